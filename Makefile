@@ -1,0 +1,46 @@
+# attend's front door. Two targets do everything on a fresh machine: `make run` and `make test`.
+.DEFAULT_GOAL := help
+.PHONY: help run test test-full build setup asan tsan fuzz format install clean
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS='	' read -r t d; do printf '  make %-10s %s\n' "$$t" "$$d"; done
+
+run: build ## set up, build, and show attention step by step
+	@build/release/attend steps
+
+test: ## set up, build, and run every test (about ten minutes)
+	@tools/setup.sh test
+	@tools/test.sh
+
+test-full: ## the long numerics grid and longer fuzzing (hours)
+	@tools/setup.sh test
+	@tools/test.sh full
+
+build: ## set up and build build/release/attend
+	@tools/setup.sh build
+	@cmake --preset release -DATTEND_TESTS=OFF > build/configure.log || { cat build/configure.log; exit 1; }
+	@cmake --build --preset release
+
+setup: ## install what building and testing need
+	@tools/setup.sh test
+
+asan: ## run the C++ tests under the address and undefined-behaviour sanitizers
+	@tools/test.sh only asan
+
+tsan: ## run the threading tests under the thread sanitizer
+	@tools/test.sh only tsan
+
+fuzz: ## fuzz each target for FUZZ_SECONDS (600)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/test.sh only fuzz
+
+format: ## format the C++ sources
+	@git ls-files '*.h' '*.cpp' | xargs clang-format-16 -i
+
+install: build ## install the program, library and headers under PREFIX (/usr/local)
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+clean: ## remove everything that was built
+	@rm -rf build

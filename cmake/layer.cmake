@@ -1,0 +1,26 @@
+# attend_layer(NAME SOURCES ... [USES layer ...] [LIBRARIES target ...])
+#
+# One folder of src/ as an object target, attend_NAME. Headers are included as "NAME/header.h", and a folder can be included
+# only by targets that say they use it: each target sees its own folder and those of its USES through a directory that holds
+# nothing but a link to that folder. A wrong include is therefore a build error, not a matter of review.
+function(attend_layer name)
+  cmake_parse_arguments(layer "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  set(root ${PROJECT_BINARY_DIR}/include_roots/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+
+  add_library(attend_${name} OBJECT ${layer_SOURCES})
+  target_compile_features(attend_${name} PUBLIC cxx_std_20)
+  target_include_directories(attend_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${root})
+  target_link_libraries(attend_${name} PUBLIC Threads::Threads ${layer_LIBRARIES})
+  set_target_properties(attend_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  attend_warnings(attend_${name})
+  foreach(used IN LISTS layer_USES)
+    # Between object targets this passes on include paths only; the objects are linked once, by the library or the program.
+    target_link_libraries(attend_${name} PUBLIC attend_${used})
+  endforeach()
+endfunction()
+
+function(attend_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+endfunction()

@@ -1,0 +1,12 @@
+// The whole public API.
+#pragma once
+
+#include <attend/attention.h>
+#include <attend/dtype.h>
+#include <attend/multi_head.h>
+#include <attend/positions.h>
+#include <attend/reference.h>
+#include <attend/softmax.h>
+#include <attend/tensor.h>
+#include <attend/threads.h>
+#include <attend/version.h>

@@ -1,0 +1,162 @@
+// Scaled dot-product attention, softmax(scale q k^T + bias) v, with every option, and its weights whenever
+// they are asked for.
+//
+// Shapes:  q (B, Hq, Lq, D)   k (B, Hkv, Lk, D)   v (B, Hkv, Lk, Dv)   out (B, Hq, Lq, Dv)
+// Packed:  q (total_q, Hq, D) k (total_k, Hkv, D) v (total_k, Hkv, Dv) out (total_q, Hq, Dv), see
+// cumulative_query_lengths.
+//
+// Any strides. q, k and v are of one dtype: f32, or bf16 / f16 (stored so, computed in f32), or f64, which is
+// the reference. Functions throw std::invalid_argument with one sentence when the input makes no sense; they
+// never print, exit or abort. They may be called from several threads at once. Outputs must not overlap
+// inputs in memory.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <attend/tensor.h>
+
+namespace attend {
+
+// Where query 0 of a sequence stands on the key axis: query i stands at position i + offset. Causal, window
+// and ALiBi measure from there. With a cache of past keys the offset is the number of past keys.
+class QueryOffset {
+ public:
+  QueryOffset() = default;  // top_left
+  QueryOffset(std::int64_t offset) : values_{offset} {}
+  QueryOffset(std::vector<std::int64_t> per_sequence)
+      : kind_(Kind::per_sequence), values_(std::move(per_sequence)) {}
+
+  static QueryOffset top_left() { return {}; }  // 0: the first query sees the first key
+  static QueryOffset bottom_right() {           // Lk - Lq: the last query sees the last key that exists
+    QueryOffset offset;
+    offset.kind_ = Kind::bottom_right;
+    return offset;
+  }
+
+  enum class Kind : std::uint8_t { one, per_sequence, bottom_right };
+  Kind kind() const noexcept { return kind_; }
+  const std::vector<std::int64_t>& values() const noexcept { return values_; }
+
+ private:
+  Kind kind_ = Kind::one;
+  std::vector<std::int64_t> values_{0};
+};
+
+// A query at position p sees the keys from p - left to p + right. kUnlimited opens a side.
+struct Window {
+  static constexpr std::int64_t kUnlimited = -1;
+  std::int64_t left = kUnlimited;
+  std::int64_t right = kUnlimited;
+};
+
+// Everything combines with everything. A key takes part when every one of causal, window, key length, mask
+// and bias lets it.
+//
+//   scores = scale q.k
+//   capped = softcap tanh(scores / softcap)                       (= scores without a softcap)
+//   biased = capped + bias - slope |position - key|               (-inf for a key that takes no part)
+//   weights = exp(biased) / (sum over keys of exp(biased) + exp(sink))
+//
+// A row without any key gives output 0. What a key that takes no part holds, NaN included, changes nothing.
+struct AttentionOptions {
+  std::optional<double> scale;  // default 1 / sqrt(D)
+  bool causal = false;          // a query sees no key after its own position
+  QueryOffset query_offset;     // default: top left
+  Window window;                // default: unlimited
+  std::vector<std::int64_t>
+      key_lengths;       // (B): sequence b has keys [0, key_lengths[b]); not with packed sequences
+  ConstTensorView mask;  // boolean, true = takes part; broadcasts to (B, Hq, Lq, Lk)
+  ConstTensorView bias;  // floating, added after the cap; -inf masks; broadcasts to (B, Hq, Lq, Lk)
+  std::vector<double> alibi_slopes;  // (Hq), positive slopes favour near keys
+  double softcap = 0;                // 0 = none
+  std::vector<double> sinks;         // (Hq): a logit that takes weight and gives no value
+
+  // Packed sequences, never padded: sequence s is rows [c[s], c[s + 1]) of q (and of k and v), where c starts
+  // at 0 and ends at the total. Mask and bias then broadcast to (sequences, Hq, longest Lq, longest Lk),
+  // indexed by place within the sequence.
+  std::vector<std::int64_t> cumulative_query_lengths;
+  std::vector<std::int64_t> cumulative_key_lengths;
+};
+
+// The maximum of each row of `biased` and the sum of exp(biased - maximum), sinks included. Two numbers,
+// because one log-sum-exp in f32 is not exact enough at large scores. Shape: that of q without its last axis.
+// A row without keys: (-inf, 0).
+struct RowStateView {
+  TensorView max;
+  TensorView sum;
+};
+
+struct ConstRowStateView {
+  ConstTensorView max;
+  ConstTensorView sum;
+};
+
+struct RowState {
+  Tensor max;
+  Tensor sum;
+
+  RowState() = default;
+  explicit RowState(ConstTensorView q);  // of the right shape and type for these queries
+  operator RowStateView() { return {max, sum}; }
+  operator ConstRowStateView() const { return {max, sum}; }
+};
+
+// out: f32, or the dtype of q. row_state: f32 (f64 when q is f64), or not given.
+void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
+               TensorView out, RowStateView row_state = {});
+
+// The same, into a new tensor of q's dtype.
+Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                 const AttentionOptions& options = {});
+
+// The kernel that attention() picks for queries of this dtype, and why.
+struct KernelChoice {
+  std::string_view name;
+  std::string_view why;
+};
+KernelChoice attention_kernel(DType dtype);
+
+// max + log(sum), of any shape; -inf where a row has no keys.
+void log_sum_exp(ConstRowStateView row_state, TensorView out);
+
+// Two results over disjoint sets of keys become the result over both. Exact: this is how keys are split over
+// threads, caches or machines. Shapes as attention() wrote them; out and row_state may be one of the inputs.
+// A sink must be in one part only.
+void merge_attention(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorView out_b,
+                     ConstRowStateView state_b, TensorView out, RowStateView row_state);
+
+enum class Stage : std::uint8_t { scores, capped, biased, weights };
+std::string_view name_of(Stage stage) noexcept;
+
+// A choice of indices along one axis: all of them, or those listed, in that order.
+class Indices {
+ public:
+  Indices() = default;
+  Indices(std::initializer_list<std::int64_t> list) : list_(list) {}
+  Indices(std::vector<std::int64_t> list) : list_(std::move(list)) {}
+  bool all() const noexcept { return !list_.has_value(); }
+  const std::vector<std::int64_t>& list() const { return list_.value(); }
+
+ private:
+  std::optional<std::vector<std::int64_t>> list_;
+};
+
+struct RowSelection {
+  Indices sequences;  // batch entries, or packed sequences
+  Indices heads;      // query heads
+  Indices rows;       // queries, counted within the sequence
+};
+
+// Rows of one stage: (chosen sequences, chosen heads, chosen rows, longest Lk), f32, or f64 when q is f64.
+// Where a packed sequence has fewer keys than the longest, weights are 0 and the other stages -inf. O(Lk)
+// memory besides the result. With packed sequences of different lengths, choose rows that every chosen
+// sequence has.
+Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options, Stage stage,
+                      const RowSelection& selection = {});
+
+}  // namespace attend

@@ -1,0 +1,60 @@
+// Position information. Without it attention treats a sentence as a set: permuting the tokens only permutes
+// the result.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <attend/tensor.h>
+
+namespace attend {
+
+// Sines and cosines of growing wavelength: out[p, 2i] = sin(p / base^(2i/d)), out[p, 2i+1] = cos(the same);
+// out (L, d), p = start ...
+void sinusoidal_positions(TensorView out, std::int64_t start = 0, double base = 10000.0);
+
+// A learned table: out[i] = x[i] + table[positions[i]]; x and out (L, d), table (P, d). Throws on a position
+// outside the table.
+void add_learned_positions(ConstTensorView x, ConstTensorView table, std::span<const std::int64_t> positions,
+                           TensorView out);
+
+// Which two elements of a head vector turn together.
+enum class RotaryPairing : std::uint8_t {
+  interleaved,  // (0, 1), (2, 3), ...: GPT-J, RoFormer
+  halves,       // (0, r/2), (1, r/2 + 1), ...: GPT-NeoX, Llama in Hugging Face's layout
+};
+
+struct Rotary {
+  double base = 10000.0;
+  std::int64_t dimensions = 0;  // how many leading elements turn, even; 0 = all of them
+  RotaryPairing pairing = RotaryPairing::halves;
+};
+
+// Turns pair i of the vector at position p by the angle p / base^(2i/dimensions). x and out (..., L, d), one
+// position per row of the axis before the last; out may be x. inverse = true turns back, which is also the
+// gradient.
+void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
+                  TensorView out, bool inverse = false);
+
+// ALiBi's slopes for AttentionOptions::alibi_slopes: 2^(-8/n), 2^(-16/n), ... for n a power of two, and the
+// paper's interpolation for other head counts.
+std::vector<double> alibi_slopes(std::int64_t heads);
+
+// Relative-position buckets as in T5 and MPNet: near distances have a bucket each, far ones share logarithmic
+// buckets.
+struct RelativeBuckets {
+  std::int64_t buckets = 32;
+  std::int64_t max_distance = 128;
+  bool bidirectional = true;
+};
+
+// The bucket of key position minus query position.
+std::int64_t relative_bucket(std::int64_t key_minus_query, const RelativeBuckets& shape);
+
+// out[h, i, j] = table[bucket(j - (i + query_offset)), h]: a bias for AttentionOptions::bias. table (buckets,
+// H), out (H, Lq, Lk).
+void relative_bias(ConstTensorView table, const RelativeBuckets& shape, std::int64_t query_offset,
+                   TensorView out);
+
+}  // namespace attend

@@ -1,0 +1,62 @@
+// The judge: plain float64 loops for everything, forward and backward. Inputs of any floating dtype are
+// widened exactly, so the result is that of the very numbers the fast path was given. Slow on purpose; O(n)
+// memory all the same.
+//
+// A gradient that is not wanted is a view that is not given. Gradients are written, not added to. d_x has the
+// shape of x.
+#pragma once
+
+#include <span>
+
+#include <attend/multi_head.h>
+#include <attend/positions.h>
+
+namespace attend::reference {
+
+// As attend::attention. out and row_state may be of any floating dtype.
+void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
+               TensorView out, RowStateView row_state = {});
+
+// As attend::attention_rows, always f64.
+Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options, Stage stage,
+                      const RowSelection& selection = {});
+
+struct AttentionGradients {
+  TensorView q, k, v;
+  TensorView bias;          // the shape of the bias as given: broadcast axes are summed over
+  TensorView alibi_slopes;  // (Hq)
+  TensorView sinks;         // (Hq)
+};
+
+// d_out has the shape of the output.
+void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                        const AttentionOptions& options, ConstTensorView d_out,
+                        const AttentionGradients& gradients);
+
+// d_x = weights (d_weights - sum(d_weights weights)), row by row over the last axis.
+void softmax_backward(ConstTensorView weights, ConstTensorView d_weights, TensorView d_x);
+
+// Of softmax(X X^T) X, where X is query, key and value at once.
+void self_attention_backward(ConstTensorView x, ConstTensorView d_output, TensorView d_x);
+
+struct MultiHeadGradients {
+  TensorView x, context;  // for self-attention (context is x) the gradient is the sum of the two
+  TensorView wq, wk, wv, wo;
+  TensorView bq, bk, bv, bo;
+  AttentionGradients attention;  // bias, alibi_slopes and sinks; its q, k and v are not looked at
+};
+
+void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,
+                                   const MultiHeadWeights& weights, std::int64_t heads,
+                                   const AttentionOptions& options, ConstTensorView d_out,
+                                   const MultiHeadGradients& gradients);
+
+// Of the table; the gradient of x is d_out itself.
+void learned_positions_backward(ConstTensorView d_out, std::span<const std::int64_t> positions,
+                                TensorView d_table);
+
+// Of the bucket table, from the gradient of the bias (H, Lq, Lk).
+void relative_bias_backward(ConstTensorView d_bias, const RelativeBuckets& shape, std::int64_t query_offset,
+                            TensorView d_table);
+
+}  // namespace attend::reference

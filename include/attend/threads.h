@@ -1,0 +1,15 @@
+// How many threads the library uses. Results do not depend on it: the same input gives the same bits with any
+// number.
+#pragma once
+
+namespace attend {
+
+// The number in use: what set_threads() said, else the environment variable ATTEND_THREADS, else the cores
+// this process may run on. Throws when ATTEND_THREADS is not a whole number from 1 to 1024.
+int threads();
+
+// Takes effect at the next call; must not run at the same time as another call into the library. 0 = back to
+// the default.
+void set_threads(int count);
+
+}  // namespace attend

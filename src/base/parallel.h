@@ -1,0 +1,31 @@
+// Runs the chunks of one job on the library's threads.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace attend {
+
+// The threads a job may run on; body's `lane` is below this, so scratch memory can be one piece per lane.
+int lanes();
+
+namespace detail {
+using ChunkBody = void (*)(void* context, std::int64_t chunk, int lane);
+void run_chunks(std::int64_t chunks, ChunkBody body, void* context);
+}  // namespace detail
+
+// Calls body(chunk, lane) once for each chunk in [0, chunks), in any order, and returns when all are done.
+// body must not throw. A call from inside a job, or while another thread's job runs, is carried out by the
+// caller alone.
+template <class Body>
+void parallel_for(std::int64_t chunks, Body&& body) {
+  static_assert(std::is_nothrow_invocable_v<Body&, std::int64_t, int>, "a chunk must be noexcept");
+  detail::run_chunks(
+      chunks,
+      [](void* context, std::int64_t chunk, int lane) {
+        (*static_cast<std::remove_reference_t<Body>*>(context))(chunk, lane);
+      },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+}  // namespace attend

@@ -1,0 +1,204 @@
+// A claim pool: workers take chunks by compare-and-swap, the caller works too, and the join waits only for
+// chunks that somebody has claimed. A worker that the system does not schedule therefore costs nothing: the
+// caller does its share. Spinning is bounded (about 0.1 ms), then workers park, so an idle program burns no
+// time.
+#include <attend/threads.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+namespace attend {
+namespace {
+
+constexpr int kMostThreads = 1024;
+constexpr int kSpins = 2000;
+
+void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+int default_threads() {
+  const char* text = std::getenv("ATTEND_THREADS");
+  if (text == nullptr || *text == '\0') {
+    return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
+  }
+  int count = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, count);
+  if (error != std::errc{} || stop != end || count < 1 || count > kMostThreads) {
+    refuse("threads", "ATTEND_THREADS is \"", text, "\", expected a whole number from 1 to ", kMostThreads);
+  }
+  return count;
+}
+
+thread_local bool inside_job = false;  // a job within a job is carried out by its caller alone
+
+class ClaimPool {
+ public:
+  explicit ClaimPool(int lanes) {
+    for (int lane = 1; lane < lanes; ++lane) {
+      try {
+        workers_.emplace_back([this, lane] { work(lane); });
+      } catch (const std::system_error&) {
+        break;  // the system gives no more threads: the claimed chunks are done by those there are
+      }
+    }
+  }
+
+  ~ClaimPool() {
+    {
+      const std::lock_guard lock(parking_);
+      stopping_.store(true);
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+  }
+
+  void run(std::int64_t chunks, detail::ChunkBody body, void* context) {
+    body_.store(body, std::memory_order_relaxed);
+    context_.store(context, std::memory_order_relaxed);
+    count_.store(static_cast<std::uint32_t>(chunks), std::memory_order_relaxed);
+    done_.store(0, std::memory_order_relaxed);
+    ++generation_;
+    ticket_.store((generation_ << 32) | static_cast<std::uint64_t>(chunks), std::memory_order_seq_cst);
+    if (parked_.load(std::memory_order_seq_cst) > 0) {
+      {
+        const std::lock_guard lock(parking_);
+      }  // a worker between its last look and its wait holds this
+      wake_.notify_all();
+    }
+    while (claim_and_run(0)) {
+    }
+    for (int spin = 0; done_.load(std::memory_order_acquire) != static_cast<std::uint32_t>(chunks); ++spin) {
+      spin < kSpins ? relax() : std::this_thread::yield();
+    }
+  }
+
+ private:
+  // The ticket is the job's generation and how many of its chunks nobody has claimed yet. A successful
+  // exchange proves that the job was still the current one, and keeps it so until this chunk is counted as
+  // done: only then are its fields read.
+  bool claim_and_run(int lane) {
+    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    while ((ticket & 0xffffffffu) != 0) {
+      if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+      const std::uint64_t unclaimed = ticket & 0xffffffffu;
+      const auto chunk = static_cast<std::int64_t>(count_.load(std::memory_order_relaxed) - unclaimed);
+      body_.load(std::memory_order_relaxed)(context_.load(std::memory_order_relaxed), chunk, lane);
+      done_.fetch_add(1, std::memory_order_release);
+      return true;
+    }
+    return false;
+  }
+
+  bool has_work() const { return (ticket_.load(std::memory_order_seq_cst) & 0xffffffffu) != 0; }
+
+  void work(int lane) {
+    inside_job = true;
+    for (;;) {
+      int spin = 0;
+      while (spin < kSpins && !stopping_.load(std::memory_order_relaxed)) {
+        if (claim_and_run(lane)) {
+          spin = 0;
+        } else {
+          relax();
+          ++spin;
+        }
+      }
+      std::unique_lock lock(parking_);
+      parked_.fetch_add(1, std::memory_order_seq_cst);
+      wake_.wait(lock, [this] { return stopping_.load() || has_work(); });
+      parked_.fetch_sub(1, std::memory_order_seq_cst);
+      if (stopping_.load()) return;
+    }
+  }
+
+  std::atomic<detail::ChunkBody> body_{nullptr};
+  std::atomic<void*> context_{nullptr};
+  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint64_t> ticket_{0};
+  std::atomic<std::uint32_t> done_{0};
+  std::uint64_t generation_ = 0;
+
+  std::mutex parking_;
+  std::condition_variable wake_;
+  std::atomic<int> parked_{0};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> workers_;
+};
+
+struct Threads {
+  std::mutex job;  // one job at a time; also guards the pool
+  std::atomic<int> count{0};
+  std::unique_ptr<ClaimPool> pool;
+  pid_t owner =
+      0;  // a fork()ed child has the pool's memory but not its threads, so it must neither use nor join them
+
+  void forget_parents_pool() {
+    if (pool && owner != getpid()) (void)pool.release();
+  }
+  ~Threads() { forget_parents_pool(); }
+};
+
+Threads& state() {
+  static Threads threads;
+  return threads;
+}
+
+}  // namespace
+
+int threads() {
+  std::atomic<int>& count = state().count;
+  if (count.load() == 0) count.store(default_threads());
+  return count.load();
+}
+
+void set_threads(int count) {
+  if (count < 0 || count > kMostThreads) {
+    refuse("threads", "expected 0 (the default) or a number from 1 to ", kMostThreads, ", got ", count);
+  }
+  Threads& all = state();
+  const std::lock_guard lock(all.job);
+  all.forget_parents_pool();
+  all.pool.reset();
+  all.count.store(count == 0 ? default_threads() : count);
+}
+
+int lanes() { return threads(); }
+
+void detail::run_chunks(std::int64_t chunks, ChunkBody body, void* context) {
+  constexpr std::int64_t kMostChunks = 0xffffffff;
+  const int count = threads();
+  Threads& all = state();
+  std::unique_lock lock(all.job, std::defer_lock);
+  const bool alone = count == 1 || chunks <= 1 || chunks > kMostChunks || inside_job || !lock.try_lock();
+  if (alone) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) body(context, chunk, 0);
+    return;
+  }
+  all.forget_parents_pool();
+  if (!all.pool) {
+    all.pool = std::make_unique<ClaimPool>(count);
+    all.owner = getpid();
+  }
+  inside_job = true;
+  all.pool->run(chunks, body, context);
+  inside_job = false;
+}
+
+}  // namespace attend

@@ -1,0 +1,101 @@
+#include "base/parallel.h"
+
+#include <attend/threads.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "support/refuses.h"
+
+namespace attend {
+namespace {
+
+class Parallel : public testing::Test {
+ protected:
+  void TearDown() override { set_threads(0); }
+};
+
+TEST_F(Parallel, EveryChunkRunsOnceWithAnyNumberOfThreads) {
+  for (const int count : {1, 2, 3, 8}) {
+    set_threads(count);
+    EXPECT_EQ(threads(), count);
+    for (const std::int64_t chunks : {0, 1, 2, 7, 1000}) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(chunks));
+      std::atomic<bool> lane_ok{true};
+      parallel_for(chunks, [&](std::int64_t chunk, int lane) noexcept {
+        ++runs[static_cast<std::size_t>(chunk)];
+        if (lane < 0 || lane >= count) lane_ok = false;
+      });
+      for (const auto& run : runs) ASSERT_EQ(run.load(), 1);
+      EXPECT_TRUE(lane_ok);
+    }
+  }
+}
+
+TEST_F(Parallel, ManySmallJobsInARow) {
+  set_threads(4);
+  std::atomic<std::int64_t> sum{0};
+  for (int job = 0; job < 5000; ++job) {
+    parallel_for(3, [&](std::int64_t chunk, int) noexcept { sum += chunk; });
+  }
+  EXPECT_EQ(sum.load(), 5000 * 3);
+}
+
+TEST_F(Parallel, AJobInsideAJobRuns) {
+  set_threads(3);
+  std::atomic<int> runs{0};
+  parallel_for(
+      4, [&](std::int64_t, int) noexcept { parallel_for(5, [&](std::int64_t, int) noexcept { ++runs; }); });
+  EXPECT_EQ(runs.load(), 20);
+}
+
+TEST_F(Parallel, SeveralCallersAtOnce) {
+  set_threads(2);
+  std::atomic<int> runs{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) {
+    callers.emplace_back([&] {
+      for (int job = 0; job < 200; ++job) parallel_for(8, [&](std::int64_t, int) noexcept { ++runs; });
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(runs.load(), 4 * 200 * 8);
+}
+
+// The child has the pool's memory but none of its threads; it must neither hang nor join them at exit.
+TEST_F(Parallel, AForkedChildWorks) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer does not support threads after fork()";
+#endif
+  set_threads(2);
+  parallel_for(8, [](std::int64_t, int) noexcept {});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> runs{0};
+    parallel_for(8, [&](std::int64_t, int) noexcept { ++runs; });
+    std::_Exit(runs == 8 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(Parallel, TheEnvironmentSetsTheNumber) {
+  setenv("ATTEND_THREADS", "3", 1);
+  set_threads(0);
+  EXPECT_EQ(threads(), 3);
+  for (const char* bad : {"0", "-1", "two", "3x", "1025", "99999999999999999999"}) {
+    setenv("ATTEND_THREADS", bad, 1);
+    EXPECT_REFUSES(set_threads(0), "expected a whole number from 1 to 1024") << bad;
+  }
+  unsetenv("ATTEND_THREADS");
+  EXPECT_REFUSES(set_threads(-2), "[threads] expected 0 (the default) or a number from 1 to 1024, got -2");
+}
+
+}  // namespace
+}  // namespace attend

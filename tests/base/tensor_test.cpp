@@ -1,0 +1,76 @@
+#include <attend/tensor.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+
+#include "support/refuses.h"
+
+namespace attend {
+namespace {
+
+TEST(Tensor, OwnsZeroedAlignedMemory) {
+  Tensor t(DType::f32, {3, 5});
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.view().raw()) % 64, 0u);
+  for (const float value : t.values<float>()) EXPECT_EQ(value, 0.0f);
+}
+
+TEST(Tensor, EmptyShapesAreLegal) {
+  EXPECT_EQ(Tensor(DType::f32, {0, 5}).values<float>().size(), 0u);
+  EXPECT_EQ(element_count({0, INT64_MAX, INT64_MAX}), 0);
+  EXPECT_EQ(ConstTensorView(static_cast<const float*>(nullptr), Dims{2, 0}).count(), 0);
+}
+
+TEST(Tensor, RefusesWhatCannotBe) {
+  EXPECT_REFUSES(Tensor(DType::f32, {-1, 2}), "[tensor] shape (-1, 2) has a negative size");
+  EXPECT_REFUSES(
+      Tensor(DType::f32, {1'000'000'000, 1'000'000'000, 1'000'000'000}),
+      "[tensor] shape (1000000000, 1000000000, 1000000000) has more elements than 64 bits can count");
+  EXPECT_REFUSES(Tensor(DType::f64, {INT64_MAX / 4}), "more bytes than 64 bits can count");
+  EXPECT_REFUSES((Dims{1, 2, 3, 4, 5}), "[tensor] at most 4 dimensions, got 5");
+  EXPECT_REFUSES(Tensor::from<float>({2, 2}, {1.0f, 2.0f}), "[tensor] shape (2, 2) needs 4 values, got 2");
+  EXPECT_REFUSES(ConstTensorView(static_cast<const float*>(nullptr), Dims{2}),
+                 "needs data, got a null pointer");
+  const Tensor t(DType::f32, {2});
+  EXPECT_REFUSES(t.values<double>(), "[tensor] asked for f64 data of a tensor that holds f32");
+}
+
+TEST(Tensor, ViewsShareMemory) {
+  Tensor t = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const ConstTensorView columns = t.view().transposed(0, 1);
+  EXPECT_EQ(columns.shape(), (Dims{3, 2}));
+  EXPECT_EQ(copy_of(columns).values<float>()[1], 4.0f);
+  EXPECT_EQ(t.view().select(0, 1).data<float>()[0], 4.0f);
+  EXPECT_EQ(t.view().slice(1, 1, 3).data<float>()[0], 2.0f);
+  const TensorView split = t.view().split(1, 3, 1);
+  EXPECT_EQ(split.shape(), (Dims{2, 3, 1}));
+  EXPECT_EQ(split.strides(), (Dims{3, 1, 1}));
+  EXPECT_EQ(t.view().with_axis(0).shape(), (Dims{1, 2, 3}));
+  EXPECT_REFUSES(t.view().select(0, 2), "[select] index 2 is out of range for axis 0 of (2, 3)");
+  EXPECT_REFUSES(t.view().slice(1, 2, 4), "[slice] [2, 4) is out of range for axis 1 of (2, 3)");
+  EXPECT_REFUSES(t.view().split(1, 2, 2), "[split] axis 1 of (2, 3) is not 2 x 2");
+  EXPECT_REFUSES(t.view().transposed(0, 2), "[transposed] axis 2 is out of range for shape (2, 3)");
+}
+
+TEST(Tensor, CopyConvertsThroughAnyStrides) {
+  const Tensor t = Tensor::from<double>({2, 2}, {1.0, 2.5, -3.0, 4.0});
+  const Tensor half = copy_of(t.view().transposed(0, 1), DType::f16);
+  EXPECT_EQ(to_float(half.values<float16>()[1]), -3.0f);
+  const float backwards[] = {1, 2, 3};
+  const Tensor reversed = copy_of(ConstTensorView(&backwards[2], {3}, {-1}));
+  EXPECT_EQ(reversed.values<float>()[0], 3.0f);
+  Tensor other(DType::f32, {4});
+  EXPECT_REFUSES(copy(t, other), "[copy] shapes differ: (2, 2) and (4,)");
+  EXPECT_REFUSES(copy_of(t, DType::boolean), "[copy] boolean and f64 do not convert");
+}
+
+// 1 + 2^-8 is a tie between two bf16 neighbours; a hair above it, lost in f32, must still round up.
+TEST(Tensor, DoubleToHalfRoundsOnce) {
+  const Tensor t = Tensor::from<double>({2}, {1.0 + 0x1p-8, 1.0 + 0x1p-8 + 0x1p-40});
+  const Tensor half = copy_of(t, DType::bf16);
+  EXPECT_EQ(to_float(half.values<bfloat16>()[0]), 1.0f);
+  EXPECT_EQ(to_float(half.values<bfloat16>()[1]), 1.0f + 0x1p-7f);
+}
+
+}  // namespace
+}  // namespace attend

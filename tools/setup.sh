@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Installs what attend needs and is not there yet; says what it installs; does nothing, quickly, when nothing is missing.
+#
+#   tools/setup.sh build          what `make build` and `make run` need
+#   tools/setup.sh test           that, and what `make test` needs
+#
+# A missing compiler or library ends the script with one sentence. A missing *optional* tool (the fuzzer's compiler, the
+# Python test packages) is written to build/gaps.txt instead: the C++ tests still run, and `make test` names the gap.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+what=${1:-build}
+gaps=build/gaps.txt
+mkdir -p build
+rm -f "$gaps"
+
+build_packages=(g++ cmake ninja-build pkg-config libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev)
+test_packages=(libgtest-dev librapidcheck-dev)
+fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
+python_packages=(python3 python3-venv)
+
+fail() {
+  echo "setup: $1" >&2
+  exit 1
+}
+
+# The package's files are what counts, not who put them there: a compiler built by hand is as good as Debian's.
+present() {
+  case $1 in
+    g++ | cmake | python3 | pkg-config) command -v "$1" >/dev/null ;;
+    ninja-build) command -v ninja >/dev/null ;;
+    clang-16) command -v clang++-16 >/dev/null ;;
+    python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
+    *) dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed ;;
+  esac
+}
+
+missing_of() {
+  local package
+  for package in "$@"; do present "$package" || echo "$package"; done
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    return 127
+  fi
+}
+
+# Installs packages; prints the reason on standard output and returns 1 when it cannot.
+apt_install() {
+  command -v apt-get >/dev/null || { echo "this is not a Debian or Ubuntu system (no apt-get)"; return 1; }
+  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo "it takes root or sudo"; return 1; }
+  local log=build/setup.log
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update >"$log" 2>&1
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 && return 0
+  echo "apt-get could not install $* (details in $log)"
+  return 1
+}
+
+require() {
+  local missing reason
+  mapfile -t missing < <(missing_of "$@")
+  [ ${#missing[@]} = 0 ] && return 0
+  echo "setup: installing ${missing[*]}"
+  reason=$(apt_install "${missing[@]}") || fail "cannot go on without ${missing[*]}: $reason"
+}
+
+# want NAME PACKAGES...: as require, but a failure is a gap in what can be tested, not the end.
+want() {
+  local name=$1 missing reason
+  shift
+  mapfile -t missing < <(missing_of "$@")
+  [ ${#missing[@]} = 0 ] && return 0
+  echo "setup: installing ${missing[*]}"
+  reason=$(apt_install "${missing[@]}") && return 0
+  echo "$name: $reason" >>"$gaps"
+  return 1
+}
+
+python_environment() {
+  local stamp=.venv/attend-requirements.txt
+  cmp -s tests/requirements.txt "$stamp" && return 0
+  echo "setup: installing $(grep -v '^#' tests/requirements.txt | tr '\n' ' ')into .venv"
+  if python3 -m venv .venv >build/venv.log 2>&1 &&
+    .venv/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt >>build/venv.log 2>&1; then
+    cp tests/requirements.txt "$stamp"
+  else
+    echo "python tests: the packages of tests/requirements.txt could not be installed from PyPI (details in build/venv.log)" \
+      >>"$gaps"
+  fi
+}
+
+require "${build_packages[@]}"
+version=$(cmake --version | sed -n 's/^cmake version //p')
+[ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
+  fail "CMake $version is too old: attend needs 3.25, as in Debian 12 and Ubuntu 24.04"
+[ "$what" = build ] && exit 0
+
+require "${test_packages[@]}"
+want "fuzz targets" "${fuzz_packages[@]}"
+want "python tests" "${python_packages[@]}" && python_environment
+exit 0
