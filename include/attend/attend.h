@@ -7,6 +7,7 @@
 #include <attend/positions.h>
 #include <attend/reference.h>
 #include <attend/softmax.h>
+#include <attend/stage.h>
 #include <attend/tensor.h>
 #include <attend/threads.h>
 #include <attend/version.h>

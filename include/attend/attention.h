@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include <attend/stage.h>
 #include <attend/tensor.h>
 
 namespace attend {
@@ -129,9 +130,6 @@ void log_sum_exp(ConstRowStateView row_state, TensorView out);
 // A sink must be in one part only.
 void merge_attention(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorView out_b,
                      ConstRowStateView state_b, TensorView out, RowStateView row_state);
-
-enum class Stage : std::uint8_t { scores, capped, biased, weights };
-std::string_view name_of(Stage stage) noexcept;
 
 // A choice of indices along one axis: all of them, or those listed, in that order.
 class Indices {

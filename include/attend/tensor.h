@@ -63,8 +63,9 @@ class BasicView {
   BasicView(T* data, const Dims& shape, const Dims& strides)
       : BasicView(static_cast<Pointer>(data), dtype_of<std::remove_const_t<T>>(), shape, strides) {}
   // A mutable view can be read.
-  BasicView(const BasicView<void*>& other)
-    requires(!kMutable)
+  template <class Other>
+    requires(!kMutable && std::is_same_v<Other, void*>)
+  BasicView(const BasicView<Other>& other)
       : BasicView(other.raw(), other.dtype(), other.shape(), other.strides(), other.given()) {}
 
   bool given() const noexcept { return given_; }

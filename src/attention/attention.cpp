@@ -1,0 +1,129 @@
+#include <attend/attention.h>
+#include <attend/reference.h>
+
+#include <algorithm>
+
+#include "attention/kernels.h"
+#include "base/error.h"
+
+namespace attend {
+namespace {
+
+Dims output_shape(ConstTensorView q, const Layout& layout) {
+  Dims shape = q.shape();
+  shape[shape.rank() - 1] = layout.dv;
+  return shape;
+}
+
+void run(const char* operation, const AttentionKernel& kernel, const Layout& layout, ConstTensorView q,
+         ConstTensorView k, ConstTensorView v, const AttentionOptions& options, TensorView out,
+         RowStateView row_state) {
+  check_output(operation, "out", out, output_shape(q, layout));
+  check_row_state(operation, row_state, q.shape().without(q.rank() - 1));
+  kernel.forward(layout, q, k, v, options, out, row_state);
+}
+
+std::int64_t count_of(const Indices& indices, const char* name, std::int64_t size) {
+  if (indices.all()) return size;
+  for (const std::int64_t index : indices.list()) {
+    if (index < 0 || index >= size) {
+      refuse("attention_rows", name, " ", index, " is out of range, there are ", size);
+    }
+  }
+  return static_cast<std::int64_t>(indices.list().size());
+}
+
+// Rows that every chosen sequence has.
+std::int64_t common_queries(const Layout& layout, const Indices& sequences) {
+  std::int64_t shortest = layout.longest_queries;
+  const auto look = [&](const SequenceLayout& sequence) { shortest = std::min(shortest, sequence.queries); };
+  if (sequences.all()) {
+    for (const SequenceLayout& sequence : layout.sequences) look(sequence);
+  } else {
+    for (const std::int64_t s : sequences.list()) look(layout.sequences[static_cast<std::size_t>(s)]);
+  }
+  return shortest;
+}
+
+Tensor stage_rows(const AttentionKernel& kernel, ConstTensorView q, ConstTensorView k,
+                  const AttentionOptions& options, Stage stage, const RowSelection& selection) {
+  const Layout layout = check_attention("attention_rows", q, k, {}, options);
+  const std::int64_t sequences =
+      count_of(selection.sequences, "sequence", static_cast<std::int64_t>(layout.sequences.size()));
+  const std::int64_t heads = count_of(selection.heads, "head", layout.query_heads);
+  const std::int64_t queries = count_of(selection.rows, "row", common_queries(layout, selection.sequences));
+  Tensor out(kernel.computes_in, {sequences, heads, queries, layout.longest_keys});
+  kernel.rows(layout, q, k, options, stage, selection, out);
+  return out;
+}
+
+}  // namespace
+
+RowState::RowState(ConstTensorView q)
+    : max(q.dtype() == DType::f64 ? DType::f64 : DType::f32, q.shape().without(q.rank() - 1)),
+      sum(max.dtype(), max.shape()) {}
+
+void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
+               TensorView out, RowStateView row_state) {
+  const char* const operation = "attention";
+  if (!v.given()) refuse(operation, "value is not given");
+  const Layout layout = check_attention(operation, q, k, v, options);
+  const AttentionKernel& kernel = pick_attention_kernel(q.dtype());
+  if (out.given() && out.dtype() != q.dtype() && out.dtype() != kernel.computes_in) {
+    refuse(operation, "out is ", name_of(out.dtype()), ", expected ", name_of(q.dtype()),
+           q.dtype() == kernel.computes_in ? "" : " or f32");
+  }
+  for (const TensorView& state : {row_state.max, row_state.sum}) {
+    if (state.given() && state.dtype() != kernel.computes_in) {
+      refuse(operation, "row_state is ", name_of(state.dtype()), ", expected ", name_of(kernel.computes_in));
+    }
+  }
+  run(operation, kernel, layout, q, k, v, options, out, row_state);
+}
+
+Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options) {
+  if (!v.given()) refuse("attention", "value is not given");
+  const Layout layout = check_attention("attention", q, k, v, options);
+  Tensor out(q.dtype(), output_shape(q, layout));
+  run("attention", pick_attention_kernel(q.dtype()), layout, q, k, v, options, out, {});
+  return out;
+}
+
+KernelChoice attention_kernel(DType dtype) {
+  if (dtype == DType::boolean) refuse("attention_kernel", "boolean is not a floating type");
+  return pick_attention_kernel(dtype).choice;
+}
+
+Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options, Stage stage,
+                      const RowSelection& selection) {
+  return stage_rows(pick_attention_kernel(q.dtype()), q, k, options, stage, selection);
+}
+
+void reference::attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                          const AttentionOptions& options, TensorView out, RowStateView row_state) {
+  const char* const operation = "reference::attention";
+  if (!v.given()) refuse(operation, "value is not given");
+  run(operation, reference_kernel(), check_attention(operation, q, k, v, options), q, k, v, options, out,
+      row_state);
+}
+
+Tensor reference::attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
+                                 Stage stage, const RowSelection& selection) {
+  return stage_rows(reference_kernel(), q, k, options, stage, selection);
+}
+
+std::string_view name_of(Stage stage) noexcept {
+  switch (stage) {
+    case Stage::scores:
+      return "scores";
+    case Stage::capped:
+      return "capped";
+    case Stage::biased:
+      return "biased";
+    case Stage::weights:
+      return "weights";
+  }
+  return "unknown";
+}
+
+}  // namespace attend

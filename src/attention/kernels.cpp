@@ -1,0 +1,116 @@
+#include "attention/kernels.h"
+
+#include "attention/problem.h"
+#include "attention/row_blocks.h"
+#include "base/parallel.h"
+#include "kernels/attention/attention_reference.h"
+#include "kernels/attention/attention_rowwise.h"
+
+namespace attend {
+namespace {
+
+// What the drivers below need of a kernel's arithmetic.
+struct RowwiseF32 {
+  using Number = float;
+  static std::int64_t scratch(const Layout& layout) {
+    return kernels::scratch_size_rowwise(layout.longest_keys, layout.dv);
+  }
+  static constexpr auto forward = kernels::attention_rowwise;
+  static constexpr auto stage_row = kernels::stage_row;
+};
+
+struct ReferenceF64 {
+  using Number = double;
+  static std::int64_t scratch(const Layout& layout) {
+    return kernels::scratch_size_reference(layout.longest_keys);
+  }
+  static constexpr auto forward = kernels::attention_reference;
+  static constexpr auto stage_row = kernels::stage_row_reference;
+};
+
+template <class Kernel>
+void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+             const AttentionOptions& options, TensorView out, RowStateView row_state) {
+  using T = typename Kernel::Number;
+  const RowBlocks blocks(layout);
+  if (blocks.count() == 0) return;
+  const Problem<T> problem(layout, q, k, v, options);
+  StagedOutput<T> staged_out(out), staged_max(row_state.max), staged_sum(row_state.sum);
+  const Placement out_place(staged_out, layout.packed);
+  const bool keeps_state = row_state.max.given();
+  const Placement max_place = keeps_state ? Placement(staged_max, layout.packed) : Placement();
+  const Placement sum_place = keeps_state ? Placement(staged_sum, layout.packed) : Placement();
+  const std::int64_t scratch_size = Kernel::scratch(layout);
+  Tensor scratch(dtype_of<T>(), {lanes(), scratch_size});
+  T* const scratch_data = scratch.values<T>().data();
+
+  parallel_for(blocks.count(), [&](std::int64_t index, int lane) noexcept {
+    const auto [s, h, first, last] = blocks[index];
+    const std::int64_t row = problem.sequence(s).query_begin;
+    kernels::HeadOutput<T> target;
+    target.out = staged_out.at(out_place.offset(s, row, h));
+    target.out_stride = layout.dv == 0 ? 0 : out_place.row_stride;
+    if (keeps_state) {
+      target.max = staged_max.at(max_place.offset(s, row, h));
+      target.sum = staged_sum.at(sum_place.offset(s, row, h));
+      target.max_stride = max_place.row_stride;
+      target.sum_stride = sum_place.row_stride;
+    }
+    Kernel::forward(problem.head(s, h), first, last, target, scratch_data + lane * scratch_size);
+  });
+  staged_out.deliver();
+  staged_max.deliver();
+  staged_sum.deliver();
+}
+
+std::int64_t chosen(const Indices& indices, std::int64_t place) {
+  return indices.all() ? place : indices.list()[static_cast<std::size_t>(place)];
+}
+
+template <class Kernel>
+void rows(const Layout& layout, ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
+          Stage stage, const RowSelection& selection, TensorView out) {
+  using T = typename Kernel::Number;
+  if (out.count() == 0) return;
+  const Problem<T> problem(layout, q, k, {}, options);
+  T* const data = out.data<T>();
+  const std::int64_t width = out.size(3);
+
+  parallel_for(out.size(0) * out.size(1) * out.size(2), [&](std::int64_t index, int) noexcept {
+    const std::int64_t query = chosen(selection.rows, index % out.size(2));
+    const std::int64_t h = chosen(selection.heads, index / out.size(2) % out.size(1));
+    const std::int64_t s = chosen(selection.sequences, index / out.size(2) / out.size(1));
+    T* const row = data + index * width;
+    Kernel::stage_row(problem.head(s, h), query, stage, row);
+    std::fill(row + problem.sequence(s).keys, row + width,
+              stage == Stage::weights ? T(0) : kernels::kMinusInfinity<T>);
+  });
+}
+
+constexpr AttentionKernel kKernels[] = {
+    {{"rowwise", "fp32 arithmetic, one query row at a time, for f32, bf16 and f16"},
+     [](DType query) { return query != DType::f64; },
+     forward<RowwiseF32>,
+     rows<RowwiseF32>,
+     DType::f32},
+    {{"reference", "plain float64 loops, for f64 and as the judge of the others"},
+     [](DType) { return true; },
+     forward<ReferenceF64>,
+     rows<ReferenceF64>,
+     DType::f64},
+};
+
+}  // namespace
+
+std::span<const AttentionKernel> attention_kernels() noexcept { return kKernels; }
+
+const AttentionKernel& reference_kernel() noexcept { return attention_kernels().back(); }
+
+const AttentionKernel& pick_attention_kernel(DType query) noexcept {
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    if (kernel.supports(query)) return kernel;
+  }
+  return reference_kernel();
+}
+
+}  // namespace attend

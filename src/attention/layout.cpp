@@ -1,0 +1,233 @@
+#include "attention/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace attend {
+namespace {
+
+// Far beyond any sequence, and far enough from the ends of int64 that sums of three cannot overflow.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 48;
+
+bool is_float(DType dtype) { return dtype != DType::boolean; }
+
+struct Checker {
+  const char* operation;
+  ConstTensorView q, k, v;
+  const AttentionOptions& options;
+  Layout layout;
+
+  template <class... Parts>
+  [[noreturn]] void no(const Parts&... parts) const {
+    refuse(operation, parts...);
+  }
+
+  void tensor(const char* name, ConstTensorView view, const char* axes) const {
+    if (!view.given()) no(name, " is not given");
+    const int rank = layout.packed ? 3 : 4;
+    if (view.rank() != rank) no(name, " has shape ", to_string(view.shape()), ", expected ", axes);
+    if (!is_float(view.dtype())) no(name, " holds boolean values, expected a floating type");
+    if (view.dtype() != q.dtype())
+      no(name, " is ", name_of(view.dtype()), " but query is ", name_of(q.dtype()));
+  }
+
+  void shapes() {
+    layout.packed = !options.cumulative_query_lengths.empty() || !options.cumulative_key_lengths.empty();
+    tensor("query", q, layout.packed ? "(total, heads, d)" : "(batch, heads, length, d)");
+    tensor("key", k, layout.packed ? "(total, heads, d)" : "(batch, heads, length, d)");
+    const int head_axis = 1;
+    const int row_axis = layout.packed ? 0 : 2;
+    const int last = layout.packed ? 2 : 3;
+    layout.query_heads = q.size(head_axis);
+    layout.key_heads = k.size(head_axis);
+    layout.d = q.size(last);
+    if (k.size(last) != layout.d) no("key has head dimension ", k.size(last), ", query has ", layout.d);
+    if (layout.d == 0) no("query has head dimension 0");
+    if (!layout.packed && k.size(0) != q.size(0)) no("key has batch ", k.size(0), ", query has ", q.size(0));
+    if (layout.query_heads > 0 && (layout.key_heads == 0 || layout.query_heads % layout.key_heads != 0)) {
+      no("key has ", layout.key_heads, " heads, not a divisor of the query's ", layout.query_heads);
+    }
+    if (!v.given()) return;
+    tensor("value", v, layout.packed ? "(total, heads, d)" : "(batch, heads, length, d)");
+    layout.dv = v.size(last);
+    if (!layout.packed && v.size(0) != k.size(0)) no("value has batch ", v.size(0), ", key has ", k.size(0));
+    if (v.size(head_axis) != layout.key_heads) {
+      no("value has ", v.size(head_axis), " heads, key has ", layout.key_heads);
+    }
+    if (v.size(row_axis) != k.size(row_axis)) {
+      no("value has ", v.size(row_axis), " rows, key has ", k.size(row_axis));
+    }
+  }
+
+  void cumulative(const char* name, const std::vector<std::int64_t>& lengths, std::int64_t total) const {
+    if (lengths.empty()) no(name, " is not given, but the other side is packed");
+    if (lengths.front() != 0) no(name, " begins with ", lengths.front(), ", expected 0");
+    for (std::size_t i = 1; i < lengths.size(); ++i) {
+      if (lengths[i] < lengths[i - 1]) no(name, " falls from ", lengths[i - 1], " to ", lengths[i]);
+    }
+    if (lengths.back() != total) no(name, " ends with ", lengths.back(), ", but there are ", total, " rows");
+  }
+
+  void sequences() {
+    if (layout.packed) {
+      const auto& query = options.cumulative_query_lengths;
+      const auto& key = options.cumulative_key_lengths;
+      cumulative("cumulative_query_lengths", query, q.size(0));
+      cumulative("cumulative_key_lengths", key, k.size(0));
+      if (query.size() != key.size()) {
+        no("cumulative_query_lengths describes ", query.size() - 1, " sequences, cumulative_key_lengths ",
+           key.size() - 1);
+      }
+      for (std::size_t s = 0; s + 1 < query.size(); ++s) {
+        const std::int64_t keys = key[s + 1] - key[s];
+        layout.sequences.push_back({query[s], key[s], query[s + 1] - query[s], keys, keys, 0});
+      }
+    } else {
+      layout.sequences.assign(static_cast<std::size_t>(q.size(0)),
+                              {0, 0, q.size(2), k.size(2), k.size(2), 0});
+      layout.longest_queries = q.size(2);
+      layout.longest_keys = k.size(2);
+    }
+    for (const SequenceLayout& sequence : layout.sequences) {
+      layout.longest_queries = std::max(layout.longest_queries, sequence.queries);
+      layout.longest_keys = std::max(layout.longest_keys, sequence.keys);
+    }
+  }
+
+  void per_sequence(const char* name, const std::vector<std::int64_t>& values) const {
+    if (values.size() != layout.sequences.size()) {
+      no(name, " has ", values.size(), " entries for ", layout.sequences.size(), " sequences");
+    }
+  }
+
+  void key_lengths() {
+    if (options.key_lengths.empty()) return;
+    if (layout.packed)
+      no("key_lengths has no meaning with packed sequences, whose lengths are cumulative_key_lengths");
+    per_sequence("key_lengths", options.key_lengths);
+    for (std::size_t s = 0; s < layout.sequences.size(); ++s) {
+      const std::int64_t length = options.key_lengths[s];
+      if (length < 0 || length > layout.sequences[s].keys) {
+        no("key_lengths[", s, "] is ", length, ", expected 0 to ", layout.sequences[s].keys);
+      }
+      layout.sequences[s].key_count = length;
+    }
+  }
+
+  void query_offsets() {
+    const QueryOffset& offset = options.query_offset;
+    if (offset.kind() == QueryOffset::Kind::per_sequence) per_sequence("query_offset", offset.values());
+    for (std::size_t s = 0; s < layout.sequences.size(); ++s) {
+      SequenceLayout& sequence = layout.sequences[s];
+      switch (offset.kind()) {
+        case QueryOffset::Kind::one:
+          sequence.query_offset = offset.values().front();
+          break;
+        case QueryOffset::Kind::per_sequence:
+          sequence.query_offset = offset.values()[s];
+          break;
+        case QueryOffset::Kind::bottom_right:
+          sequence.query_offset = sequence.key_count - sequence.queries;
+          break;
+      }
+      if (std::abs(sequence.query_offset) > kFarthest)
+        no("query_offset ", sequence.query_offset, " is out of range");
+    }
+  }
+
+  void numbers() {
+    const auto side = [&](const char* name, std::int64_t size) {
+      if (size < Window::kUnlimited || size > kFarthest) {
+        no("window.", name, " is ", size, ", expected 0 or more, or -1 for unlimited");
+      }
+    };
+    side("left", options.window.left);
+    side("right", options.window.right);
+    layout.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(layout.d)));
+    if (!std::isfinite(layout.scale)) no("scale is ", layout.scale, ", expected a finite number");
+    if (!std::isfinite(options.softcap) || options.softcap < 0) {
+      no("softcap is ", options.softcap, ", expected a positive number, or 0 for none");
+    }
+    per_head("alibi_slopes", options.alibi_slopes);
+    for (const double slope : options.alibi_slopes) {
+      if (!std::isfinite(slope)) no("alibi_slopes holds ", slope, ", expected finite numbers");
+    }
+    per_head("sinks", options.sinks);
+    for (const double sink : options.sinks) {
+      if (std::isnan(sink) || sink == INFINITY)
+        no("sinks holds ", sink, ", expected finite numbers, or -inf for none");
+    }
+  }
+
+  void per_head(const char* name, const std::vector<double>& values) const {
+    if (!values.empty() && static_cast<std::int64_t>(values.size()) != layout.query_heads) {
+      no(name, " has ", values.size(), " entries for ", layout.query_heads, " query heads");
+    }
+  }
+
+  // Aligned with (sequences, heads, queries, keys) from the right, as NumPy does.
+  void broadcasts(const char* name, ConstTensorView view) const {
+    const Dims target{static_cast<std::int64_t>(layout.sequences.size()), layout.query_heads,
+                      layout.longest_queries, layout.longest_keys};
+    for (int axis = 0; axis < view.rank(); ++axis) {
+      const int place = kMaxRank - view.rank() + axis;
+      // A table made for longer sequences serves packed ones too, which have no common length anyway.
+      const bool long_enough = layout.packed && place >= 2 && view.size(axis) > target[place];
+      if (view.size(axis) != 1 && view.size(axis) != target[place] && !long_enough) {
+        no(name, " has shape ", to_string(view.shape()), ", which does not broadcast to ", to_string(target));
+      }
+    }
+  }
+
+  void masks() {
+    if (options.mask.given() && options.mask.dtype() != DType::boolean) {
+      no("mask is ", name_of(options.mask.dtype()),
+         ", expected boolean (true = takes part); a float mask is a bias");
+    }
+    if (options.bias.given() && !is_float(options.bias.dtype())) {
+      no("bias is boolean, expected a floating type; a boolean bias is a mask");
+    }
+    broadcasts("mask", options.mask);
+    broadcasts("bias", options.bias);
+  }
+};
+
+}  // namespace
+
+Layout check_attention(const char* operation, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options) {
+  Checker checker{operation, q, k, v, options, {}};
+  checker.shapes();
+  checker.sequences();
+  checker.key_lengths();
+  checker.query_offsets();
+  checker.numbers();
+  checker.masks();
+  return std::move(checker.layout);
+}
+
+void check_output(const char* operation, const char* name, TensorView out, const Dims& shape) {
+  if (!out.given()) refuse(operation, name, " is not given");
+  if (out.shape() != shape) {
+    refuse(operation, name, " has shape ", to_string(out.shape()), ", expected ", to_string(shape));
+  }
+  if (!is_float(out.dtype())) refuse(operation, name, " is boolean, expected a floating type");
+  for (int axis = 0; axis < out.rank(); ++axis) {
+    if (out.stride(axis) == 0 && out.size(axis) > 1) {
+      refuse(operation, name, " has stride 0 along axis ", axis, ": its elements share one place");
+    }
+  }
+}
+
+void check_row_state(const char* operation, RowStateView row_state, const Dims& shape) {
+  if (row_state.max.given() != row_state.sum.given()) {
+    refuse(operation, "row_state has ", row_state.max.given() ? "max but no sum" : "sum but no max");
+  }
+  if (!row_state.max.given()) return;
+  check_output(operation, "row_state.max", row_state.max, shape);
+  check_output(operation, "row_state.sum", row_state.sum, shape);
+}
+
+}  // namespace attend

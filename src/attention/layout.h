@@ -1,0 +1,39 @@
+// What the inputs of an attention call amount to, once they have been found to make sense: heads, sizes, and
+// for each sequence where its rows are and where its queries stand. Dense batches and packed sequences look
+// the same from here on.
+#pragma once
+
+#include <attend/attention.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace attend {
+
+struct SequenceLayout {
+  std::int64_t query_begin = 0;  // packed: first row in q; dense: 0
+  std::int64_t key_begin = 0;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;       // rows of k that belong to the sequence
+  std::int64_t key_count = 0;  // those that exist: key_lengths may shorten
+  std::int64_t query_offset = 0;
+};
+
+struct Layout {
+  bool packed = false;
+  std::int64_t query_heads = 0, key_heads = 0;
+  std::int64_t d = 0, dv = 0;  // dv is 0 when no value is given
+  double scale = 1;
+  std::vector<SequenceLayout> sequences;
+  std::int64_t longest_queries = 0, longest_keys = 0;
+};
+
+// Refuses, with a sentence that begins with [operation], whatever has no meaning. v may be not given.
+Layout check_attention(const char* operation, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options);
+
+// out and row_state against the layout: shape, floating type, and no two elements in one place.
+void check_output(const char* operation, const char* name, TensorView out, const Dims& shape);
+void check_row_state(const char* operation, RowStateView row_state, const Dims& shape);
+
+}  // namespace attend

@@ -1,0 +1,92 @@
+// What can be made of row states without looking at queries and keys again.
+#include <attend/attention.h>
+
+#include "attention/layout.h"
+#include "base/error.h"
+#include "base/for_each.h"
+#include "kernels/attention/row_state.h"
+
+namespace attend {
+namespace {
+
+void check_state(const char* operation, const char* name, ConstRowStateView state, const Dims& shape) {
+  if (!state.max.given() || !state.sum.given()) refuse(operation, name, " is not given");
+  for (const ConstTensorView& part : {state.max, state.sum}) {
+    if (part.shape() != shape) {
+      refuse(operation, name, " has shape ", to_string(part.shape()), ", expected ", to_string(shape));
+    }
+    if (part.dtype() == DType::boolean || part.dtype() != state.max.dtype()) {
+      refuse(operation, name, " must hold one floating type, got ", name_of(state.max.dtype()), " and ",
+             name_of(part.dtype()));
+    }
+  }
+}
+
+template <Element T>
+kernels::RowNumbers numbers_at(ConstRowStateView state, const Dims& index) {
+  return {widen(state.max.data<T>()[offset_of(state.max.strides(), index)]),
+          widen(state.sum.data<T>()[offset_of(state.sum.strides(), index)])};
+}
+
+template <Element T>
+void merge_rows(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorView out_b,
+                ConstRowStateView state_b, TensorView out, RowStateView row_state) {
+  const int last = out.rank() - 1;
+  for_each_index(row_state.max.shape(), [&](const Dims& index) {
+    const kernels::Merge merged =
+        kernels::merge(numbers_at<T>(state_a, index), numbers_at<T>(state_b, index));
+    const T* const a = out_a.data<T>() + offset_of(out_a.strides(), index);
+    const T* const b = out_b.data<T>() + offset_of(out_b.strides(), index);
+    T* const target = out.data<T>() + offset_of(out.strides(), index);
+    for (std::int64_t c = 0; c < out.size(last); ++c) {
+      // A part without a share is left out, so that whatever its rows hold cannot matter.
+      double value = 0;
+      if (merged.share_a != 0) value += merged.share_a * widen(a[c * out_a.stride(last)]);
+      if (merged.share_b != 0) value += merged.share_b * widen(b[c * out_b.stride(last)]);
+      target[c * out.stride(last)] = narrow<T>(value);
+    }
+    row_state.max.data<T>()[offset_of(row_state.max.strides(), index)] = narrow<T>(merged.whole.max);
+    row_state.sum.data<T>()[offset_of(row_state.sum.strides(), index)] = narrow<T>(merged.whole.sum);
+  });
+}
+
+}  // namespace
+
+void log_sum_exp(ConstRowStateView row_state, TensorView out) {
+  const char* const operation = "log_sum_exp";
+  check_state(operation, "row_state", row_state, row_state.max.shape());
+  check_output(operation, "out", out, row_state.max.shape());
+  with_float_type(operation, row_state.max.dtype(), [&]<class State>(State) {
+    with_float_type(operation, out.dtype(), [&]<class Out>(Out) {
+      for_each_index(out.shape(), [&](const Dims& index) {
+        out.data<Out>()[offset_of(out.strides(), index)] =
+            narrow<Out>(kernels::log_sum_exp(numbers_at<State>(row_state, index)));
+      });
+    });
+  });
+}
+
+void merge_attention(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorView out_b,
+                     ConstRowStateView state_b, TensorView out, RowStateView row_state) {
+  const char* const operation = "merge_attention";
+  if (out_a.rank() < 1) refuse(operation, "out_a has no axis to merge along");
+  const Dims state_shape = out_a.shape().without(out_a.rank() - 1);
+  check_output(operation, "out", out, out_a.shape());
+  check_state(operation, "state_a", state_a, state_shape);
+  check_state(operation, "state_b", state_b, state_shape);
+  if (!row_state.max.given()) refuse(operation, "row_state is not given");
+  check_row_state(operation, row_state, state_shape);
+  if (out_b.shape() != out_a.shape()) {
+    refuse(operation, "out_b has shape ", to_string(out_b.shape()), ", out_a has ", to_string(out_a.shape()));
+  }
+  const DType dtype = out.dtype();
+  for (const DType other : {out_a.dtype(), out_b.dtype(), state_a.max.dtype(), state_b.max.dtype(),
+                            row_state.max.dtype(), row_state.sum.dtype()}) {
+    if (other != dtype)
+      refuse(operation, "all parts must be ", name_of(dtype), " like out, got ", name_of(other));
+  }
+  with_float_type(operation, dtype,
+                  [&]<class T>(T) { merge_rows<T>(out_a, state_a, out_b, state_b, out, row_state); });
+}
+
+}  // namespace attend
