@@ -88,13 +88,13 @@ struct AttentionOptions {
 // because one log-sum-exp in f32 is not exact enough at large scores. Shape: that of q without its last axis.
 // A row without keys: (-inf, 0).
 struct RowStateView {
-  TensorView max;
-  TensorView sum;
+  TensorView max{};
+  TensorView sum{};
 };
 
 struct ConstRowStateView {
-  ConstTensorView max;
-  ConstTensorView sum;
+  ConstTensorView max{};
+  ConstTensorView sum{};
 };
 
 struct RowState {
@@ -145,9 +145,9 @@ class Indices {
 };
 
 struct RowSelection {
-  Indices sequences;  // batch entries, or packed sequences
-  Indices heads;      // query heads
-  Indices rows;       // queries, counted within the sequence
+  Indices sequences{};  // batch entries, or packed sequences
+  Indices heads{};      // query heads
+  Indices rows{};       // queries, counted within the sequence
 };
 
 // Rows of one stage: (chosen sequences, chosen heads, chosen rows, longest Lk), f32, or f64 when q is f64.

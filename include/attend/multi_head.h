@@ -27,14 +27,14 @@ AttentionResult single_head_attention(ConstTensorView x, ConstTensorView wq, Con
 // than query heads (grouped or multi-query attention) follow from narrower wk and wv. Views that are not
 // given: wo = no output projection, biases = 0.
 struct MultiHeadWeights {
-  ConstTensorView wq;  // (Eq, Hq * D)
-  ConstTensorView wk;  // (Ek, Hkv * D)
-  ConstTensorView wv;  // (Ek, Hkv * Dv)
-  ConstTensorView wo;  // (Hq * Dv, Eo)
-  ConstTensorView bq;  // (Hq * D)
-  ConstTensorView bk;  // (Hkv * D)
-  ConstTensorView bv;  // (Hkv * Dv)
-  ConstTensorView bo;  // (Eo)
+  ConstTensorView wq{};  // (Eq, Hq * D)
+  ConstTensorView wk{};  // (Ek, Hkv * D)
+  ConstTensorView wv{};  // (Ek, Hkv * Dv)
+  ConstTensorView wo{};  // (Hq * Dv, Eo)
+  ConstTensorView bq{};  // (Hq * D)
+  ConstTensorView bk{};  // (Hkv * D)
+  ConstTensorView bv{};  // (Hkv * Dv)
+  ConstTensorView bo{};  // (Eo)
 };
 
 // concat over heads of softmax(Q_h K_h^T / sqrt(D)) V_h, times Wo. Queries come from x (B, Lq, Eq); keys and

@@ -22,10 +22,10 @@ Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptio
                       const RowSelection& selection = {});
 
 struct AttentionGradients {
-  TensorView q, k, v;
-  TensorView bias;          // the shape of the bias as given: broadcast axes are summed over
-  TensorView alibi_slopes;  // (Hq)
-  TensorView sinks;         // (Hq)
+  TensorView q{}, k{}, v{};
+  TensorView bias{};          // the shape of the bias as given: broadcast axes are summed over
+  TensorView alibi_slopes{};  // (Hq)
+  TensorView sinks{};         // (Hq)
 };
 
 // d_out has the shape of the output.
@@ -40,10 +40,10 @@ void softmax_backward(ConstTensorView weights, ConstTensorView d_weights, Tensor
 void self_attention_backward(ConstTensorView x, ConstTensorView d_output, TensorView d_x);
 
 struct MultiHeadGradients {
-  TensorView x, context;  // for self-attention (context is x) the gradient is the sum of the two
-  TensorView wq, wk, wv, wo;
-  TensorView bq, bk, bv, bo;
-  AttentionGradients attention;  // bias, alibi_slopes and sinks; its q, k and v are not looked at
+  TensorView x{}, context{};  // for self-attention (context is x) the gradient is the sum of the two
+  TensorView wq{}, wk{}, wv{}, wo{};
+  TensorView bq{}, bk{}, bv{}, bo{};
+  AttentionGradients attention{};  // bias, alibi_slopes and sinks; its q, k and v are not looked at
 };
 
 void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,

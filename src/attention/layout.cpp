@@ -132,7 +132,7 @@ struct Checker {
           sequence.query_offset = sequence.key_count - sequence.queries;
           break;
       }
-      if (std::abs(sequence.query_offset) > kFarthest)
+      if (sequence.query_offset < -kFarthest || sequence.query_offset > kFarthest)
         no("query_offset ", sequence.query_offset, " is out of range");
     }
   }

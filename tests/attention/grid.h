@@ -1,0 +1,21 @@
+// The numerics grid: lengths, head sizes, groups, strides and options as knobs, and the check of one case.
+#pragma once
+
+#include <vector>
+
+#include "support/attention_case.h"
+
+namespace attend {
+
+inline constexpr double kGridBound = 1e-5;  // largest absolute error of fp32 at |x| ~ 1
+
+// How many values each knob has: lengths of queries and keys first, then head sizes, the rest behind them.
+inline constexpr std::size_t kQueryKnob = 0, kKeyKnob = 1, kHeadSizeKnob = 2, kGroupKnob = 9;
+std::vector<int> grid_knob_sizes();
+AttentionCase grid_case(const std::vector<int>& row);
+
+// fp32 attention against float64, output and log-sum-exp; long sequences by sampled rows. A gtest assertion
+// that can fail fatally.
+void expect_exact(const AttentionCase& c);
+
+}  // namespace attend

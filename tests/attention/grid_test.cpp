@@ -1,0 +1,74 @@
+// fp32 against float64 over a pairwise covering array of the numerics grid, and what 16-bit storage costs.
+#include <attend/reference.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "attention/grid.h"
+#include "support/compare.h"
+#include "support/covering_array.h"
+#include "support/sanitized.h"
+
+namespace attend {
+namespace {
+
+TEST(Grid, EveryPairOfShapesAndOptionsIsExact) {
+  const auto rows = covering_array(grid_knob_sizes());
+  std::cout << rows.size() << " cases cover every pair of " << grid_knob_sizes().size() << " knobs"
+            << (kSanitized ? " (lengths up to 129 under a sanitizer)" : "") << "\n";
+  std::uint64_t seed = 1;
+  for (const auto& row : rows) {
+    AttentionCase c = grid_case(row);
+    c.seed = 100 * seed++;
+    expect_exact(c);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// What storage in 16 bits costs: no more than twice the error of computing in 16 bits throughout.
+TEST(Grid, HalfPrecisionStorageComputesInF32) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const std::int64_t length : {1, 7, 33, 128}) {
+      AttentionCase c;
+      c.queries = c.keys = length;
+      c.key_heads = 2;
+      c.d = c.dv = 64;
+      c.dtype = dtype;
+      c.causal = true;
+      const AttentionInputs in = make_inputs(c);
+      Tensor expected = in.output(DType::f64);
+      reference::attention(in.q, in.k, in.v, in.options, expected);
+      const Tensor out = attention(in.q, in.k, in.v, in.options);
+      EXPECT_EQ(out.dtype(), dtype);
+      Tensor wide = in.output(DType::f32);
+      attention(in.q, in.k, in.v, in.options, wide);
+      EXPECT_LE(max_abs_difference(wide, expected), kGridBound);
+      EXPECT_TRUE(same_bits(out, copy_of(wide, dtype)));
+
+      // The naive path rounds the weights, the one thing that must be stored between its two products, and
+      // the result.
+      const Tensor weights =
+          copy_of(reference::attention_rows(in.q, in.k, in.options, Stage::weights), dtype);
+      double naive = 0;
+      for (std::int64_t h = 0; h < 2; ++h) {
+        const auto w = values_of(weights.view().select(0, 0).select(0, h));
+        const auto v = values_of(in.v.select(0, 0).select(0, h));
+        const auto e = values_of(expected.view().select(0, 0).select(0, h));
+        for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) {
+          for (std::size_t x = 0; x < 64; ++x) {
+            double sum = 0;
+            for (std::size_t j = 0; j < static_cast<std::size_t>(length); ++j) {
+              sum += w[i * static_cast<std::size_t>(length) + j] * v[j * 64 + x];
+            }
+            const Tensor rounded = copy_of(Tensor::from<double>({1}, {sum}), dtype);
+            naive = std::max(naive, difference(values_of(rounded)[0], e[i * 64 + x]));
+          }
+        }
+      }
+      EXPECT_LE(max_abs_difference(out, expected), 2 * naive) << name_of(dtype) << " " << length;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attend
