@@ -1,0 +1,34 @@
+// The bodies of a heatmap in the terminal: the lines of labels and cells, without title and legend. Part of
+// heatmap_terminal; the caller has made sure that they fit.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draw/heatmap.h"
+#include "draw/number.h"
+#include "draw/terminal.h"
+
+namespace attend::draw {
+
+struct RowLabels {
+  std::vector<std::string> texts;  // printable, one per line of cells
+  int width = 0;                   // columns they take, the blank after them included
+};
+
+// A cell's place on the scale as one of " ░▒▓█".
+std::string_view shade(double place);
+
+// A number on every cell, `cell_width` columns each.
+std::string number_lines(const Heatmap& map, const RowLabels& labels, NumberFormat format, int cell_width,
+                         ColorDepth depth);
+
+// Two columns a cell.
+std::string square_lines(const Heatmap& map, const RowLabels& labels, ColorDepth depth);
+
+// One column a cell, one row a line, or two with colour. column_counts: one per column; every tenth is shown.
+std::string pixel_lines(const Heatmap& map, const RowLabels& labels,
+                        const std::vector<std::string>& column_counts, ColorDepth depth);
+
+}  // namespace attend::draw

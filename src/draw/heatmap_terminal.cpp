@@ -1,0 +1,184 @@
+#include "draw/heatmap_terminal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "draw/heatmap_cells.h"
+#include "draw/style.h"
+#include "draw/text_width.h"
+
+namespace attend::draw {
+namespace {
+
+constexpr int kWidestColumnLabel = 12;
+constexpr int kLegendWidth = 24;
+constexpr std::size_t kRowsAlwaysShown = 32;  // a low and wide map keeps its rows when its columns are pooled
+
+struct Frame {
+  Terminal terminal;
+  HeatmapOptions options;
+
+  bool plain() const { return terminal.color == ColorDepth::none; }
+  std::size_t rows_a_pixel_line() const { return plain() ? 1 : 2; }
+  bool fits(const Heatmap& map, const RowLabels& labels, int cell_width, std::size_t rows_a_line = 1) const {
+    return map.columns * static_cast<std::size_t>(cell_width) + static_cast<std::size_t>(labels.width) <=
+               static_cast<std::size_t>(terminal.width) &&
+           map.rows <= static_cast<std::size_t>(options.most_lines) * rows_a_line;
+  }
+};
+
+RowLabels measured(std::vector<std::string> texts, const Frame& frame) {
+  RowLabels labels;
+  for (const auto& text : texts) labels.width = std::max(labels.width, text_width(text));
+  labels.width = std::min(labels.width, frame.terminal.width / 4);
+  if (labels.width > 0) ++labels.width;
+  labels.texts = std::move(texts);
+  return labels;
+}
+
+RowLabels one_label_a_row(const Heatmap& map, const Frame& frame) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < map.rows; ++i) texts.push_back(printable(map.row_label(i)));
+  return measured(std::move(texts), frame);
+}
+
+// A line of pixels may hold two rows: it then has both their names. Columns are counted in this form, so
+// where rows and columns are the same tokens a row gives its count too.
+RowLabels one_label_a_pixel_line(const Heatmap& map, const Frame& frame) {
+  const bool named = !map.row_labels.empty();
+  const bool same_tokens = named && map.row_labels == map.column_labels;
+  const int digits = static_cast<int>(std::to_string(map.rows).size());
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < map.rows; i += frame.rows_a_pixel_line()) {
+    std::string text = printable(map.row_label(i));
+    if (named && !frame.plain() && i + 1 < map.rows) text += " " + printable(map.row_label(i + 1));
+    if (same_tokens) text = pad_left(std::to_string(i), digits) + " " + text;
+    texts.push_back(std::move(text));
+  }
+  return measured(std::move(texts), frame);
+}
+
+std::vector<std::string> counted(std::size_t n) {
+  std::vector<std::string> counts;
+  for (std::size_t i = 0; i < n; ++i) counts.push_back(std::to_string(i));
+  return counts;
+}
+
+NumberFormat widest_format(const Heatmap& map, int most_decimals) {
+  std::vector<double> shown;
+  for (std::size_t i = 0; i < map.values.size(); ++i) {
+    if (map.masked.empty() || !map.masked[i]) shown.push_back(map.values[i]);
+  }
+  return number_format_for(shown, most_decimals);
+}
+
+int number_width(const Heatmap& map, NumberFormat format) {
+  int width = 1;
+  for (std::size_t i = 0; i < map.values.size(); ++i) {
+    if (!map.masked.empty() && map.masked[i]) continue;
+    width = std::max(width, text_width(format_number(map.values[i], format)));
+  }
+  return width;
+}
+
+struct NumberForm {
+  NumberFormat format;
+  int cell_width = 0;
+};
+
+// The form with numbers, if one fits: with whole labels, with shortened ones, with fewer decimals.
+std::optional<NumberForm> number_form(const Heatmap& map, const RowLabels& labels, const Frame& frame) {
+  constexpr int kBlanks = 2;
+  if (!frame.fits(map, labels, 3)) return {};  // also keeps large maps from being formatted for nothing
+  int label_width = 0;
+  for (std::size_t j = 0; j < map.columns; ++j) {
+    label_width =
+        std::max(label_width, std::min(text_width(printable(map.column_label(j))), kWidestColumnLabel));
+  }
+  NumberFormat format = widest_format(map, frame.options.most_decimals);
+  const double largest = std::max(std::abs(map.range.low), std::abs(map.range.high));
+  for (;; --format.decimals) {
+    // Without colour one of the blanks is the shade, and a second must part it from the next number.
+    const int width = number_width(map, format) + kBlanks + (frame.plain() ? 1 : 0);
+    for (const int cell_width : {std::max(width, label_width + kBlanks), width}) {
+      if (frame.fits(map, labels, cell_width)) return NumberForm{format, cell_width};
+    }
+    const bool two_digits_left = largest * std::pow(10.0, format.decimals - 1) >= 10;
+    if (format.decimals <= 2 || !two_digits_left) return {};
+  }
+}
+
+std::string legend(const Heatmap& map, const RowLabels& labels, const Frame& frame) {
+  const std::string low = format_short(map.range.low, 3), high = format_short(map.range.high, 3);
+  const int room = frame.terminal.width - labels.width - text_width(low) - text_width(high) - 2;
+  const int width = std::min(kLegendWidth, room);
+  if (width < 5) return {};
+  StyledLine line(frame.terminal.color);
+  line.add(repeat(" ", labels.width)).add(low, {.emphasis = Emphasis::dim}).add(" ");
+  const int steps = frame.plain() ? 5 : width;
+  for (int i = 0; i < steps; ++i) {
+    const double place = (i + 0.5) / steps;
+    if (frame.plain()) {
+      line.add(repeat(shade(place), 2));
+    } else {
+      line.add(" ", {.text = {}, .background = cell_style(place, frame.terminal.color).background});
+    }
+  }
+  return "\n" + line.add(" ").add(high, {.emphasis = Emphasis::dim}).finish();
+}
+
+std::string size_of(const Heatmap& map) {
+  return std::to_string(map.rows) + " x " + std::to_string(map.columns);
+}
+
+std::string line_of(std::string_view text, Emphasis emphasis, const Frame& frame) {
+  return styled(shorten(text, frame.terminal.width), {.emphasis = emphasis}, frame.terminal.color) + "\n";
+}
+
+// The shape in which the map fits as pixels.
+Heatmap pooled_to_fit(const Heatmap& map, const Frame& frame) {
+  const int label_width = static_cast<int>(std::to_string(map.rows).size()) + 1;
+  const auto most_columns = static_cast<std::size_t>(std::max(1, frame.terminal.width - label_width));
+  const auto most_rows = static_cast<std::size_t>(frame.options.most_lines) * frame.rows_a_pixel_line();
+  const std::size_t columns = std::min(map.columns, most_columns);
+  const auto in_proportion = static_cast<std::size_t>(std::lround(
+      static_cast<double>(map.rows) * static_cast<double>(columns) / static_cast<double>(map.columns)));
+  const std::size_t rows = std::min({map.rows, most_rows, std::max(in_proportion, kRowsAlwaysShown)});
+  return max_pooled(map, rows, columns);
+}
+
+}  // namespace
+
+std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const HeatmapOptions& options) {
+  check(map);
+  const Frame frame{terminal, options};
+  std::string text;
+  if (!map.title.empty()) text += line_of(printable(map.title), Emphasis::bold, frame);
+  if (map.rows == 0 || map.columns == 0)
+    return text + line_of("(" + size_of(map) + ": empty)", Emphasis::dim, frame);
+
+  RowLabels labels = one_label_a_row(map, frame);
+  std::string note;
+  if (const auto form = number_form(map, labels, frame)) {
+    text += number_lines(map, labels, form->format, form->cell_width, terminal.color);
+  } else if (frame.fits(map, labels, 2)) {
+    text += square_lines(map, labels, terminal.color);
+  } else if (labels = one_label_a_pixel_line(map, frame);
+             frame.fits(map, labels, 1, frame.rows_a_pixel_line())) {
+    text += pixel_lines(map, labels, counted(map.columns), terminal.color);
+  } else {
+    const Heatmap small = pooled_to_fit(map, frame);
+    std::vector<std::string> first_rows;
+    for (std::size_t i = 0; i < small.rows; i += frame.rows_a_pixel_line())
+      first_rows.push_back(small.row_label(i));
+    labels = measured(std::move(first_rows), frame);
+    text += pixel_lines(small, labels, small.column_labels, terminal.color);
+    note = size_of(map) + " shown as " + size_of(small) + ", each cell the largest of its block";
+  }
+  if (options.legend) text += legend(map, labels, frame);
+  if (!note.empty()) text += line_of(note, Emphasis::dim, frame);
+  return text;
+}
+
+}  // namespace attend::draw

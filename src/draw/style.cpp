@@ -1,0 +1,57 @@
+#include "draw/style.h"
+
+#include <utility>
+
+namespace attend::draw {
+namespace {
+
+// kind: 38 for text, 48 for background.
+std::string color_code(const char* kind, Rgb color, ColorDepth depth) {
+  std::string code = std::string(";") + kind;
+  if (depth == ColorDepth::ansi256) return code + ";5;" + std::to_string(nearest_xterm256(color));
+  return code + ";2;" + std::to_string(color.r) + ";" + std::to_string(color.g) + ";" +
+         std::to_string(color.b);
+}
+
+}  // namespace
+
+Style cell_style(double t, ColorDepth depth) {
+  Rgb background = scale_color(t);
+  if (depth == ColorDepth::ansi256) background = xterm256_color(nearest_xterm256(background));
+  return {.text = text_color_on(background), .background = background};
+}
+
+void StyledLine::change_to(const Style& style) {
+  if (depth_ == ColorDepth::none || style == now_) return;
+  now_ = style;
+  line_ += "\x1b[0";
+  if (style.emphasis == Emphasis::bold) line_ += ";1";
+  if (style.emphasis == Emphasis::dim) line_ += ";2";
+  if (style.text) line_ += color_code("38", *style.text, depth_);
+  if (style.background) line_ += color_code("48", *style.background, depth_);
+  line_ += 'm';
+}
+
+StyledLine& StyledLine::add(std::string_view text, const Style& style) {
+  if (!text.empty()) {
+    change_to(style);
+    line_ += text;
+  }
+  return *this;
+}
+
+std::string StyledLine::finish() {
+  change_to({});
+  while (line_.ends_with(' ')) line_.pop_back();
+  line_ += '\n';
+  return std::exchange(line_, {});
+}
+
+std::string styled(std::string_view text, const Style& style, ColorDepth depth) {
+  StyledLine line(depth);
+  std::string done = line.add(text, style).finish();
+  done.pop_back();
+  return done;
+}
+
+}  // namespace attend::draw

@@ -1,0 +1,45 @@
+// Text with colours and weight, as escape sequences for the terminal at hand, or as nothing at all.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "draw/color.h"
+#include "draw/terminal.h"
+
+namespace attend::draw {
+
+enum class Emphasis { none, bold, dim };
+
+struct Style {
+  std::optional<Rgb> text = {};
+  std::optional<Rgb> background = {};
+  Emphasis emphasis = Emphasis::none;
+  friend bool operator==(const Style&, const Style&) = default;
+};
+
+// A coloured cell and text that can be read on it, as this terminal will really show them.
+Style cell_style(double t, ColorDepth depth);
+
+// A line put together piece by piece. Escape sequences are written only where the style changes: a row of 400
+// cells stays small. Without colour it is the plain text.
+class StyledLine {
+ public:
+  explicit StyledLine(ColorDepth depth) : depth_(depth) {}
+  StyledLine& add(std::string_view text, const Style& style = {});
+  // The line and its end, without blanks that nobody sees; the line is then empty again.
+  std::string finish();
+
+ private:
+  void change_to(const Style& style);
+
+  ColorDepth depth_;
+  Style now_;
+  std::string line_;
+};
+
+// One piece of text on its own.
+std::string styled(std::string_view text, const Style& style, ColorDepth depth);
+
+}  // namespace attend::draw

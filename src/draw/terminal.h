@@ -1,0 +1,32 @@
+// What the terminal at the other end can do: how many colours, how many columns.
+#pragma once
+
+#include <string>
+
+namespace attend::draw {
+
+enum class ColorDepth { none, ansi256, truecolor };
+enum class ColorChoice { automatic, always, never };  // --color=auto|always|never
+
+struct Terminal {
+  ColorDepth color = ColorDepth::none;
+  int width = 100;  // columns
+};
+
+// What can be known about a file descriptor and its surroundings.
+struct TerminalFacts {
+  bool is_terminal = false;
+  int columns = 0;            // as the terminal itself says; 0 = it does not
+  std::string columns_env;    // COLUMNS
+  std::string term_env;       // TERM
+  std::string colorterm_env;  // COLORTERM
+  std::string no_color_env;   // NO_COLOR; anything but empty asks for none (https://no-color.org)
+};
+TerminalFacts terminal_facts(int fd);
+
+// The decision alone. `always` gives colour even to a pipe and even with NO_COLOR.
+Terminal describe_terminal(const TerminalFacts& facts, ColorChoice choice);
+
+Terminal detect_terminal(int fd, ColorChoice choice);
+
+}  // namespace attend::draw
