@@ -26,6 +26,9 @@ constexpr std::array<Rgb, 13> kAnchors{{{0x1c, 0x18, 0x41},
                                         {0xca, 0xe9, 0x8d},
                                         {0xf5, 0xf4, 0x8d}}};
 
+// The palette's numbers nearest to that curve, in its order.
+constexpr std::array<int, 10> kXtermSteps{17, 18, 24, 31, 37, 79, 150, 186, 192, 228};
+
 // After Okabe and Ito's palette for all colour visions; lightness kept in the middle so that both black and
 // white backgrounds carry them.
 constexpr std::array<Rgb, 6> kSeries{{{0x2f, 0x8f, 0xd0},
@@ -88,6 +91,13 @@ Rgb scale_color(double t) {
   const Lab from = to_lab(kAnchors[below]), to = to_lab(kAnchors[below + 1]);
   return to_rgb(
       {std::lerp(from.l, to.l, share), std::lerp(from.a, to.a, share), std::lerp(from.b, to.b, share)});
+}
+
+Rgb scale_color_xterm256(double t) {
+  const Lab wanted = to_lab(scale_color(t));
+  const auto distance = [&](int step) { return distance_squared(to_lab(xterm256_color(step)), wanted); };
+  return xterm256_color(*std::min_element(kXtermSteps.begin(), kXtermSteps.end(),
+                                          [&](int x, int y) { return distance(x) < distance(y); }));
 }
 
 Rgb series_color(int index) { return kSeries[static_cast<std::size_t>(index) % kSeries.size()]; }

@@ -46,17 +46,20 @@ RowLabels one_label_a_row(const Heatmap& map, const Frame& frame) {
 // A line of pixels may hold two rows: it then has both their names. Columns are counted in this form, so
 // where rows and columns are the same tokens a row gives its count too.
 RowLabels one_label_a_pixel_line(const Heatmap& map, const Frame& frame) {
-  const bool named = !map.row_labels.empty();
-  const bool same_tokens = named && map.row_labels == map.column_labels;
-  const int digits = static_cast<int>(std::to_string(map.rows).size());
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < map.rows; i += frame.rows_a_pixel_line()) {
-    std::string text = printable(map.row_label(i));
-    if (named && !frame.plain() && i + 1 < map.rows) text += " " + printable(map.row_label(i + 1));
-    if (same_tokens) text = pad_left(std::to_string(i), digits) + " " + text;
-    texts.push_back(std::move(text));
+    texts.push_back(printable(map.row_label(i)));
+    const bool two_names = !map.row_labels.empty() && !frame.plain() && i + 1 < map.rows;
+    if (two_names) texts.back() += " " + printable(map.row_label(i + 1));
   }
-  return measured(std::move(texts), frame);
+  RowLabels labels = measured(std::move(texts), frame);
+  if (map.row_labels.empty() || map.row_labels != map.column_labels) return labels;
+  for (std::size_t k = 0; k < labels.texts.size(); ++k) {
+    const std::string name = pad_right(shorten(labels.texts[k], labels.width - 1), labels.width - 1);
+    labels.texts[k] = std::to_string(k * frame.rows_a_pixel_line()) + " " + name;
+  }
+  labels.width += static_cast<int>(std::to_string(map.rows).size()) + 1;
+  return labels;
 }
 
 std::vector<std::string> counted(std::size_t n) {

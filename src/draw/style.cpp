@@ -1,5 +1,9 @@
 #include "draw/style.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <utility>
 
 namespace attend::draw {
@@ -13,12 +17,24 @@ std::string color_code(const char* kind, Rgb color, ColorDepth depth) {
          std::to_string(color.b);
 }
 
+constexpr std::size_t kSteps = 256;
+
+std::array<Style, kSteps> all_cell_styles(Rgb (*scale)(double)) {
+  std::array<Style, kSteps> styles;
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    const Rgb background = scale(static_cast<double>(i) / (kSteps - 1));
+    styles[i] = {.text = text_color_on(background), .background = background};
+  }
+  return styles;
+}
+
 }  // namespace
 
-Style cell_style(double t, ColorDepth depth) {
-  Rgb background = scale_color(t);
-  if (depth == ColorDepth::ansi256) background = xterm256_color(nearest_xterm256(background));
-  return {.text = text_color_on(background), .background = background};
+Style cell_style(double place, ColorDepth depth) {
+  static const auto full = all_cell_styles(scale_color);
+  static const auto of_256 = all_cell_styles(scale_color_xterm256);
+  const double step = place > 0 ? std::min(place, 1.0) * (kSteps - 1) : 0;
+  return (depth == ColorDepth::ansi256 ? of_256 : full)[static_cast<std::size_t>(std::lround(step))];
 }
 
 void StyledLine::change_to(const Style& style) {

@@ -19,8 +19,9 @@ struct Style {
   friend bool operator==(const Style&, const Style&) = default;
 };
 
-// A coloured cell and text that can be read on it, as this terminal will really show them.
-Style cell_style(double t, ColorDepth depth);
+// A cell at a place in [0, 1] of the scale, and text that can be read on it, as this terminal will really
+// show them. One of 256 steps, finer than the eye: neighbouring cells then often share their escape sequence.
+Style cell_style(double place, ColorDepth depth);
 
 // A line put together piece by piece. Escape sequences are written only where the style changes: a row of 400
 // cells stays small. Without colour it is the plain text.

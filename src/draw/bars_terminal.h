@@ -1,0 +1,14 @@
+// Bars in the terminal, one a line: label, number, bar. Exact to an eighth of a column; negative values go
+// left of zero.
+#pragma once
+
+#include <string>
+
+#include "draw/bars.h"
+#include "draw/terminal.h"
+
+namespace attend::draw {
+
+std::string render_bars(const Bars& bars, const Terminal& terminal, int most_decimals = 4);
+
+}  // namespace attend::draw

@@ -1,0 +1,121 @@
+#include "draw/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace attend::draw {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double back(AxisScale scale, double place) {
+  switch (scale) {
+    case AxisScale::log2:
+      return std::exp2(place);
+    case AxisScale::log10:
+      return std::pow(10.0, place);
+    default:
+      return place;
+  }
+}
+
+bool can_be_shown(const Plot& plot, const Series& series, std::size_t i) {
+  return !std::isnan(along(plot.x.scale, series.x[i])) && !std::isnan(along(plot.y.scale, series.y[i]));
+}
+
+// Long enough to be cut into ticks: shorter, and counting up in doubles would stand still.
+bool has_length(Extent extent) {
+  const double length = extent.high - extent.low;
+  return length > 1e-9 * std::max(std::abs(extent.low), std::abs(extent.high)) && length > 1e-300;
+}
+
+// Only points that are drawn count, on either axis.
+template <class Place>
+Extent extent_of(const Plot& plot, Place place) {
+  Extent extent{kInfinity, -kInfinity};
+  for (const Series& series : plot.series) {
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (!can_be_shown(plot, series, i)) continue;
+      extent.low = std::min(extent.low, place(series, i));
+      extent.high = std::max(extent.high, place(series, i));
+    }
+  }
+  if (extent.low > extent.high) return {};
+  if (!has_length(extent)) {
+    const double around = std::max(0.5, std::abs(extent.low) * 0.1);
+    return {extent.low - around, extent.high + around};
+  }
+  return extent;
+}
+
+std::vector<double> multiples_within(double step, double low, double high) {
+  std::vector<double> values;
+  const double slack = 1e-9 * (high - low);
+  for (double n = std::ceil((low - slack) / step); n * step <= high + slack; ++n) values.push_back(n * step);
+  return values;
+}
+
+std::vector<double> round_ticks(double low, double high, int most) {
+  double power = std::pow(10.0, std::floor(std::log10(high - low)) - 1);
+  for (;; power *= 10) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      if ((high - low) / (factor * power) > most + 1) continue;  // cheap, and bounds the list
+      auto values = multiples_within(factor * power, low, high);
+      if (static_cast<int>(values.size()) <= most) return values;
+    }
+  }
+}
+
+}  // namespace
+
+void check(const Plot& plot) {
+  for (const Series& series : plot.series) {
+    if (series.x.size() != series.y.size()) {
+      refuse("plot", "a series has ", series.x.size(), " x and ", series.y.size(), " y");
+    }
+  }
+}
+
+double along(AxisScale scale, double value) {
+  constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+  // Beyond a quarter of the range, differences of places would no longer be numbers.
+  if (!std::isfinite(value) || std::abs(value) > std::numeric_limits<double>::max() / 4) return nothing;
+  if (scale == AxisScale::linear) return value;
+  if (value <= 0) return nothing;
+  return scale == AxisScale::log2 ? std::log2(value) : std::log10(value);
+}
+
+Extent x_extent(const Plot& plot) {
+  return extent_of(plot, [&](const Series& s, std::size_t i) { return along(plot.x.scale, s.x[i]); });
+}
+
+Extent y_extent(const Plot& plot) {
+  return extent_of(plot, [&](const Series& s, std::size_t i) { return along(plot.y.scale, s.y[i]); });
+}
+
+std::vector<double> ticks(AxisScale scale, Extent extent, int most) {
+  if (!has_length(extent)) return {};
+  most = std::max(most, 2);
+  if (scale == AxisScale::linear) return round_ticks(extent.low, extent.high, most);
+  for (double step = 1;; step *= 2) {
+    auto powers = multiples_within(step, extent.low, extent.high);
+    if (static_cast<int>(powers.size()) > most) continue;
+    if (powers.size() < 2) break;
+    for (double& power : powers) power = back(scale, power);
+    return powers;
+  }
+  return round_ticks(back(scale, extent.low), back(scale, extent.high), most);
+}
+
+int points_left_out(const Plot& plot) {
+  int count = 0;
+  for (const Series& series : plot.series) {
+    for (std::size_t i = 0; i < series.x.size(); ++i) count += can_be_shown(plot, series, i) ? 0 : 1;
+  }
+  return count;
+}
+
+}  // namespace attend::draw

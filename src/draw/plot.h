@@ -1,0 +1,48 @@
+// A line plot as data: one or several series over linear or logarithmic axes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attend::draw {
+
+enum class AxisScale { linear, log2, log10 };
+
+struct Axis {
+  std::string label;
+  AxisScale scale = AxisScale::linear;
+};
+
+struct Series {
+  std::string name;
+  std::vector<double> x, y;  // as many of each
+};
+
+struct Plot {
+  std::string title;
+  Axis x, y;
+  std::vector<Series> series;
+};
+
+// Throws one sentence when a series has not as many x as y.
+void check(const Plot& plot);
+
+// Where a value lies along an axis: itself or its logarithm. NaN where the axis cannot show it (infinities,
+// and values at or below 0 on a logarithmic axis).
+double along(AxisScale scale, double value);
+
+// The values of all series that can be shown, as an interval of along(); never of length 0.
+struct Extent {
+  double low = 0, high = 1;
+};
+Extent x_extent(const Plot& plot);
+Extent y_extent(const Plot& plot);
+
+// Round values inside an extent for its axis to be marked with, at most `most` of them: powers of the base on
+// a logarithmic axis that spans several, else multiples of 1, 2 or 5 times a power of ten.
+std::vector<double> ticks(AxisScale scale, Extent extent, int most);
+
+// How many points the plot leaves out because an axis cannot show them.
+int points_left_out(const Plot& plot);
+
+}  // namespace attend::draw
