@@ -1,0 +1,15 @@
+// The matrix product in float64, as the formula has it: what the f32 kernels are judged by.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/matmul/matmul.h"
+
+namespace attend::kernels {
+
+// As matmul(). Its gradients are products too: d_a = d_c b^T and d_b = a^T d_c, with the strides transposed.
+void matmul_reference(std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
+                      MatrixStrides a_strides, const double* b, MatrixStrides b_strides, const double* bias,
+                      double* c, MatrixStrides c_strides) noexcept;
+
+}  // namespace attend::kernels

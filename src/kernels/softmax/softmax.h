@@ -1,0 +1,12 @@
+// Softmax of one row of f32, in plain loops that the compiler turns into vectors.
+#pragma once
+
+#include <cstdint>
+
+namespace attend::kernels {
+
+// out[i] = exp(x[i] - max) / sum of exp(x[j] - max), i < n. out may be x. A row of -inf gives 0; NaN or +inf
+// anywhere gives NaN everywhere. Exponentials below the smallest normal f32 count as 0.
+void softmax_row(const float* x, std::int64_t n, float* out) noexcept;
+
+}  // namespace attend::kernels
