@@ -1,0 +1,19 @@
+// Whether two views share memory: an output that overlaps an input would be read after it was written.
+#pragma once
+
+#include <attend/tensor.h>
+
+namespace attend {
+
+// True when some byte belongs to an element of both. Exact, so two column blocks of one matrix are apart
+// although their rows interleave; only for strides so odd that the search grows long is a possible overlap
+// taken for one.
+bool overlaps(ConstTensorView a, ConstTensorView b);
+
+// The same elements in the same order: what "out may be x" allows.
+bool same_elements(ConstTensorView a, ConstTensorView b);
+
+// True when two indices of one view are the same element because of a stride of 0: nothing to write to.
+bool repeats_elements(ConstTensorView view);
+
+}  // namespace attend
