@@ -1,0 +1,59 @@
+// A tensor as rows along its last axis, whatever its strides, and rows in and out of contiguous scratch.
+#pragma once
+
+#include <attend/tensor.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/for_each.h"
+#include "base/parallel.h"
+
+namespace attend {
+
+inline std::int64_t row_size(ConstTensorView view) { return view.size(view.rank() - 1); }
+inline std::int64_t row_stride(ConstTensorView view) { return view.stride(view.rank() - 1); }
+inline std::int64_t row_count(ConstTensorView view) {
+  return element_count(view.shape().without(view.rank() - 1));
+}
+
+// Where row number `row`, in row-major order, starts; in elements.
+inline std::int64_t row_offset(ConstTensorView view, std::int64_t row) noexcept {
+  std::int64_t offset = 0;
+  for (int axis = view.rank() - 2; axis >= 0; --axis) {
+    offset += row % view.size(axis) * view.stride(axis);
+    row /= view.size(axis);
+  }
+  return offset;
+}
+
+// Row number `row` by itself, (n).
+template <class Pointer>
+BasicView<Pointer> row_view(BasicView<Pointer> view, std::int64_t row) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+  const std::int64_t bytes = row_offset(view, row) * static_cast<std::int64_t>(size_of(view.dtype()));
+  Byte* const start = static_cast<Byte*>(view.raw()) + (row_size(view) > 0 ? bytes : 0);
+  return {start, view.dtype(), {row_size(view)}, {row_stride(view)}};
+}
+
+// For rows of different types widening and rounding are exact and to nearest, as copy() does it.
+template <Element From, Element To>
+void copy_row(const From* from, std::int64_t from_stride, std::int64_t n, To* to,
+              std::int64_t to_stride) noexcept {
+  for (std::int64_t i = 0; i < n; ++i) to[i * to_stride] = narrow<To>(widen(from[i * from_stride]));
+}
+
+// Calls body(row, lane) for every row, several rows a chunk: a thread should have some microseconds of work
+// for each claim.
+template <class Body>
+void for_each_row(std::int64_t rows, std::int64_t size, const Body& body) {
+  constexpr std::int64_t kElements = 4096;
+  const std::int64_t block = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, size));
+  parallel_for((rows + block - 1) / block, [&](std::int64_t chunk, int lane) noexcept {
+    const std::int64_t end = std::min(rows, (chunk + 1) * block);
+    for (std::int64_t row = chunk * block; row < end; ++row) body(row, lane);
+  });
+}
+
+}  // namespace attend
