@@ -18,8 +18,11 @@ Dims output_shape(ConstTensorView q, const Layout& layout) {
 void run(const char* operation, const AttentionKernel& kernel, const Layout& layout, ConstTensorView q,
          ConstTensorView k, ConstTensorView v, const AttentionOptions& options, TensorView out,
          RowStateView row_state) {
-  check_output(operation, "out", out, output_shape(q, layout));
-  check_row_state(operation, row_state, q.shape().without(q.rank() - 1));
+  require_shape(operation, {"out", out}, output_shape(q, layout));
+  require_writable(operation, {"out", out},
+                   {{"query", q}, {"key", k}, {"value", v}, {"mask", options.mask}, {"bias", options.bias}});
+  check_row_state(operation, row_state, q.shape().without(q.rank() - 1),
+                  {{"query", q}, {"key", k}, {"value", v}, {"out", out}});
   kernel.forward(layout, q, k, v, options, out, row_state);
 }
 

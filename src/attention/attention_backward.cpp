@@ -15,7 +15,8 @@ class Accumulator {
   Accumulator(const char* operation, const char* name, TensorView target, const Dims& shape)
       : target_(target) {
     if (!target.given()) return;
-    check_output(operation, name, target, shape);
+    require_shape(operation, {name, target}, shape);
+    require_writable(operation, {name, target}, {});
     sum_ = Tensor(DType::f64, shape);
   }
   double* at(std::int64_t offset) {
@@ -44,10 +45,7 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
   const Layout layout = check_attention(operation, q, k, v, options);
   Dims out_shape = q.shape();
   out_shape[out_shape.rank() - 1] = layout.dv;
-  if (!d_out.given() || d_out.shape() != out_shape || d_out.dtype() == DType::boolean) {
-    refuse(operation, "d_out has shape ", to_string(d_out.shape()), ", expected ", to_string(out_shape),
-           " of a floating type");
-  }
+  require_shape(operation, {"d_out", d_out}, out_shape);
   if (gradients.bias.given() && !options.bias.given()) refuse(operation, "a gradient of bias without a bias");
   if (gradients.alibi_slopes.given() && options.alibi_slopes.empty()) {
     refuse(operation, "a gradient of alibi_slopes without slopes");

@@ -208,26 +208,18 @@ Layout check_attention(const char* operation, ConstTensorView q, ConstTensorView
   return std::move(checker.layout);
 }
 
-void check_output(const char* operation, const char* name, TensorView out, const Dims& shape) {
-  if (!out.given()) refuse(operation, name, " is not given");
-  if (out.shape() != shape) {
-    refuse(operation, name, " has shape ", to_string(out.shape()), ", expected ", to_string(shape));
-  }
-  if (!is_float(out.dtype())) refuse(operation, name, " is boolean, expected a floating type");
-  for (int axis = 0; axis < out.rank(); ++axis) {
-    if (out.stride(axis) == 0 && out.size(axis) > 1) {
-      refuse(operation, name, " has stride 0 along axis ", axis, ": its elements share one place");
-    }
-  }
-}
-
-void check_row_state(const char* operation, RowStateView row_state, const Dims& shape) {
+void check_row_state(const char* operation, RowStateView row_state, const Dims& shape,
+                     std::initializer_list<NamedView> inputs) {
   if (row_state.max.given() != row_state.sum.given()) {
     refuse(operation, "row_state has ", row_state.max.given() ? "max but no sum" : "sum but no max");
   }
   if (!row_state.max.given()) return;
-  check_output(operation, "row_state.max", row_state.max, shape);
-  check_output(operation, "row_state.sum", row_state.sum, shape);
+  for (const NamedView& part :
+       {NamedView{"row_state.max", row_state.max}, NamedView{"row_state.sum", row_state.sum}}) {
+    require_shape(operation, part, shape);
+    require_writable(operation, part, inputs);
+  }
+  require_writable(operation, {"row_state.max", row_state.max}, {{"row_state.sum", row_state.sum}});
 }
 
 }  // namespace attend

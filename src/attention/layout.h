@@ -6,7 +6,10 @@
 #include <attend/attention.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
+
+#include "base/check.h"
 
 namespace attend {
 
@@ -32,8 +35,8 @@ struct Layout {
 Layout check_attention(const char* operation, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                        const AttentionOptions& options);
 
-// out and row_state against the layout: shape, floating type, and no two elements in one place.
-void check_output(const char* operation, const char* name, TensorView out, const Dims& shape);
-void check_row_state(const char* operation, RowStateView row_state, const Dims& shape);
+// A row state is given whole or not at all, is writable, and overlaps none of the inputs.
+void check_row_state(const char* operation, RowStateView row_state, const Dims& shape,
+                     std::initializer_list<NamedView> inputs = {});
 
 }  // namespace attend

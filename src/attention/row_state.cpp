@@ -10,15 +10,9 @@ namespace attend {
 namespace {
 
 void check_state(const char* operation, const char* name, ConstRowStateView state, const Dims& shape) {
-  if (!state.max.given() || !state.sum.given()) refuse(operation, name, " is not given");
   for (const ConstTensorView& part : {state.max, state.sum}) {
-    if (part.shape() != shape) {
-      refuse(operation, name, " has shape ", to_string(part.shape()), ", expected ", to_string(shape));
-    }
-    if (part.dtype() == DType::boolean || part.dtype() != state.max.dtype()) {
-      refuse(operation, name, " must hold one floating type, got ", name_of(state.max.dtype()), " and ",
-             name_of(part.dtype()));
-    }
+    require_shape(operation, {name, part}, shape);
+    require_dtype_of(operation, {name, part}, {name, state.max});
   }
 }
 
@@ -55,7 +49,8 @@ void merge_rows(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorVie
 void log_sum_exp(ConstRowStateView row_state, TensorView out) {
   const char* const operation = "log_sum_exp";
   check_state(operation, "row_state", row_state, row_state.max.shape());
-  check_output(operation, "out", out, row_state.max.shape());
+  require_shape(operation, {"out", out}, row_state.max.shape());
+  require_writable(operation, {"out", out}, {});
   with_float_type(operation, row_state.max.dtype(), [&]<class State>(State) {
     with_float_type(operation, out.dtype(), [&]<class Out>(Out) {
       for_each_index(out.shape(), [&](const Dims& index) {
@@ -71,7 +66,8 @@ void merge_attention(ConstTensorView out_a, ConstRowStateView state_a, ConstTens
   const char* const operation = "merge_attention";
   if (out_a.rank() < 1) refuse(operation, "out_a has no axis to merge along");
   const Dims state_shape = out_a.shape().without(out_a.rank() - 1);
-  check_output(operation, "out", out, out_a.shape());
+  require_shape(operation, {"out", out}, out_a.shape());
+  require_writable(operation, {"out", out}, {});
   check_state(operation, "state_a", state_a, state_shape);
   check_state(operation, "state_b", state_b, state_shape);
   if (!row_state.max.given()) refuse(operation, "row_state is not given");

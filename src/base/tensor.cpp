@@ -54,9 +54,10 @@ Dims Dims::with(int axis, std::int64_t value) const {
 std::string to_string(const Dims& dims) {
   std::string text = "(";
   for (int axis = 0; axis < dims.rank(); ++axis) {
-    text += (axis > 0 ? ", " : "") + std::to_string(dims[axis]);
+    if (axis > 0) text += ", ";
+    text += std::to_string(dims[axis]);
   }
-  return text + (dims.rank() == 1 ? ",)" : ")");
+  return text.append(dims.rank() == 1 ? ",)" : ")");
 }
 
 std::int64_t element_count(const Dims& shape) {

@@ -2,7 +2,7 @@
 #include <attend/positions.h>
 #include <attend/reference.h>
 
-#include "nn/check.h"
+#include "base/check.h"
 #include "nn/rows.h"
 
 namespace attend {

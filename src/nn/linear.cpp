@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_reference.h"
-#include "nn/check.h"
 #include "nn/rows.h"
 
 namespace attend {

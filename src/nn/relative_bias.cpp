@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "nn/check.h"
+#include "base/check.h"
 #include "nn/rows.h"
 
 namespace attend {

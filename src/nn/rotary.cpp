@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "nn/check.h"
+#include "base/check.h"
 #include "nn/frequencies.h"
 #include "nn/rows.h"
 

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/check.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/softmax/softmax_reference.h"
-#include "nn/check.h"
 #include "nn/rows.h"
 
 namespace attend {

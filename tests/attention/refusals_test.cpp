@@ -221,7 +221,22 @@ TEST(Refusals, ViewsThatAreNotGiven) {
 TEST(Refusals, AnOutputWhoseElementsShareOnePlace) {
   Call c;
   const TensorView folded(c.out.view().raw(), DType::f32, {2, 4, 3, 6}, {72, 18, 0, 1});
-  EXPECT_REFUSES(attention(c.q, c.k, c.v, {}, folded), "[attention] out has stride 0 along axis 2");
+  EXPECT_REFUSES(attention(c.q, c.k, c.v, {}, folded), "[attention] out has a stride of 0");
+}
+
+TEST(Refusals, OutputsThatOverlapInputs) {
+  Tensor q(DType::f32, {1, 1, 4, 8}), other(DType::f32, {1, 1, 4, 8});
+  EXPECT_REFUSES(attention(q, other, other, {}, q), "[attention] out overlaps query in memory");
+  EXPECT_REFUSES(attention(other, q, other, {}, q), "[attention] out overlaps key in memory");
+  EXPECT_REFUSES(attention(other, other, q, {}, q), "[attention] out overlaps value in memory");
+  Tensor state(DType::f32, {1, 1, 4}), out(DType::f32, {1, 1, 4, 8});
+  EXPECT_REFUSES(attention(q, q, q, {}, out, {state, state}),
+                 "row_state.max overlaps row_state.sum in memory");
+
+  // Query, key, value and result side by side in one buffer are apart although they interleave.
+  Tensor fused(DType::f32, {1, 4, 4, 8});  // (B, L, which, D)
+  const auto part = [&](std::int64_t which) { return fused.view().select(2, which).with_axis(1); };
+  EXPECT_NO_THROW(attention(part(0), part(1), part(2), {}, part(3)));
 }
 
 TEST(Refusals, Backward) {

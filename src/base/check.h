@@ -1,4 +1,4 @@
-// What every layer asks of its tensors before it touches them.
+// What every operation asks of its tensors before it touches them.
 #pragma once
 
 #include <attend/tensor.h>

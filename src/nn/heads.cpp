@@ -1,0 +1,99 @@
+#include "nn/heads.h"
+
+#include "base/error.h"
+#include "nn/linear.h"
+
+namespace attend {
+namespace {
+
+void check_matrix(const char* operation, const char* name, ConstTensorView matrix, ConstTensorView bias,
+                  std::int64_t rows) {
+  if (!matrix.given()) refuse(operation, name, " is not given");
+  if (matrix.rank() != 2) {
+    refuse(operation, name, " has shape ", to_string(matrix.shape()), ", expected (in, out)");
+  }
+  if (matrix.size(0) != rows) {
+    refuse(operation, name, " has ", matrix.size(0), " rows, but its input has ", rows, " columns");
+  }
+  if (bias.given() && bias.shape() != Dims{matrix.size(1)}) {
+    refuse(operation, "the bias of ", name, " has shape ", to_string(bias.shape()), ", expected ",
+           to_string(Dims{matrix.size(1)}));
+  }
+}
+
+void check_input(const char* operation, const char* name, ConstTensorView input, DType dtype) {
+  if (!input.given()) refuse(operation, name, " is not given");
+  if (input.rank() != 3) {
+    refuse(operation, name, " has shape ", to_string(input.shape()), ", expected (batch, length, columns)");
+  }
+  if (input.dtype() != dtype)
+    refuse(operation, name, " is ", name_of(input.dtype()), " but x is ", name_of(dtype));
+}
+
+Tensor projected(ConstTensorView x, ConstTensorView w, ConstTensorView bias) {
+  Tensor out(x.dtype(), {x.size(0), x.size(1), w.size(1)});
+  linear(x, w, bias, out);
+  return out;
+}
+
+}  // namespace
+
+HeadSizes check_heads(const char* operation, ConstTensorView x, ConstTensorView context,
+                      const MultiHeadWeights& weights, std::int64_t heads) {
+  check_input(operation, "x", x, x.dtype());
+  check_input(operation, "context", context, x.dtype());
+  if (x.size(0) != context.size(0)) {
+    refuse(operation, "context has batch ", context.size(0), ", x has ", x.size(0));
+  }
+  check_matrix(operation, "wq", weights.wq, weights.bq, x.size(2));
+  check_matrix(operation, "wk", weights.wk, weights.bk, context.size(2));
+  check_matrix(operation, "wv", weights.wv, weights.bv, context.size(2));
+
+  if (heads < 1 || weights.wq.size(1) % heads != 0 || weights.wq.size(1) == 0) {
+    refuse(operation, "wq has ", weights.wq.size(1), " columns, which do not divide into ", heads, " heads");
+  }
+  const std::int64_t d = weights.wq.size(1) / heads;
+  const std::int64_t key_heads = weights.wk.size(1) / d;
+  if (weights.wk.size(1) % d != 0 || key_heads == 0 || heads % key_heads != 0) {
+    refuse(operation, "wk has ", weights.wk.size(1), " columns: with ", d,
+           " to a head, its heads do not divide the ", heads, " of wq");
+  }
+  if (weights.wv.size(1) % key_heads != 0) {
+    refuse(operation, "wv has ", weights.wv.size(1), " columns, which do not divide into the ", key_heads,
+           " heads of wk");
+  }
+  const HeadSizes sizes{
+      x.size(0), x.size(1), context.size(1), heads, key_heads, d, weights.wv.size(1) / key_heads};
+  if (weights.wo.given()) {
+    check_matrix(operation, "wo", weights.wo, weights.bo, sizes.concat());
+  } else if (weights.bo.given()) {
+    refuse(operation, "bo is given without wo");
+  }
+  return sizes;
+}
+
+void refuse_packed(const char* operation, const AttentionOptions& options) {
+  if (!options.cumulative_query_lengths.empty() || !options.cumulative_key_lengths.empty()) {
+    refuse(operation, "packed sequences are for attention(); here x is (batch, length, columns)");
+  }
+}
+
+ProjectedHeads project(ConstTensorView x, ConstTensorView context, const MultiHeadWeights& weights,
+                       const HeadSizes& sizes) {
+  ProjectedHeads heads;
+  heads.q_storage = projected(x, weights.wq, weights.bq);
+  heads.k_storage = projected(context, weights.wk, weights.bk);
+  heads.v_storage = projected(context, weights.wv, weights.bv);
+  heads.q = by_head(ConstTensorView(heads.q_storage), sizes.heads);
+  heads.k = by_head(ConstTensorView(heads.k_storage), sizes.key_heads);
+  heads.v = by_head(ConstTensorView(heads.v_storage), sizes.key_heads);
+  return heads;
+}
+
+void require_matrix(const char* operation, const char* name, ConstTensorView matrix) {
+  if (!matrix.given() || matrix.rank() != 2) {
+    refuse(operation, name, " has shape ", to_string(matrix.shape()), ", expected two axes");
+  }
+}
+
+}  // namespace attend
