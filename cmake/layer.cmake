@@ -23,4 +23,7 @@ endfunction()
 
 function(attend_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-restrict)  # gcc 12 sees overlap in std::string + char* (its bug 105651)
+  endif()
 endfunction()

@@ -2,7 +2,7 @@
 
 #include <initializer_list>
 
-#include "steps/printable.h"
+#include "steps/words.h"
 
 namespace attend::steps {
 namespace {

@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "steps/printable.h"
 #include "steps/read_text.h"
+#include "steps/words.h"
 
 namespace attend::steps {
 namespace {
@@ -85,11 +85,10 @@ double JsonText::number(JsonValue value, const Where& where) {
     const bool too_far = std::from_chars(digits.data(), digits.data() + digits.size(), result).ec ==
                          std::errc::result_out_of_range;
     if (too_far && is_number(digits)) {
-      fail(LessonCause::number_range, place, printable(digits), " in ", to_string(where),
+      fail(LessonCause::number_range, place, shown(digits), " in ", to_string(where),
            " is outside the range of a 64-bit float");
     }
-    fail(LessonCause::not_json, place, "expected a number in ", to_string(where), ", found ",
-         printable(digits));
+    fail(LessonCause::not_json, place, "expected a number in ", to_string(where), ", found ", shown(digits));
   }
   expected("a number", where, place);
 }
@@ -147,7 +146,7 @@ JsonText::Found JsonText::found(const char* place) const {
   const std::string_view whole = word(place);
   if (whole == "true" || whole == "false" || whole == "null") return {std::string(whole), true};
   if (is_number(whole)) return {"a number", true};
-  return {printable(whole.empty() ? std::string_view(place, 1) : whole), false};
+  return {shown(whole.empty() ? std::string_view(place, 1) : whole), false};
 }
 
 void JsonText::expected(std::string_view what, const Where& where, const char* place) const {
@@ -196,7 +195,7 @@ void JsonText::fail_at_bad_string() const {
     } else if (*place == '\n' || *place == '\r') {
       fail(LessonCause::not_json, opening, "a string is not closed on its line");
     } else if (static_cast<unsigned char>(*place) < 0x20) {
-      fail(LessonCause::not_json, place, "a string holds a bare control character, ", printable({place, 1}));
+      fail(LessonCause::not_json, place, "a string holds a bare control character, ", shown({place, 1}));
     }
   }
   fail(LessonCause::not_json, opening == nullptr ? end() : opening, "a string is never closed");

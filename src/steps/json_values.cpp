@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "steps/printable.h"
+#include "steps/words.h"
 
 namespace attend::steps {
 namespace {
@@ -62,7 +62,7 @@ std::int64_t read_count(JsonText& json, JsonValue value, std::string_view key) {
   const char* const place = JsonText::place_of(value);
   const double count = json.number(value, {key});
   if (!(count >= 1 && count <= kLargestExact && std::floor(count) == count)) {
-    json.fail(LessonCause::bad_value, place, key, " is ", printable(json.word(place)),
+    json.fail(LessonCause::bad_value, place, key, " is ", shown(json.word(place)),
               ", expected a whole number of at least 1");
   }
   return static_cast<std::int64_t>(count);

@@ -25,6 +25,7 @@ enum class LessonCause : std::uint8_t {
   ragged_rows,       // rows of one matrix that differ in length
   empty_matrix,      // no rows, or no columns
   size_mismatch,     // sizes of two keys that do not fit together
+  unknown_token,     // a token to focus on that is not there
 };
 
 class LessonError : public std::runtime_error {

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "draw/text_width.h"
 #include "steps/lesson_error.h"
-#include "steps/printable.h"
 
 namespace attend::steps {
 namespace {
@@ -38,7 +38,7 @@ class Input {
 
 std::string display_name(std::string_view path) {
   if (path == "-") return "standard input";
-  return path.empty() ? "''" : printable(path, path.size());
+  return path.empty() ? "''" : draw::printable(path);
 }
 
 void refuse_too_large(std::string_view name) {

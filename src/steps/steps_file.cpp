@@ -9,7 +9,7 @@
 #include "steps/check_lesson.h"
 #include "steps/json_text.h"
 #include "steps/json_values.h"
-#include "steps/printable.h"
+#include "steps/words.h"
 
 namespace attend::steps {
 namespace {
@@ -52,7 +52,7 @@ void positions(JsonText& json, JsonValue value, std::string_view key, Lesson& le
   const char* const place = JsonText::place_of(value);
   const std::string kind = json.string(value, {key});
   if (kind != "sinusoidal" && kind != "none") {
-    json.fail(LessonCause::bad_value, place, key, " is \"", printable(kind),
+    json.fail(LessonCause::bad_value, place, key, " is \"", shown(kind),
               "\", expected \"sinusoidal\" or \"none\"");
   }
   lesson.sinusoidal_positions = kind == "sinusoidal";
@@ -89,8 +89,7 @@ std::size_t find_key(std::string_view name) {
 [[noreturn]] void refuse_unknown(const JsonText& json, std::string_view name, const char* place) {
   std::string known;
   for (const Key& key : kKeys) known.append(known.empty() ? "" : ", ").append(key.name);
-  json.fail(LessonCause::unknown_key, place, "unknown key \"", printable(name), "\", the known keys are ",
-            known);
+  json.fail(LessonCause::unknown_key, place, "unknown key \"", shown(name), "\", the known keys are ", known);
 }
 
 std::vector<std::string> numbered_labels(char letter, std::int64_t count) {

@@ -80,7 +80,7 @@ TEST(ReadText, SaysWhyNot) {
   EXPECT_REFUSES_LESSON(read_text_file(testing::TempDir()), LessonCause::unreadable,
                         ": cannot be read: Is a directory");
   EXPECT_REFUSES_LESSON(read_text_file(""), LessonCause::unreadable, "'': cannot be read: No such file");
-  EXPECT_REFUSES_LESSON(read_text_file("a\nb"), LessonCause::unreadable, "a\\x0ab: cannot be read");
+  EXPECT_REFUSES_LESSON(read_text_file("a\nb"), LessonCause::unreadable, "a␊b: cannot be read");
   EXPECT_REFUSES_LESSON(read_text_file("/proc/self/mem"), LessonCause::unreadable,
                         "/proc/self/mem: cannot be read: Input/output error");
 }

@@ -1,0 +1,29 @@
+// What every command of the program shares.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "draw/terminal.h"
+
+namespace attend::app {
+
+// Exit codes: 0 done, 1 failed, 2 the command line makes no sense.
+inline constexpr int kDone = 0, kFailed = 1, kUsage = 2;
+
+// A failure told in one sentence, with a hint on a second line where there is one.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Globals {
+  draw::ColorChoice color = draw::ColorChoice::automatic;
+};
+
+// Registers `attend steps`; `run` is set to what to do when it was chosen.
+void add_steps_command(CLI::App& program, const Globals& globals, std::function<void()>& run);
+
+}  // namespace attend::app

@@ -1,0 +1,105 @@
+// attend steps: the mechanism on small vectors, step by step, with the numbers.
+#include <unistd.h>
+
+#include <memory>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "draw/text_width.h"
+#include "steps/examples.h"
+#include "steps/focus.h"
+#include "steps/narrate.h"
+#include "steps/order.h"
+#include "steps/saturation.h"
+#include "steps/steps_file.h"
+#include "steps/to_json.h"
+
+namespace attend::app {
+namespace {
+
+struct StepsOptions {
+  std::string file, example, focus;
+  bool json = false;
+};
+
+std::string example_list() {
+  std::string text = "Examples built in:\n";
+  for (const steps::Example& example : steps::examples()) {
+    text.append("  ")
+        .append(draw::pad_right(example.name, 10))
+        .append(" ")
+        .append(example.summary)
+        .append("\n");
+  }
+  return text;
+}
+
+constexpr const char* kFooter = R"(
+Try:
+  attend steps                             the first example
+  attend steps --example it --focus it     one row written out: every product, every quotient
+  attend steps --example heads --json      the numbers, for a program
+  attend steps vectors.json                your own vectors; - reads standard input
+
+A file holds {"tokens": [...], "x": [[...], ...]}, or "q", "k" and "v" instead of "x"; and, as wanted, "wq", "wk", "wv", "wo",
+"bq", "bk", "bv", "bo", "heads", "causal", "scale", "context", "key_tokens", "positions".)";
+
+const steps::Example& chosen_example(const StepsOptions& options) {
+  if (options.example.empty()) return steps::examples().front();
+  if (const steps::Example* example = steps::find_example(options.example)) return *example;
+  std::string names;
+  for (const steps::Example& example : steps::examples()) {
+    if (!names.empty()) names += ", ";
+    names += example.name;
+  }
+  throw UsageError("there is no example \"" + draw::printable(options.example) + "\"; there are " + names);
+}
+
+void run_steps(const StepsOptions& options, const Globals& globals) {
+  if (!options.file.empty() && !options.example.empty()) {
+    throw UsageError("either a file or --example, not both");
+  }
+  const bool own = !options.file.empty();
+  const steps::Example* const example = own ? nullptr : &chosen_example(options);
+  const steps::Lesson lesson = own ? steps::read_lesson(options.file) : example->lesson();
+  const std::string name = own ? steps::display_name(options.file) : std::string(example->name);
+  const steps::Walk walk = steps::walk(name, lesson);
+
+  steps::JsonExtras extras;
+  if (!options.focus.empty()) extras.focus = steps::find_token(name, lesson, options.focus);
+  if (!own && example->name == "positions") extras.order = steps::measure_order(lesson);
+  if (!own && example->name == "scale") extras.saturation = steps::measure_saturation();
+  if (options.json) {
+    write_output(steps::to_json(lesson, walk, extras) + "\n");
+    return;
+  }
+
+  const draw::Terminal terminal = draw::detect_terminal(STDOUT_FILENO, globals.color);
+  std::string text;
+  if (!lesson.title.empty()) text += steps::heading(lesson.title, terminal) + "\n";
+  text += steps::narrate_steps(lesson, walk, terminal);
+  if (extras.focus) text += steps::narrate_focus(lesson, walk, *extras.focus, terminal);
+  if (extras.order) text += steps::narrate_order(*extras.order, terminal);
+  if (extras.saturation) text += steps::narrate_saturation(*extras.saturation, terminal);
+  text += steps::narrate_shapes(walk, terminal);
+  if (!own) text += "\n" + steps::paragraph(example->moral, terminal);
+  write_output(text);
+}
+
+}  // namespace
+
+void add_steps_command(CLI::App& program, const Globals& globals, std::function<void()>& run) {
+  const auto options = std::make_shared<StepsOptions>();
+  CLI::App* const command =
+      program.add_subcommand("steps", "The mechanism on small vectors, step by step, with the numbers");
+  command->add_option("FILE", options->file, "Your own vectors as JSON; - is standard input");
+  command->add_option("-e,--example", options->example, "A built-in example (default: love)");
+  command->add_option("-f,--focus", options->focus,
+                      "Write out the row of this token; the#2 is the second \"the\"");
+  command->add_flag("--json", options->json, "Print tokens, scores, weights and output as JSON");
+  command->footer("\n" + example_list() + kFooter);
+  command->callback(
+      [options, &globals, &run] { run = [options, &globals] { run_steps(*options, globals); }; });
+}
+
+}  // namespace attend::app

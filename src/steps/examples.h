@@ -1,0 +1,21 @@
+// The built-in examples of `attend steps`.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "steps/lesson.h"
+
+namespace attend::steps {
+
+struct Example {
+  std::string_view name;
+  std::string_view summary;  // one line for the list of examples
+  std::string_view moral;    // what to see in the numbers, shown after them
+  Lesson (*lesson)();
+};
+
+std::span<const Example> examples() noexcept;
+const Example* find_example(std::string_view name) noexcept;  // null when there is none of that name
+
+}  // namespace attend::steps

@@ -1,0 +1,20 @@
+// The walk as a reader sees it: one step after the other, each with its operation, its shape and its numbers.
+#pragma once
+
+#include <string>
+
+#include "draw/terminal.h"
+#include "steps/walk.h"
+
+namespace attend::steps {
+
+std::string narrate_steps(const Lesson& lesson, const Walk& walk, const draw::Terminal& terminal);
+
+// Every step with its operation and shape, in one table.
+std::string narrate_shapes(const Walk& walk, const draw::Terminal& terminal);
+
+// A heading in bold, and text broken into lines that fit.
+std::string heading(std::string_view text, const draw::Terminal& terminal);
+std::string paragraph(std::string_view text, const draw::Terminal& terminal);
+
+}  // namespace attend::steps

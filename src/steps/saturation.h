@@ -1,0 +1,29 @@
+// Why the scores are divided by √d, measured: how softmax saturates and its gradient vanishes as d grows,
+// with the scale and without.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "draw/terminal.h"
+
+namespace attend::steps {
+
+// Medians over many random queries, each against the same number of random keys, all elements standard
+// normal.
+struct Saturation {
+  double spread = 0;    // standard deviation of the scores of a row
+  double largest = 0;   // largest weight of a row
+  double gradient = 0;  // size of the gradient through softmax: the Frobenius norm of d weights / d scores
+};
+
+struct SaturationRow {
+  int d = 0;
+  Saturation unscaled, scaled;
+};
+
+// d = 4, 8, ..., 4096.
+std::vector<SaturationRow> measure_saturation();
+std::string narrate_saturation(const std::vector<SaturationRow>& rows, const draw::Terminal& terminal);
+
+}  // namespace attend::steps
