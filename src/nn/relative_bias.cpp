@@ -32,9 +32,9 @@ Side side_of(const char* operation, const RelativeBuckets& shape) {
   return side;
 }
 
-// In f32, and every operation rounded, because checkpoints were trained so: where a border of the logarithmic
-// buckets falls on a whole distance, exact arithmetic would choose the other bucket. The logarithm is the
-// correctly rounded one, so that no mathematical library has a say.
+// In f32, and every operation rounded, because checkpoints were trained so: where a border falls on a whole
+// distance (36, with 48 one-sided buckets up to 81), exact arithmetic chooses the other bucket. The logarithm
+// is the correctly rounded one, which PyTorch's agreed with at every distance tried; NumPy's does not.
 std::int64_t far_bucket(std::int64_t distance, const Side& side, std::int64_t max_distance) {
   const auto exact = static_cast<float>(side.exact);
   const auto log_ratio =

@@ -27,9 +27,8 @@ Runs runs_of(const RelativeBuckets& shape) {
   return runs;
 }
 
-// The golden values come from T5's published formula carried out in NumPy float32 (log, division and product
-// each rounded to f32, then cut to a whole number), and PyTorch 2.11 gave the same for all of them. The
-// distances 16, 32 and 64 lie on borders, where the rounding decides.
+// The golden values come from T5's published formula carried out by PyTorch 2.11 in f32: log, division and
+// product each rounded, then cut to a whole number.
 TEST(RelativeBucket, AgreesWithT5AndMPNet) {
   const Runs bidirectional{{-2000, 15}, {-90, 14}, {-63, 13}, {-45, 12}, {-31, 11}, {-22, 10}, {-15, 9},
                            {-11, 8},    {-7, 7},   {-6, 6},   {-5, 5},   {-4, 4},   {-3, 3},   {-2, 2},
@@ -45,7 +44,8 @@ TEST(RelativeBucket, AgreesWithT5AndMPNet) {
   EXPECT_EQ(runs_of({32, 128, false}), one_sided);
 }
 
-// More shapes, by the FNV-1a hash of the 4001 buckets from the same computation.
+// More shapes, by the FNV-1a hash of the 4001 buckets from the same computation. The last two have a border
+// on a whole distance, where the rounding decides.
 TEST(RelativeBucket, AgreesForManyShapes) {
   const std::vector<std::pair<RelativeBuckets, std::uint64_t>> golden{
       {{32, 128, true}, 0xb36d01877127f037},   {{32, 128, false}, 0xda2e55a62c7f830f},
@@ -54,6 +54,7 @@ TEST(RelativeBucket, AgreesForManyShapes) {
       {{16, 20, false}, 0xf7cc696ac31015d4},   {{4, 2, true}, 0xb946be08155bba1f},
       {{2, 3, false}, 0x69965ec4a0eae7cf},     {{128, 2048, true}, 0xd7b22a6d2fc76737},
       {{320, 800, true}, 0x2a49a15a66e078e7},  {{33, 129, false}, 0x207489f66fd250c2},
+      {{48, 81, false}, 0x9c59f1864ef4fe31},   {{96, 81, true}, 0xabc4434737861637},
   };
   for (const auto& [shape, expected] : golden) {
     std::uint64_t hash = 0xcbf29ce484222325;
