@@ -27,7 +27,7 @@ constexpr std::array<Rgb, 13> kAnchors{{{0x1c, 0x18, 0x41},
                                         {0xf5, 0xf4, 0x8d}}};
 
 // The palette's numbers nearest to that curve, in its order.
-constexpr std::array<int, 10> kXtermSteps{17, 18, 24, 31, 37, 79, 150, 186, 192, 228};
+constexpr std::array<int, 9> kXtermSteps{17, 18, 24, 31, 37, 79, 150, 186, 228};
 
 // After Okabe and Ito's palette for all colour visions; lightness kept in the middle so that both black and
 // white backgrounds carry them.
@@ -76,26 +76,28 @@ double distance_squared(Lab x, Lab y) {
   return (x.l - y.l) * (x.l - y.l) + (x.a - y.a) * (x.a - y.a) + (x.b - y.b) * (x.b - y.b);
 }
 
+Lab lab_on_scale(double t) {
+  if (!(t > 0)) return to_lab(kAnchors.front());
+  if (t >= 1) return to_lab(kAnchors.back());
+  const double place = t * (kAnchors.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const double share = place - static_cast<double>(below);
+  const Lab from = to_lab(kAnchors[below]), to = to_lab(kAnchors[below + 1]);
+  return {std::lerp(from.l, to.l, share), std::lerp(from.a, to.a, share), std::lerp(from.b, to.b, share)};
+}
+
 constexpr int kFirstXterm = 16;
 constexpr int kFirstGrey = 232;
 constexpr int kEndXterm = 256;
 
 }  // namespace
 
-Rgb scale_color(double t) {
-  if (!(t > 0)) return kAnchors.front();
-  if (t >= 1) return kAnchors.back();
-  const double place = t * (kAnchors.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const double share = place - static_cast<double>(below);
-  const Lab from = to_lab(kAnchors[below]), to = to_lab(kAnchors[below + 1]);
-  return to_rgb(
-      {std::lerp(from.l, to.l, share), std::lerp(from.a, to.a, share), std::lerp(from.b, to.b, share)});
-}
+Rgb scale_color(double t) { return to_rgb(lab_on_scale(t)); }
 
 Rgb scale_color_xterm256(double t) {
-  const Lab wanted = to_lab(scale_color(t));
-  const auto distance = [&](int step) { return distance_squared(to_lab(xterm256_color(step)), wanted); };
+  // By lightness alone, so that the steps keep their order although some are more saturated than the scale.
+  const double wanted = lab_on_scale(t).l;
+  const auto distance = [&](int step) { return std::abs(to_lab(xterm256_color(step)).l - wanted); };
   return xterm256_color(*std::min_element(kXtermSteps.begin(), kXtermSteps.end(),
                                           [&](int x, int y) { return distance(x) < distance(y); }));
 }

@@ -16,8 +16,8 @@ struct Rgb {
 // and with any colour vision.
 Rgb scale_color(double t);
 
-// The same scale in the colours that a 256-colour terminal has: ten steps, as saturated and as ordered as the
-// scale. (The nearest colour of the whole palette would be grey at the dark end.)
+// The same scale in the colours that a 256-colour terminal has: nine steps, as saturated and as ordered as
+// the scale. (The nearest colour of the whole palette would be grey at the dark end.)
 Rgb scale_color_xterm256(double t);
 
 // Colours of successive series of a plot, told apart with any colour vision and on dark and light

@@ -34,7 +34,7 @@ bool has_length(Extent extent) {
 
 // Only points that are drawn count, on either axis.
 template <class Place>
-Extent extent_of(const Plot& plot, Place place) {
+Extent extent_of(const Plot& plot, AxisScale scale, Place place) {
   Extent extent{kInfinity, -kInfinity};
   for (const Series& series : plot.series) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
@@ -45,7 +45,8 @@ Extent extent_of(const Plot& plot, Place place) {
   }
   if (extent.low > extent.high) return {};
   if (!has_length(extent)) {
-    const double around = std::max(0.5, std::abs(extent.low) * 0.1);
+    const bool linear = scale == AxisScale::linear;
+    const double around = linear ? std::max(0.5, std::abs(extent.low) * 0.1) : 0.5;
     return {extent.low - around, extent.high + around};
   }
   return extent;
@@ -59,6 +60,7 @@ std::vector<double> multiples_within(double step, double low, double high) {
 }
 
 std::vector<double> round_ticks(double low, double high, int most) {
+  if (!has_length({low, high})) return {};
   double power = std::pow(10.0, std::floor(std::log10(high - low)) - 1);
   for (;; power *= 10) {
     for (const double factor : {1.0, 2.0, 5.0}) {
@@ -89,22 +91,26 @@ double along(AxisScale scale, double value) {
 }
 
 Extent x_extent(const Plot& plot) {
-  return extent_of(plot, [&](const Series& s, std::size_t i) { return along(plot.x.scale, s.x[i]); });
+  return extent_of(plot, plot.x.scale,
+                   [&](const Series& s, std::size_t i) { return along(plot.x.scale, s.x[i]); });
 }
 
 Extent y_extent(const Plot& plot) {
-  return extent_of(plot, [&](const Series& s, std::size_t i) { return along(plot.y.scale, s.y[i]); });
+  return extent_of(plot, plot.y.scale,
+                   [&](const Series& s, std::size_t i) { return along(plot.y.scale, s.y[i]); });
 }
 
 std::vector<double> ticks(AxisScale scale, Extent extent, int most) {
-  if (!has_length(extent)) return {};
   most = std::max(most, 2);
   if (scale == AxisScale::linear) return round_ticks(extent.low, extent.high, most);
-  for (double step = 1;; step *= 2) {
+  if (!has_length(extent)) return {};
+  for (double step = 1;; ++step) {
     auto powers = multiples_within(step, extent.low, extent.high);
     if (static_cast<int>(powers.size()) > most) continue;
     if (powers.size() < 2) break;
     for (double& power : powers) power = back(scale, power);
+    // At the ends of the double range a power may be 0 or infinite.
+    std::erase_if(powers, [&](double power) { return std::isnan(along(scale, power)); });
     return powers;
   }
   return round_ticks(back(scale, extent.low), back(scale, extent.high), most);

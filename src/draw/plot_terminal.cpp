@@ -80,7 +80,7 @@ std::string x_axis(const Plot& plot, Extent extent, int margin, int width, Color
   std::string numbers;
   std::vector<bool> marked(static_cast<std::size_t>(width));
   int used = 0;
-  for (const Tick& tick : ticks_on(plot.x.scale, extent, width, 2, std::max(2, width / 6))) {
+  for (const Tick& tick : ticks_on(plot.x.scale, extent, width, 2, std::max(2, width / 5))) {
     marked[static_cast<std::size_t>(tick.cell)] = true;
     const int length = text_width(tick.text);
     const int start = std::clamp(tick.cell - length / 2, 0, std::max(0, width - length));
@@ -103,10 +103,8 @@ std::string x_axis(const Plot& plot, Extent extent, int margin, int width, Color
 std::string note(const Plot& plot, const Terminal& terminal) {
   const int left_out = points_left_out(plot);
   if (left_out == 0) return {};
-  const std::string text =
-      std::to_string(left_out) +
-      (left_out == 1 ? " point is not shown: its value" : " points are not shown: their values") +
-      " cannot stand on these axes";
+  const std::string text = std::to_string(left_out) + (left_out == 1 ? " point is" : " points are") +
+                           " not shown: not finite, or not above 0 on a logarithmic axis";
   return styled(shorten(text, terminal.width), kDim, terminal.color) + "\n";
 }
 
@@ -116,7 +114,7 @@ std::string render_plot(const Plot& plot, const Terminal& terminal, int height) 
   check(plot);
   height = std::max(height, 3);
   const Extent x_range = x_extent(plot), y_range = y_extent(plot);
-  const auto y_ticks = ticks_on(plot.y.scale, y_range, height, 4, std::max(2, height / 3));
+  const auto y_ticks = ticks_on(plot.y.scale, y_range, height, 4, height / 3 + 1);
   int margin = 0;
   for (const Tick& tick : y_ticks) margin = std::max(margin, text_width(tick.text) + 1);
   const int width = std::clamp(terminal.width - margin - 1, 4, kWidestPlot);

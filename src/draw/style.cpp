@@ -49,16 +49,21 @@ void StyledLine::change_to(const Style& style) {
 }
 
 StyledLine& StyledLine::add(std::string_view text, const Style& style) {
-  if (!text.empty()) {
+  const bool blanks_show = style.background && depth_ != ColorDepth::none;
+  const std::size_t visible = blanks_show ? text.size() : text.find_last_not_of(' ') + 1;
+  if (visible > 0) {
+    if (blanks_ > 0 && now_.background) change_to({});
+    line_.append(std::exchange(blanks_, 0), ' ');
     change_to(style);
-    line_ += text;
+    line_ += text.substr(0, visible);
   }
+  blanks_ += text.size() - visible;
   return *this;
 }
 
 std::string StyledLine::finish() {
   change_to({});
-  while (line_.ends_with(' ')) line_.pop_back();
+  blanks_ = 0;
   line_ += '\n';
   return std::exchange(line_, {});
 }

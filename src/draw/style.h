@@ -1,6 +1,7 @@
 // Text with colours and weight, as escape sequences for the terminal at hand, or as nothing at all.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ class StyledLine {
  public:
   explicit StyledLine(ColorDepth depth) : depth_(depth) {}
   StyledLine& add(std::string_view text, const Style& style = {});
-  // The line and its end, without blanks that nobody sees; the line is then empty again.
+  // The line and its end, without trailing blanks that nobody sees; the line is then empty again.
   std::string finish();
 
  private:
@@ -38,6 +39,7 @@ class StyledLine {
   ColorDepth depth_;
   Style now_;
   std::string line_;
+  std::size_t blanks_ = 0;  // asked for, and not written before something visible follows
 };
 
 // One piece of text on its own.

@@ -62,10 +62,10 @@ std::string with_direction_closed(std::string text) {
 }
 
 // The characters that show nothing and only tell a renderer what to do. The two joiners shape letters and
-// emoji and stay; so do the few of this category that are drawn (the Arabic number sign and its kin).
+// emoji and stay; so do the Arabic number signs, the ones of this category that are drawn.
 bool is_invisible_format(std::int32_t point) {
   return utf8proc_category(point) == UTF8PROC_CATEGORY_CF && point != kZeroWidthJoiner &&
-         point != kZeroWidthNonJoiner && !is_right_to_left(point);
+         point != kZeroWidthNonJoiner && utf8proc_get_property(point)->bidi_class != UTF8PROC_BIDI_CLASS_AN;
 }
 
 bool is_mark_of_ours(const CodePoint& point) { return point.bytes == kLeftToRightMark; }
