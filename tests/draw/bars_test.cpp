@@ -48,5 +48,10 @@ TEST(Bars, EveryLineFits) {
   }
 }
 
+TEST(Bars, NoWidthIsTooSmallToSurvive) {
+  for (int width = 0; width < 20; ++width)
+    EXPECT_FALSE(render_bars({"t", {{"label", 1}, {"b", -1}}, 0}, plain(width)).empty());
+}
+
 }  // namespace
 }  // namespace attend::draw

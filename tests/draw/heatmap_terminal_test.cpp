@@ -105,7 +105,7 @@ TEST(HeatmapTerminal, EveryLineFits) {
     for (const char* label :
          {"", "注意", "مرحبا", "a label that is much longer than any screen is wide, far beyond 40"}) {
       const Heatmap map = map_of(std::min<std::size_t>(n, 9), n, label);
-      for (int width = 40; width <= 200; width += 8) {
+      for (int width = 40; width <= 200; width += 16) {
         for (const ColorDepth depth : kDepths) {
           EXPECT_LE(widest_line(render_heatmap(map, {depth, width})), width) << n << label;
         }
@@ -115,6 +115,16 @@ TEST(HeatmapTerminal, EveryLineFits) {
   for (const ColorDepth depth : kDepths) {
     for (int width = 20; width <= 200; width += 30) {
       EXPECT_LE(widest_line(render_heatmap(map_of(400, 400, "t"), {depth, width})), width);
+    }
+  }
+}
+
+// A caller who indents may leave less than any terminal has; lines are then too long, and nothing worse.
+TEST(HeatmapTerminal, NoWidthIsTooSmallToSurvive) {
+  for (const std::size_t n : {1, 4, 40}) {
+    for (int width = 0; width < 20; ++width) {
+      for (const ColorDepth depth : kDepths)
+        EXPECT_FALSE(render_heatmap(map_of(n, n), {depth, width}).empty());
     }
   }
 }

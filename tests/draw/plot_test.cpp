@@ -110,5 +110,9 @@ TEST(Plot, RefusesUnequalSeries) {
   EXPECT_REFUSES(render_plot(plot, plain(80)), "[plot] a series has 2 x and 1 y");
 }
 
+TEST(Plot, NoWidthIsTooSmallToSurvive) {
+  for (int width = 0; width < 20; ++width) EXPECT_FALSE(render_plot(gradients(), plain(width)).empty());
+}
+
 }  // namespace
 }  // namespace attend::draw

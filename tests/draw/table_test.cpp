@@ -90,5 +90,9 @@ TEST(Table, RefusesWhatDoesNotFitTogether) {
                  "[table] 3 values are not a whole number of rows of 2");
 }
 
+TEST(Table, NoWidthIsTooSmallToSurvive) {
+  for (int width = 0; width < 20; ++width) EXPECT_FALSE(render_table(table_of(3, 5), plain(width)).empty());
+}
+
 }  // namespace
 }  // namespace attend::draw
