@@ -50,7 +50,7 @@ RowLabels one_label_a_pixel_line(const Heatmap& map, const Frame& frame) {
   for (std::size_t i = 0; i < map.rows; i += frame.rows_a_pixel_line()) {
     texts.push_back(printable(map.row_label(i)));
     const bool two_names = !map.row_labels.empty() && !frame.plain() && i + 1 < map.rows;
-    if (two_names) texts.back() += " " + printable(map.row_label(i + 1));
+    if (two_names) texts.back().append(" ").append(printable(map.row_label(i + 1)));
   }
   RowLabels labels = measured(std::move(texts), frame);
   if (map.row_labels.empty() || map.row_labels != map.column_labels) return labels;
@@ -128,7 +128,7 @@ std::string legend(const Heatmap& map, const RowLabels& labels, const Frame& fra
       line.add(" ", {.text = {}, .background = cell_style(place, frame.terminal.color).background});
     }
   }
-  return "\n" + line.add(" ").add(high, {.emphasis = Emphasis::dim}).finish();
+  return std::string("\n").append(line.add(" ").add(high, {.emphasis = Emphasis::dim}).finish());
 }
 
 std::string size_of(const Heatmap& map) {
@@ -159,7 +159,7 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
   std::string text;
   if (!map.title.empty()) text += line_of(printable(map.title), Emphasis::bold, frame);
   if (map.rows == 0 || map.columns == 0)
-    return text + line_of("(" + size_of(map) + ": empty)", Emphasis::dim, frame);
+    return text + line_of(size_of(map) + ", empty", Emphasis::dim, frame);
 
   RowLabels labels = one_label_a_row(map, frame);
   std::string note;

@@ -162,9 +162,9 @@ TEST(HeatmapTerminal, MaskedCells) {
 }
 
 TEST(HeatmapTerminal, Empty) {
-  EXPECT_EQ(render_heatmap({}, plain(80)), "(0 x 0: empty)\n");
-  EXPECT_EQ(render_heatmap(map_of(0, 3), plain(80)), "(0 x 3: empty)\n");
-  EXPECT_EQ(render_heatmap(map_of(3, 0), plain(80)), "(3 x 0: empty)\n");
+  EXPECT_EQ(render_heatmap({}, plain(80)), "0 x 0, empty\n");
+  EXPECT_EQ(render_heatmap(map_of(0, 3), plain(80)), "0 x 3, empty\n");
+  EXPECT_EQ(render_heatmap(map_of(3, 0), plain(80)), "3 x 0, empty\n");
 }
 
 TEST(HeatmapTerminal, AllEqualValues) {
