@@ -148,7 +148,7 @@ const BadLesson kBadLessons[] = {
      "bq, bk, bv, bo, heads, causal, scale, positions"},
     {R"({"": 1})", unknown_key, "unknown key \"\""},
     {R"({"x": [[1]], "\u001b[2J\n": 1})", unknown_key, "unknown key \"␛[2J␊\""},
-    {R"({"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": 1})", unknown_key, "aaaa...\""},
+    {R"({"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": 1})", unknown_key, "aaaa…\""},
     {R"({"x": [[1]], "x": [[1]]})", duplicate_key, "column 14: key \"x\" is given twice"},
     {R"({"x": [[1]], "\u0078": [[1]]})", duplicate_key, "column 14: key \"x\" is given twice"},
     {R"({})", missing_key, "there are no vectors, expected x, or q, k and v"},
