@@ -16,6 +16,7 @@ rm -f "$gaps"
 
 build_packages=(g++ cmake ninja-build pkg-config libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
+format_packages=(clang-format-16)
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
 python_packages=(python3 python3-venv)
 
@@ -29,6 +30,7 @@ present() {
   case $1 in
     g++ | cmake | python3 | pkg-config) command -v "$1" >/dev/null ;;
     ninja-build) command -v ninja >/dev/null ;;
+    clang-format-16) command -v clang-format-16 >/dev/null ;;
     clang-16) command -v clang++-16 >/dev/null ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
     *) dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed ;;
@@ -101,6 +103,7 @@ version=$(cmake --version | sed -n 's/^cmake version //p')
 [ "$what" = build ] && exit 0
 
 require "${test_packages[@]}"
+want "format check" "${format_packages[@]}"
 want "fuzz targets" "${fuzz_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
 exit 0

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Runs the tests, stage by stage, and sums up at the end. What setup.sh could not install is a gap: its stage is left out and named
+# in the last lines. With ATTEND_NO_GAPS=1 (continuous integration) a gap is a failure.
+#
+#   tools/test.sh              every stage of `make test`
+#   tools/test.sh full         the same, the full numerics grid, and ten minutes of fuzzing a target
+#   tools/test.sh only STAGE   one stage: format, release, asan, tsan, fuzz, python, grid
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+jobs=$(nproc)
+fuzz_seconds=${FUZZ_SECONDS:-30}
+gaps=build/gaps.txt
+mkdir -p build
+passed=() failed=()
+
+stage_format() {
+  git ls-files '*.h' '*.cpp' | xargs clang-format-16 --dry-run --Werror
+}
+
+# build_and_test PRESET [ctest arguments]
+build_and_test() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" -DATTEND_TESTS=ON >"build/$preset.log" || { cat "build/$preset.log"; return 1; }
+  cmake --build --preset "$preset" -- --quiet && ctest --preset "$preset" --output-on-failure -j "$jobs" "$@" | tail_of_ctest
+}
+
+# ctest's failures and its closing lines; the hundreds of lines "Passed" are in its log.
+tail_of_ctest() {
+  grep -vE '^ *Start |\. +Passed +[0-9.]+ sec$|^Test project |^ *$'
+  return "${PIPESTATUS[0]}"
+}
+
+stage_release() { build_and_test release; }
+stage_asan() { build_and_test asan; }
+
+# Everything that uses threads; the rest would only repeat asan's run.
+stage_tsan() { build_and_test tsan -R 'Parallel|Properties|Stages|Linear|MultiHead'; }
+
+stage_fuzz() {
+  cmake --preset fuzz >build/fuzz.log || { cat build/fuzz.log; return 1; }
+  cmake --build --preset fuzz -- --quiet || return 1
+  local program name status=0 dictionary
+  for program in build/fuzz/tests/fuzz/fuzz_*; do
+    name=${program##*/fuzz_}
+    mkdir -p "build/corpus/$name" "tests/fuzz/corpus/$name"
+    dictionary=tests/fuzz/$name.dict
+    echo "fuzzing $name for $fuzz_seconds s"
+    "$program" ${dictionary:+$([ -f "$dictionary" ] && echo "-dict=$dictionary")} -max_total_time="$fuzz_seconds" \
+      -rss_limit_mb=4096 -timeout=10 -artifact_prefix="build/corpus/$name-" -print_final_stats=1 \
+      "build/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz-$name.log" 2>&1 || { status=1; tail -n 40 "build/fuzz-$name.log"; }
+    grep -E 'number_of_executed_units|new_units_added' "build/fuzz-$name.log"
+  done
+  return $status
+}
+
+stage_python() {
+  ATTEND=${ATTEND:-$PWD/build/release/attend} .venv/bin/python -m pytest -q tests
+}
+
+stage_grid() {
+  cmake --preset release -DATTEND_TESTS=ON >build/release.log && cmake --build --preset release --target attend_full_grid_test &&
+    build/release/tests/attention/attend_full_grid_test
+}
+
+run() {
+  local name=$1 start=$SECONDS
+  echo "== $name"
+  if "stage_$name"; then
+    passed+=("$name")
+    echo "== $name passed in $((SECONDS - start)) s"
+  else
+    failed+=("$name")
+    echo "== $name FAILED after $((SECONDS - start)) s"
+  fi
+}
+
+# run_unless_gap STAGE "name of the gap in gaps.txt"
+run_unless_gap() {
+  if grep -qs "^$2:" "$gaps"; then
+    echo "== $1 left out: $2"
+  else
+    run "$1"
+  fi
+}
+
+case ${1:-} in
+  only) run "${2:?which stage}" ;;
+  '' | full)
+    [ "${1:-}" = full ] && fuzz_seconds=${FUZZ_SECONDS:-600}
+    run_unless_gap format "format check"
+    run release
+    run_unless_gap python "python tests"
+    run asan
+    run tsan
+    run_unless_gap fuzz "fuzz targets"
+    [ "${1:-}" = full ] && run grid
+    ;;
+  *) echo "usage: tools/test.sh [full | only STAGE]" >&2; exit 2 ;;
+esac
+
+echo
+[ ${#failed[@]} -gt 0 ] && echo "failed: ${failed[*]}"
+if [ -s "$gaps" ]; then
+  echo "could not be run: $(paste -sd ';' "$gaps" | sed 's/;/; /g')"
+  [ -n "${ATTEND_NO_GAPS:-}" ] && failed+=(gaps)
+fi
+echo "all stages took $SECONDS s"
+echo "stages: ${#passed[@]} passed, ${#failed[@]} failed"
+[ ${#failed[@]} -eq 0 ]
