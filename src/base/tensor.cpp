@@ -23,6 +23,22 @@ bool is_row_major(const Dims& shape, const Dims& strides) {
   return true;
 }
 
+// Row by row, so that the loop over the last axis is a plain one.
+template <class From, class To, class Convert>
+void copy_elements(ConstTensorView from, TensorView to, Convert convert) {
+  const int last = from.rank() - 1;
+  const bool scalar = last < 0;
+  const std::int64_t count = scalar ? 1 : from.size(last);
+  const std::int64_t from_step = scalar ? 0 : from.stride(last), to_step = scalar ? 0 : to.stride(last);
+  const auto* const source = static_cast<const From*>(from.raw());
+  auto* const target = static_cast<To*>(to.raw());
+  for_each_index(scalar ? Dims() : from.shape().without(last), [&](const Dims& index) {
+    const From* const in = source + offset_of(from.strides(), index);
+    To* const out = target + offset_of(to.strides(), index);
+    for (std::int64_t i = 0; i < count; ++i) out[i * to_step] = convert(in[i * from_step]);
+  });
+}
+
 }  // namespace
 
 Dims::Dims(std::initializer_list<std::int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
@@ -192,7 +208,8 @@ Tensor::Tensor(DType dtype, const Dims& shape) : dtype_(dtype), shape_(shape) {
   void* const memory =
       ::operator new(static_cast<std::size_t>(bytes), std::align_val_t{kAlignment}, std::nothrow);
   if (memory == nullptr) {
-    refuse("tensor", "no memory for shape ", to_string(shape), " of ", name_of(dtype), ", ", bytes, " bytes");
+    throw std::runtime_error("[tensor] no memory for shape " + to_string(shape) + " of " +
+                             std::string(name_of(dtype)) + ", " + std::to_string(bytes) + " bytes");
   }
   memory_.reset(memory);
   std::memset(memory, 0, static_cast<std::size_t>(bytes));
@@ -222,6 +239,10 @@ void copy(ConstTensorView from, TensorView to) {
   if (from.shape() != to.shape()) {
     refuse("copy", "shapes differ: ", to_string(from.shape()), " and ", to_string(to.shape()));
   }
+  if ((from.dtype() == DType::boolean) != (to.dtype() == DType::boolean)) {
+    const DType other = from.dtype() == DType::boolean ? to.dtype() : from.dtype();
+    refuse("copy", "boolean and ", name_of(other), " do not convert");
+  }
   const std::int64_t count = element_count(from.shape());
   if (count == 0) return;
   if (from.dtype() == to.dtype() && is_row_major(from.shape(), from.strides()) &&
@@ -229,24 +250,13 @@ void copy(ConstTensorView from, TensorView to) {
     std::memmove(to.raw(), from.raw(), static_cast<std::size_t>(count) * size_of(from.dtype()));
     return;
   }
-  if (from.dtype() == DType::boolean || to.dtype() == DType::boolean) {
-    if (from.dtype() != to.dtype())
-      refuse("copy", "boolean and ", name_of(from.dtype() == DType::boolean ? to.dtype() : from.dtype()),
-             " do not convert");
-    const auto* source = static_cast<const std::uint8_t*>(from.raw());
-    auto* target = static_cast<std::uint8_t*>(to.raw());
-    for_each_index(from.shape(), [&](const Dims& index) {
-      target[offset_of(to.strides(), index)] = source[offset_of(from.strides(), index)];
-    });
+  if (from.dtype() == DType::boolean) {
+    copy_elements<std::uint8_t, std::uint8_t>(from, to, [](std::uint8_t value) { return value; });
     return;
   }
   with_float_type("copy", from.dtype(), [&]<class From>(From) {
     with_float_type("copy", to.dtype(), [&]<class To>(To) {
-      const From* source = from.data<From>();
-      To* target = to.data<To>();
-      for_each_index(from.shape(), [&](const Dims& index) {
-        target[offset_of(to.strides(), index)] = narrow<To>(widen(source[offset_of(from.strides(), index)]));
-      });
+      copy_elements<From, To>(from, to, [](From value) { return narrow<To>(widen(value)); });
     });
   });
 }

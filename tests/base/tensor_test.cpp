@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "support/refuses.h"
+#include "support/sanitized.h"
 
 namespace attend {
 namespace {
@@ -33,6 +34,17 @@ TEST(Tensor, RefusesWhatCannotBe) {
                  "needs data, got a null pointer");
   const Tensor t(DType::f32, {2});
   EXPECT_REFUSES(t.values<double>(), "[tensor] asked for f64 data of a tensor that holds f32");
+}
+
+TEST(Tensor, MoreThanTheMachineHasIsAnErrorNotTheEnd) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer ends the program before the library is asked";
+  try {
+    Tensor(DType::f32, {std::int64_t{1} << 46});
+    FAIL() << "accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(),
+                 "[tensor] no memory for shape (70368744177664,) of f32, 281474976710656 bytes");
+  }
 }
 
 TEST(Tensor, ViewsShareMemory) {

@@ -1,0 +1,98 @@
+// O(n) memory: nothing of size n x n is allocated unless the caller asks for that very matrix. Every
+// allocation of a tensor goes through the counters below, which replace the aligned operator new of this
+// program.
+#include <attend/reference.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "support/random.h"
+
+namespace {
+
+std::atomic<std::size_t> total{0};
+
+void* counted(std::size_t size, std::size_t alignment) noexcept {
+  total += size;
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { std::free(memory); }
+
+namespace attend {
+namespace {
+
+constexpr std::int64_t kLength = 3000, kSize = 4;
+constexpr std::size_t kMatrix = static_cast<std::size_t>(kLength * kLength) * sizeof(float);
+
+// Bytes that `action` allocates in all.
+template <class Action>
+std::size_t allocated(Action action) {
+  total = 0;
+  action();
+  return total.load();
+}
+
+struct Long {
+  Tensor q = random_normal({1, 1, kLength, kSize}, DType::f32, 1);
+  Tensor k = random_normal({1, 1, kLength, kSize}, DType::f32, 2);
+  Tensor out{DType::f32, {1, 1, kLength, kSize}};
+  RowState state{q};
+};
+
+TEST(Memory, ForwardIsLinear) {
+  Long c;
+  AttentionOptions options;
+  options.causal = true;
+  options.alibi_slopes = {0.1};
+  EXPECT_LT(allocated([&] { attention(c.q, c.k, c.k, options, c.out, c.state); }), kMatrix / 50);
+  EXPECT_LT(allocated([&] { reference::attention(c.q, c.k, c.k, options, c.out); }), kMatrix / 50);
+}
+
+TEST(Memory, HalfPrecisionAndOddStridesCopyTheirOwnSizeOnly) {
+  Long c;
+  const Tensor half = copy_of(c.q, DType::bf16);
+  EXPECT_LT(allocated([&] { attention(half, half, half, {}, c.out); }), kMatrix / 50);
+  EXPECT_LT(allocated([&] { attention(c.q.view().transposed(1, 2).transposed(1, 2), c.k, c.k, {}, c.out); }),
+            kMatrix / 50);
+}
+
+// A bias that repeats over the queries (stride 0) is converted without being written out n times.
+TEST(Memory, ABroadcastBiasIsNotWrittenOut) {
+  Long c;
+  const Tensor row = random_normal({kLength}, DType::bf16, 3);
+  AttentionOptions options;
+  options.bias = ConstTensorView(row.view().raw(), DType::bf16, {1, 1, kLength, kLength}, {0, 0, 0, 1});
+  EXPECT_LT(allocated([&] { attention(c.q, c.k, c.k, options, c.out); }), kMatrix / 50);
+}
+
+TEST(Memory, OneRowOfWeightsCostsOneRow) {
+  Long c;
+  EXPECT_LT(allocated([&] { attention_rows(c.q, c.k, {}, Stage::weights, {.rows = {7}}); }), kMatrix / 50);
+}
+
+TEST(Memory, BackwardIsLinear) {
+  Long c;
+  Tensor d_q(DType::f32, c.q.shape()), d_k(DType::f32, c.q.shape()), d_v(DType::f32, c.q.shape());
+  AttentionOptions options;
+  options.window = {16, 16};  // so that the reference has little to do
+  EXPECT_LT(allocated([&] {
+              reference::attention_backward(c.q, c.k, c.k, options, c.out, {.q = d_q, .k = d_k, .v = d_v});
+            }),
+            kMatrix / 20);
+}
+
+TEST(Memory, TheCountersCount) {
+  EXPECT_GE(allocated([] { Tensor(DType::f32, {kLength, kLength}); }), kMatrix);
+}
+
+}  // namespace
+}  // namespace attend
