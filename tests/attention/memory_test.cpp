@@ -61,7 +61,8 @@ TEST(Memory, HalfPrecisionAndOddStridesCopyTheirOwnSizeOnly) {
   Long c;
   const Tensor half = copy_of(c.q, DType::bf16);
   EXPECT_LT(allocated([&] { attention(half, half, half, {}, c.out); }), kMatrix / 50);
-  EXPECT_LT(allocated([&] { attention(c.q.view().transposed(1, 2).transposed(1, 2), c.k, c.k, {}, c.out); }),
+  const Tensor columns = random_normal({1, 1, kSize, kLength}, DType::f32, 3);
+  EXPECT_LT(allocated([&] { attention(columns.view().transposed(2, 3), c.k, c.k, {}, c.out); }),
             kMatrix / 50);
 }
 
