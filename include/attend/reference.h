@@ -40,7 +40,7 @@ void softmax_backward(ConstTensorView weights, ConstTensorView d_weights, Tensor
 void self_attention_backward(ConstTensorView x, ConstTensorView d_output, TensorView d_x);
 
 struct MultiHeadGradients {
-  TensorView x{}, context{};  // for self-attention (context is x) the gradient is the sum of the two
+  TensorView x{}, context{};  // for self-attention (context is x) the caller adds the two
   TensorView wq{}, wk{}, wv{}, wo{};
   TensorView bq{}, bk{}, bv{}, bo{};
   AttentionGradients attention{};  // bias, alibi_slopes and sinks; its q, k and v are not looked at

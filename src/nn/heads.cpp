@@ -1,33 +1,36 @@
 #include "nn/heads.h"
 
-#include "base/error.h"
+#include "base/check.h"
 #include "nn/linear.h"
 
 namespace attend {
 namespace {
 
-void check_matrix(const char* operation, const char* name, ConstTensorView matrix, ConstTensorView bias,
-                  std::int64_t rows) {
-  if (!matrix.given()) refuse(operation, name, " is not given");
-  if (matrix.rank() != 2) {
-    refuse(operation, name, " has shape ", to_string(matrix.shape()), ", expected (in, out)");
-  }
-  if (matrix.size(0) != rows) {
-    refuse(operation, name, " has ", matrix.size(0), " rows, but its input has ", rows, " columns");
-  }
-  if (bias.given() && bias.shape() != Dims{matrix.size(1)}) {
-    refuse(operation, "the bias of ", name, " has shape ", to_string(bias.shape()), ", expected ",
-           to_string(Dims{matrix.size(1)}));
-  }
+void check_given(const char* operation, const NamedView& tensor) {
+  require_floats(operation, tensor, 0, kMaxRank);
 }
 
-void check_input(const char* operation, const char* name, ConstTensorView input, DType dtype) {
-  if (!input.given()) refuse(operation, name, " is not given");
-  if (input.rank() != 3) {
-    refuse(operation, name, " has shape ", to_string(input.shape()), ", expected (batch, length, columns)");
+void check_matrix(const char* operation, const NamedView& matrix, const NamedView& bias, std::int64_t rows) {
+  check_given(operation, matrix);
+  const auto& [name, view] = matrix;
+  if (view.rank() != 2) {
+    refuse(operation, name, " has shape ", to_string(view.shape()), ", expected (in, out)");
   }
-  if (input.dtype() != dtype)
-    refuse(operation, name, " is ", name_of(input.dtype()), " but x is ", name_of(dtype));
+  if (view.size(0) != rows) {
+    refuse(operation, name, " has ", view.size(0), " rows, but its input has ", rows, " columns");
+  }
+  if (bias.view.given()) require_shape(operation, bias, {view.size(1)});
+}
+
+void check_input(const char* operation, const NamedView& input, DType dtype) {
+  check_given(operation, input);
+  const auto& [name, view] = input;
+  if (view.rank() != 3) {
+    refuse(operation, name, " has shape ", to_string(view.shape()), ", expected (batch, length, columns)");
+  }
+  if (view.dtype() != dtype) {
+    refuse(operation, name, " is ", name_of(view.dtype()), " but x is ", name_of(dtype));
+  }
 }
 
 Tensor projected(ConstTensorView x, ConstTensorView w, ConstTensorView bias) {
@@ -38,16 +41,27 @@ Tensor projected(ConstTensorView x, ConstTensorView w, ConstTensorView bias) {
 
 }  // namespace
 
+std::array<NamedView, 8> named(const MultiHeadWeights& weights) {
+  return {{{"wq", weights.wq},
+           {"wk", weights.wk},
+           {"wv", weights.wv},
+           {"wo", weights.wo},
+           {"bq", weights.bq},
+           {"bk", weights.bk},
+           {"bv", weights.bv},
+           {"bo", weights.bo}}};
+}
+
 HeadSizes check_heads(const char* operation, ConstTensorView x, ConstTensorView context,
                       const MultiHeadWeights& weights, std::int64_t heads) {
-  check_input(operation, "x", x, x.dtype());
-  check_input(operation, "context", context, x.dtype());
+  check_input(operation, {"x", x}, x.dtype());
+  check_input(operation, {"context", context}, x.dtype());
   if (x.size(0) != context.size(0)) {
     refuse(operation, "context has batch ", context.size(0), ", x has ", x.size(0));
   }
-  check_matrix(operation, "wq", weights.wq, weights.bq, x.size(2));
-  check_matrix(operation, "wk", weights.wk, weights.bk, context.size(2));
-  check_matrix(operation, "wv", weights.wv, weights.bv, context.size(2));
+  check_matrix(operation, {"wq", weights.wq}, {"bq", weights.bq}, x.size(2));
+  check_matrix(operation, {"wk", weights.wk}, {"bk", weights.bk}, context.size(2));
+  check_matrix(operation, {"wv", weights.wv}, {"bv", weights.bv}, context.size(2));
 
   if (heads < 1 || weights.wq.size(1) % heads != 0 || weights.wq.size(1) == 0) {
     refuse(operation, "wq has ", weights.wq.size(1), " columns, which do not divide into ", heads, " heads");
@@ -62,14 +76,25 @@ HeadSizes check_heads(const char* operation, ConstTensorView x, ConstTensorView 
     refuse(operation, "wv has ", weights.wv.size(1), " columns, which do not divide into the ", key_heads,
            " heads of wk");
   }
-  const HeadSizes sizes{
-      x.size(0), x.size(1), context.size(1), heads, key_heads, d, weights.wv.size(1) / key_heads};
+  HeadSizes sizes{x.size(0), x.size(1), context.size(1), heads, key_heads, d, weights.wv.size(1) / key_heads,
+                  0};
+  sizes.columns = sizes.concat();
   if (weights.wo.given()) {
-    check_matrix(operation, "wo", weights.wo, weights.bo, sizes.concat());
+    check_matrix(operation, {"wo", weights.wo}, {"bo", weights.bo}, sizes.concat());
+    sizes.columns = weights.wo.size(1);
   } else if (weights.bo.given()) {
     refuse(operation, "bo is given without wo");
   }
   return sizes;
+}
+
+void check_one_dtype(const char* operation, ConstTensorView x, const MultiHeadWeights& weights) {
+  if (x.dtype() != DType::f32 && x.dtype() != DType::f64) {
+    refuse(operation, "x is ", name_of(x.dtype()), ", expected f32 or f64");
+  }
+  for (const NamedView& weight : named(weights)) {
+    if (weight.view.given()) require_dtype_of(operation, weight, {"x", x});
+  }
 }
 
 void refuse_packed(const char* operation, const AttentionOptions& options) {
@@ -90,10 +115,9 @@ ProjectedHeads project(ConstTensorView x, ConstTensorView context, const MultiHe
   return heads;
 }
 
-void require_matrix(const char* operation, const char* name, ConstTensorView matrix) {
-  if (!matrix.given() || matrix.rank() != 2) {
-    refuse(operation, name, " has shape ", to_string(matrix.shape()), ", expected two axes");
-  }
+void check_tokens(const char* operation, ConstTensorView x) {
+  require_floats(operation, {"x", x}, 2, 2);
+  if (x.size(1) == 0) refuse(operation, "x has no columns");
 }
 
 }  // namespace attend

@@ -1,7 +1,7 @@
 // Multi-head attention and its two small sisters, composed of linear layers and attention().
 #include <attend/multi_head.h>
 
-#include "base/error.h"
+#include "attention/layout.h"
 #include "nn/heads.h"
 #include "nn/linear.h"
 
@@ -15,27 +15,44 @@ AttentionResult shown(ConstTensorView q, ConstTensorView k, ConstTensorView v,
           copy_of(attention_rows(q, k, options, Stage::weights).view().select(0, 0).select(0, 0))};
 }
 
+void check_outputs(const char* operation, ConstTensorView x, ConstTensorView context,
+                   const MultiHeadWeights& weights, const HeadSizes& sizes, TensorView out,
+                   RowStateView row_state) {
+  require_shape(operation, {"out", out}, {sizes.batch, sizes.queries, sizes.columns});
+  require_dtype_of(operation, {"out", out}, {"x", x});
+  require_writable(operation, {"out", out}, {{"x", x}, {"context", context}});
+  const Dims state{sizes.batch, sizes.heads, sizes.queries};
+  check_row_state(operation, row_state, state, {{"x", x}, {"context", context}, {"out", out}});
+  for (const NamedView& weight : named(weights)) {
+    require_writable(operation, {"out", out}, {weight});
+    check_row_state(operation, row_state, state, {weight});
+  }
+}
+
 }  // namespace
 
 AttentionResult self_attention(ConstTensorView x) {
-  require_matrix("self_attention", "x", x);
+  check_tokens("self_attention", x);
   return shown(one_head(x), one_head(x), one_head(x), unscaled());
 }
 
 AttentionResult single_head_attention(ConstTensorView x, ConstTensorView wq, ConstTensorView wk,
                                       ConstTensorView wv, const AttentionOptions& options) {
   const char* const operation = "single_head_attention";
-  require_matrix(operation, "x", x);
+  require_floats(operation, {"x", x}, 2, 2);
   refuse_packed(operation, options);
   const MultiHeadWeights weights{.wq = wq, .wk = wk, .wv = wv};
   const HeadSizes sizes = check_heads(operation, x.with_axis(0), x.with_axis(0), weights, 1);
+  check_one_dtype(operation, x, weights);
   const ProjectedHeads heads = project(x.with_axis(0), x.with_axis(0), weights, sizes);
   return shown(heads.q, heads.k, heads.v, options);
 }
 
 ProjectedHeads project_heads(ConstTensorView x, ConstTensorView context, const MultiHeadWeights& weights,
                              std::int64_t heads) {
-  return project(x, context, weights, check_heads("project_heads", x, context, weights, heads));
+  const HeadSizes sizes = check_heads("project_heads", x, context, weights, heads);
+  check_one_dtype("project_heads", x, weights);
+  return project(x, context, weights, sizes);
 }
 
 void multi_head_attention(ConstTensorView x, ConstTensorView context, const MultiHeadWeights& weights,
@@ -44,10 +61,8 @@ void multi_head_attention(ConstTensorView x, ConstTensorView context, const Mult
   const char* const operation = "multi_head_attention";
   refuse_packed(operation, options);
   const HeadSizes sizes = check_heads(operation, x, context, weights, heads);
-  const Dims shape{sizes.batch, sizes.queries, weights.wo.given() ? weights.wo.size(1) : sizes.concat()};
-  if (!out.given() || out.shape() != shape) {
-    refuse(operation, "out has shape ", to_string(out.shape()), ", expected ", to_string(shape));
-  }
+  check_one_dtype(operation, x, weights);
+  check_outputs(operation, x, context, weights, sizes, out, row_state);
   const ProjectedHeads projected_heads = project(x, context, weights, sizes);
   if (!weights.wo.given()) {
     attention(projected_heads.q, projected_heads.k, projected_heads.v, options, by_head(out, heads),

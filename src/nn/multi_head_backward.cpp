@@ -1,6 +1,8 @@
 // The float64 backward pass of the forms of attention that start from token vectors.
 #include <attend/reference.h>
 
+#include <vector>
+
 #include "nn/heads.h"
 #include "nn/linear.h"
 
@@ -12,12 +14,42 @@ void add_to(Tensor& sum, const Tensor& other) {
   for (std::size_t i = 0; i < values.size(); ++i) sum.values<double>()[i] += values[i];
 }
 
+// Each gradient that is wanted has room of its own, of the right shape: looked at before anything is written.
+void check_gradients(const char* operation, ConstTensorView x, ConstTensorView context,
+                     const MultiHeadWeights& weights, const reference::MultiHeadGradients& gradients) {
+  std::vector<NamedView> seen;
+  const auto check = [&](const char* name, TensorView gradient, const Dims& shape) {
+    if (!gradient.given()) return;
+    require_shape(operation, {name, gradient}, shape);
+    require_writable(operation, {name, gradient}, {});
+    for (const NamedView& other : seen) require_writable(operation, {name, gradient}, {other});
+    seen.push_back({name, gradient});
+  };
+  check("d_x", gradients.x, x.shape());
+  check("d_context", gradients.context, context.shape());
+  check("d_wq", gradients.wq, weights.wq.shape());
+  check("d_wk", gradients.wk, weights.wk.shape());
+  check("d_wv", gradients.wv, weights.wv.shape());
+  check("d_bq", gradients.bq, {weights.wq.size(1)});
+  check("d_bk", gradients.bk, {weights.wk.size(1)});
+  check("d_bv", gradients.bv, {weights.wv.size(1)});
+  if (weights.wo.given()) {
+    check("d_wo", gradients.wo, weights.wo.shape());
+    check("d_bo", gradients.bo, {weights.wo.size(1)});
+    return;
+  }
+  if (gradients.wo.given()) refuse(operation, "a gradient of wo without wo");
+  if (gradients.bo.given()) refuse(operation, "a gradient of bo without wo");
+}
+
 }  // namespace
 
 void reference::self_attention_backward(ConstTensorView x, ConstTensorView d_output, TensorView d_x) {
   const char* const operation = "reference::self_attention_backward";
-  require_matrix(operation, "x", x);
-  require_matrix(operation, "d_output", d_output);
+  check_tokens(operation, x);
+  require_shape(operation, {"d_output", d_output}, x.shape());
+  require_shape(operation, {"d_x", d_x}, x.shape());
+  require_writable(operation, {"d_x", d_x}, {});
   Tensor d_q(DType::f64, {1, 1, x.size(0), x.size(1)});
   Tensor d_k(DType::f64, d_q.shape()), d_v(DType::f64, d_q.shape());
   attention_backward(one_head(x), one_head(x), one_head(x), unscaled(), one_head(d_output),
@@ -34,6 +66,8 @@ void reference::multi_head_attention_backward(ConstTensorView x, ConstTensorView
   const char* const operation = "reference::multi_head_attention_backward";
   refuse_packed(operation, options);
   const HeadSizes sizes = check_heads(operation, x, context, weights, heads);
+  require_shape(operation, {"d_out", d_out}, {sizes.batch, sizes.queries, sizes.columns});
+  check_gradients(operation, x, context, weights, gradients);
 
   // Everything in float64 from here on.
   const auto wide = [](ConstTensorView view) { return view.given() ? copy_of(view, DType::f64) : Tensor(); };

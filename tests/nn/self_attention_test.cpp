@@ -3,6 +3,7 @@
 #include <attend/reference.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 #include "nn/linear.h"
@@ -56,7 +57,12 @@ TEST(SelfAttention, AnyStridesAndNoTokens) {
 }
 
 TEST(SelfAttention, Refuses) {
-  EXPECT_REFUSES(self_attention(Tensor(DType::f32, {3})), "[self_attention] x has shape (3,)");
+  EXPECT_REFUSES(self_attention({}), "[self_attention] x is not given");
+  EXPECT_REFUSES(self_attention(Tensor(DType::boolean, {3, 3})),
+                 "[self_attention] x is boolean, expected a floating type");
+  EXPECT_REFUSES(self_attention(Tensor(DType::f32, {3})),
+                 "[self_attention] x has shape (3,), expected 2 dimensions");
+  EXPECT_REFUSES(self_attention(Tensor(DType::f32, {3, 0})), "[self_attention] x has no columns");
   EXPECT_REFUSES(self_attention(Tensor(DType::f32, {1, 3, 3})), "[self_attention] x has shape (1, 3, 3)");
 }
 
@@ -77,6 +83,22 @@ TEST(SelfAttentionBackward, AgreesWithFiniteDifferences) {
   EXPECT_TRUE(same_bits(in_place, d_x));
   Tensor nothing(DType::f64, {0, 3});
   reference::self_attention_backward(nothing, nothing, nothing);
+}
+
+TEST(SelfAttentionBackward, Refuses) {
+  const char* const operation = "[reference::self_attention_backward] ";
+  const Tensor x(DType::f64, {4, 3}), other(DType::f64, {3, 4});
+  Tensor d_x(DType::f64, {4, 3}), d_other(DType::f64, {3, 4});
+  const auto run = [](ConstTensorView a, ConstTensorView d_output, TensorView d_a) {
+    reference::self_attention_backward(a, d_output, d_a);
+  };
+  EXPECT_REFUSES(run({}, x, d_x), operation + std::string("x is not given"));
+  EXPECT_REFUSES(run(x.view().select(0, 0), x, d_x),
+                 operation + std::string("x has shape (3,), expected 2 dimensions"));
+  EXPECT_REFUSES(run(x, {}, d_x), operation + std::string("d_output is not given"));
+  EXPECT_REFUSES(run(x, other, d_x), operation + std::string("d_output has shape (3, 4), expected (4, 3)"));
+  EXPECT_REFUSES(run(x, x, {}), operation + std::string("d_x is not given"));
+  EXPECT_REFUSES(run(x, x, d_other), operation + std::string("d_x has shape (3, 4), expected (4, 3)"));
 }
 
 TEST(SingleHead, EqualsExplicitProjections) {
@@ -124,6 +146,9 @@ TEST(SingleHead, Refuses) {
   const Tensor x(DType::f32, {4, 3}), w(DType::f32, {3, 2});
   EXPECT_REFUSES(single_head_attention(w.view().select(0, 0), w, w, w),
                  "[single_head_attention] x has shape (2,)");
+  EXPECT_REFUSES(single_head_attention({}, w, w, w), "[single_head_attention] x is not given");
+  EXPECT_REFUSES(single_head_attention(x, w, w, Tensor(DType::f64, {3, 2})),
+                 "[single_head_attention] wv is f64, expected f32 as x");
   EXPECT_REFUSES(single_head_attention(x, {}, w, w), "[single_head_attention] wq is not given");
   EXPECT_REFUSES(single_head_attention(x, w, x, w),
                  "[single_head_attention] wk has 4 rows, but its input has 3 columns");
