@@ -236,6 +236,9 @@ TensorView Tensor::view() { return {memory_.get(), dtype_, shape_, row_major_str
 ConstTensorView Tensor::view() const { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
 
 void copy(ConstTensorView from, TensorView to) {
+  if (!from.given() || !to.given()) {
+    refuse("copy", from.given() ? "the target is not given" : "the source is not given");
+  }
   if (from.shape() != to.shape()) {
     refuse("copy", "shapes differ: ", to_string(from.shape()), " and ", to_string(to.shape()));
   }

@@ -73,6 +73,9 @@ TEST(Tensor, CopyConvertsThroughAnyStrides) {
   EXPECT_EQ(reversed.values<float>()[0], 3.0f);
   Tensor other(DType::f32, {4});
   EXPECT_REFUSES(copy(t, other), "[copy] shapes differ: (2, 2) and (4,)");
+  EXPECT_REFUSES(copy(ConstTensorView(), other), "[copy] the source is not given");
+  EXPECT_REFUSES(copy(Tensor(DType::f32, {}), TensorView()), "[copy] the target is not given");
+  EXPECT_REFUSES(copy_of(ConstTensorView()), "[copy] the source is not given");
   EXPECT_REFUSES(copy_of(t, DType::boolean), "[copy] boolean and f64 do not convert");
 }
 
