@@ -21,8 +21,9 @@ void run(const char* operation, const AttentionKernel& kernel, const Layout& lay
   require_shape(operation, {"out", out}, output_shape(q, layout));
   require_writable(operation, {"out", out},
                    {{"query", q}, {"key", k}, {"value", v}, {"mask", options.mask}, {"bias", options.bias}});
-  check_row_state(operation, row_state, q.shape().without(q.rank() - 1),
-                  {{"query", q}, {"key", k}, {"value", v}, {"out", out}});
+  check_row_state(
+      operation, row_state, q.shape().without(q.rank() - 1),
+      {{"query", q}, {"key", k}, {"value", v}, {"mask", options.mask}, {"bias", options.bias}, {"out", out}});
   kernel.forward(layout, q, k, v, options, out, row_state);
 }
 

@@ -232,6 +232,11 @@ TEST(Refusals, OutputsThatOverlapInputs) {
   Tensor state(DType::f32, {1, 1, 4}), out(DType::f32, {1, 1, 4, 8});
   EXPECT_REFUSES(attention(q, q, q, {}, out, {state, state}),
                  "row_state.max overlaps row_state.sum in memory");
+  Tensor bias(DType::f32, {4, 4}), max(DType::f32, {1, 1, 4});
+  AttentionOptions options;
+  options.bias = bias;
+  EXPECT_REFUSES(attention(q, q, q, options, out, {max, bias.view().slice(0, 0, 1).with_axis(0)}),
+                 "row_state.sum overlaps bias in memory");
 
   // Query, key, value and result side by side in one buffer are apart although they interleave.
   Tensor fused(DType::f32, {1, 4, 4, 8});  // (B, L, which, D)
