@@ -4,14 +4,21 @@
 
 #include <exception>
 #include <iostream>
-#include <map>
 #include <new>
+#include <sstream>
 
 #include "app/command.h"
+#include "app/output.h"
+#include "draw/text_width.h"
 
 namespace {
 
 using namespace attend;
+
+constexpr const char* kFooter = R"(Try:
+  attend steps                             attention on four words, every number shown
+  attend steps --example it --focus it     one row of it, written out
+  attend steps --help                      its options, its examples, the form of a file)";
 
 int complain(const std::string& command, const std::string& sentence, int code) {
   std::cerr << command << ": " << sentence << "\n";
@@ -19,42 +26,79 @@ int complain(const std::string& command, const std::string& sentence, int code) 
   return code;
 }
 
+// "attend", or "attend steps" once that is known.
+std::string command_name(const CLI::App& program) {
+  const auto chosen = program.get_subcommands();
+  return chosen.empty() ? "attend" : "attend " + chosen.front()->get_name();
+}
+
+std::string command_list(const CLI::App& program) {
+  std::string names;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    names.append(names.empty() ? "" : ", ").append(command->get_name());
+  }
+  return names;
+}
+
+// An argument that means nothing here.
+std::string unexpected(const CLI::App& program) {
+  const std::vector<std::string> extras = program.remaining(true);
+  const std::string first = extras.empty() ? "" : draw::printable(extras.front());
+  if (first.starts_with('-')) return "there is no option " + first;
+  if (!program.get_subcommands().empty()) return "\"" + first + "\" is one argument too many";
+  return "there is no command \"" + first + "\"; the commands are: " + command_list(program);
+}
+
+// An option without its value, or a flag with one: "--focus: 1 required TOKEN missing", "json was given a
+// disallowed flag override".
+std::string wrong_count(const std::string& message) {
+  const std::size_t colon = message.find(':');
+  if (colon != std::string::npos) return message.substr(0, colon) + " needs a value";
+  return "--" + message.substr(0, message.find(' ')) + " takes no value";
+}
+
+// Fills in `run`, or ends the program's work at once (--help, --version) with an empty one.
+void read_command_line(CLI::App& program, int argc, char** argv, const std::function<void()>& run) {
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& request) {
+    std::ostringstream text;
+    program.exit(request, text, text);
+    app::write_output(text.str());
+    return;
+  } catch (const CLI::ExtrasError&) {
+    throw app::UsageError(unexpected(program));
+  } catch (const CLI::ArgumentMismatch& error) {
+    throw app::UsageError(draw::printable(wrong_count(error.what())));
+  } catch (const CLI::ParseError& error) {
+    throw app::UsageError(draw::printable(error.what()));
+  }
+  if (!run) throw app::UsageError("a command is missing; the commands are: " + command_list(program));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App program("Self-attention that is exact and shows its work.", "attend");
-  program.set_version_flag("--version", "attend " + std::string(version()));
-  program.require_subcommand(1);
+  program.set_version_flag("--version", "attend " + std::string(version()), "Print the version and exit");
+  program.set_help_flag("-h,--help", "Print this help and exit");
+  program.require_subcommand(0, 1);
   program.fallthrough();
-  program.footer("\nattend steps --help says more about a command.");
+  program.footer(kFooter);
 
   app::Globals globals;
-  const std::map<std::string, draw::ColorChoice> choices = {{"auto", draw::ColorChoice::automatic},
-                                                            {"always", draw::ColorChoice::always},
-                                                            {"never", draw::ColorChoice::never}};
-  program.add_option("--color", globals.color, "auto, always or never (default: auto, which heeds NO_COLOR)")
-      ->transform(CLI::CheckedTransformer(choices).description(""))
-      ->type_name("WHEN");
-
   std::function<void()> run;
+  app::add_color_option(program, globals);
   app::add_steps_command(program, globals, run);
   try {
-    program.parse(argc, argv);
-  } catch (const CLI::Success& request) {  // --help, --version
-    return program.exit(request);
-  } catch (const CLI::ParseError& error) {
-    return complain("attend", error.what(), app::kUsage);
-  }
-
-  const std::string command = "attend " + program.get_subcommands().front()->get_name();
-  try {
-    run();
+    read_command_line(program, argc, argv, run);
+    if (run) run();
     return app::kDone;
   } catch (const app::UsageError& error) {
-    return complain(command, error.what(), app::kUsage);
+    return complain(command_name(program), error.what(), app::kUsage);
   } catch (const std::bad_alloc&) {
-    return complain(command, "there is not enough memory", app::kFailed);
+    return complain(command_name(program), "there is not enough memory", app::kFailed);
   } catch (const std::exception& error) {
-    return complain(command, error.what(), app::kFailed);
+    return complain(command_name(program), error.what(), app::kFailed);
   }
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
 #include "app/command.h"
 #include "app/output.h"
@@ -18,12 +19,12 @@ namespace attend::app {
 namespace {
 
 struct StepsOptions {
-  std::string file, example, focus;
+  std::optional<std::string> file, example, focus;
   bool json = false;
 };
 
 std::string example_list() {
-  std::string text = "Examples built in:\n";
+  std::string text = "Built-in examples:\n";
   for (const steps::Example& example : steps::examples()) {
     text.append("  ")
         .append(draw::pad_right(example.name, 10))
@@ -41,32 +42,33 @@ Try:
   attend steps --example heads --json      the numbers, for a program
   attend steps vectors.json                your own vectors; - reads standard input
 
-A file holds {"tokens": [...], "x": [[...], ...]}, or "q", "k" and "v" instead of "x"; and, as wanted, "wq", "wk", "wv", "wo",
-"bq", "bk", "bv", "bo", "heads", "causal", "scale", "context", "key_tokens", "positions".)";
+A file holds {"tokens": [...], "x": [[...], ...]}, or "q", "k" and "v" instead
+of "x"; and, as wanted, "wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo", "heads",
+"causal", "scale", "context", "key_tokens", "positions".)";
 
 const steps::Example& chosen_example(const StepsOptions& options) {
-  if (options.example.empty()) return steps::examples().front();
-  if (const steps::Example* example = steps::find_example(options.example)) return *example;
+  if (!options.example) return steps::examples().front();
+  if (const steps::Example* example = steps::find_example(*options.example)) return *example;
   std::string names;
   for (const steps::Example& example : steps::examples()) {
     if (!names.empty()) names += ", ";
     names += example.name;
   }
-  throw UsageError("there is no example \"" + draw::printable(options.example) + "\"; there are " + names);
+  throw UsageError("there is no example \"" + draw::printable(*options.example) + "\"; there are " + names);
 }
 
 void run_steps(const StepsOptions& options, const Globals& globals) {
-  if (!options.file.empty() && !options.example.empty()) {
-    throw UsageError("either a file or --example, not both");
+  if (options.file && options.example) {
+    throw UsageError("give either a file or --example, not both");
   }
-  const bool own = !options.file.empty();
+  const bool own = options.file.has_value();
   const steps::Example* const example = own ? nullptr : &chosen_example(options);
-  const steps::Lesson lesson = own ? steps::read_lesson(options.file) : example->lesson();
-  const std::string name = own ? steps::display_name(options.file) : std::string(example->name);
+  const steps::Lesson lesson = own ? steps::read_lesson(*options.file) : example->lesson();
+  const std::string name = own ? steps::display_name(*options.file) : std::string(example->name);
   const steps::Walk walk = steps::walk(name, lesson);
 
   steps::JsonExtras extras;
-  if (!options.focus.empty()) extras.focus = steps::find_token(name, lesson, options.focus);
+  if (options.focus) extras.focus = steps::find_token(name, lesson, *options.focus);
   if (!own && example->name == "positions") extras.order = steps::measure_order(lesson);
   if (!own && example->name == "scale") extras.saturation = steps::measure_saturation();
   if (options.json) {
@@ -88,16 +90,23 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
 
 }  // namespace
 
-void add_steps_command(CLI::App& program, const Globals& globals, std::function<void()>& run) {
+void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   const auto options = std::make_shared<StepsOptions>();
   CLI::App* const command =
       program.add_subcommand("steps", "The mechanism on small vectors, step by step, with the numbers");
-  command->add_option("FILE", options->file, "Your own vectors as JSON; - is standard input");
-  command->add_option("-e,--example", options->example, "A built-in example (default: love)");
-  command->add_option("-f,--focus", options->focus,
-                      "Write out the row of this token; the#2 is the second \"the\"");
-  command->add_flag("--json", options->json, "Print tokens, scores, weights and output as JSON");
-  command->footer("\n" + example_list() + kFooter);
+  command->add_option("FILE", options->file, "Your own vectors as JSON; - is standard input")->type_name("");
+  command->add_option("-e,--example", options->example, "A built-in example (default: love)")
+      ->take_last()
+      ->type_name("NAME");
+  command
+      ->add_option("-f,--focus", options->focus,
+                   "Write out the row of this token; the#2 is the second \"the\"")
+      ->take_last()
+      ->type_name("TOKEN");
+  command->add_flag("--json", options->json, "Print tokens, scores, weights and output as JSON")
+      ->disable_flag_override();
+  add_color_option(*command, globals);
+  command->footer(example_list() + kFooter);
   command->callback(
       [options, &globals, &run] { run = [options, &globals] { run_steps(*options, globals); }; });
 }
