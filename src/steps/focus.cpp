@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <numeric>
+#include <span>
 
 #include "draw/bars_terminal.h"
 #include "draw/number.h"
 #include "draw/text_width.h"
+#include "steps/equations.h"
 #include "steps/lesson_error.h"
 #include "steps/narrate.h"
 #include "steps/words.h"
@@ -15,72 +17,75 @@
 namespace attend::steps {
 namespace {
 
-constexpr std::int64_t kMostTerms = 8;  // of a sum; the rest is "…"
-constexpr std::int64_t kMostKeys = 40;  // of a row; the heaviest are shown
+constexpr std::int64_t kMostTerms = 16;  // of a sum or a vector; the rest is "…"
+constexpr std::int64_t kMostKeys = 40;   // of a row; the heaviest are shown
 
-std::string number(double value) { return draw::format_number(value, {.decimals = 4, .scientific = false}); }
-std::string brief(double value) { return draw::format_short(value, 4); }
+// Numbers that stand together, all written alike.
+class Writer {
+ public:
+  explicit Writer(std::span<const double> values) : format_(draw::number_format_for(values)) {}
+  std::string operator()(double value) const { return draw::format_number(value, format_); }
+  std::string in_sum(double value) const { return value < 0 ? "(" + (*this)(value) + ")" : (*this)(value); }
 
-std::string vector_text(const double* values, std::int64_t count) {
-  std::string text = "[";
-  for (std::int64_t c = 0; c < std::min(count, kMostTerms); ++c)
-    text.append(c > 0 ? ", " : "").append(brief(values[c]));
-  return text.append(count > kMostTerms ? ", …]" : "]");
+ private:
+  draw::NumberFormat format_;
+};
+
+Pieces vector_pieces(std::span<const double> values, const Writer& write) {
+  Pieces pieces;
+  for (const double value : values.first(std::min<std::size_t>(values.size(), kMostTerms))) {
+    pieces.push_back(write(value) + ",");
+  }
+  if (values.size() > kMostTerms) pieces.emplace_back("…,");
+  pieces.front().insert(0, "[");
+  pieces.back().back() = ']';
+  return pieces;
+}
+
+// a + b + c
+Pieces sum_pieces(const std::vector<std::string>& terms) {
+  Pieces pieces;
+  for (std::size_t i = 0; i < terms.size(); ++i) pieces.push_back(i == 0 ? terms[i] : "+ " + terms[i]);
+  return pieces;
 }
 
 // 0.6 × 0.9 + 0.5 × 0.8 + 0.4 × 0.7
-std::string products_text(const double* a, const double* b, std::int64_t count) {
-  std::string text;
-  for (std::int64_t c = 0; c < std::min(count, kMostTerms); ++c) {
-    if (c > 0) text += " + ";
-    text.append(brief(a[c])).append(" × ");
-    text.append(b[c] < 0 ? "(" + brief(b[c]) + ")" : brief(b[c]));
+std::vector<std::string> products_of(std::span<const double> a, const Writer& write_a,
+                                     std::span<const double> b, const Writer& write_b) {
+  std::vector<std::string> terms;
+  for (std::size_t c = 0; c < std::min<std::size_t>(a.size(), kMostTerms); ++c) {
+    const std::string first = c == 0 ? write_a(a[c]) : write_a.in_sum(a[c]);
+    terms.push_back(first + " × " + write_b.in_sum(b[c]));
   }
-  return text.append(count > kMostTerms ? " + …" : "");
+  if (a.size() > kMostTerms) terms.emplace_back("…");
+  return terms;
 }
 
-// Lines of "label  left = right" with their columns below each other.
-class Lines {
- public:
-  void add(const std::string& label, const std::string& left, const std::string& right) {
-    label_width_ = std::max(label_width_, draw::text_width(label));
-    left_width_ = std::max(left_width_, draw::text_width(left));
-    right_width_ = std::max(right_width_, draw::text_width(right));
-    lines_.push_back({label, left, right});
-  }
-  std::string finish(int most_left) {
-    const int width = std::min(left_width_, std::max(most_left - label_width_ - right_width_, 12));
-    std::string text;
-    for (const auto& [label, left, right] : lines_) {
-      text += "  " + draw::pad_right(label, label_width_) + "  " +
-              draw::pad_right(draw::shorten(left, width), width) + " = " +
-              draw::pad_left(right, right_width_) + "\n";
-    }
-    lines_.clear();
-    label_width_ = left_width_ = right_width_ = 0;
-    return text + "\n";
-  }
-
- private:
-  struct Line {
-    std::string label, left, right;
-  };
-  std::vector<Line> lines_;
-  int label_width_ = 0, left_width_ = 0, right_width_ = 0;
-};
+std::string text_of(const Pieces& pieces) {
+  std::string text;
+  for (const std::string& piece : pieces) text.append(text.empty() ? "" : " ").append(piece);
+  return text;
+}
 
 class FocusNarrator {
  public:
   FocusNarrator(const Lesson& lesson, const Walk& walk, std::int64_t row, const draw::Terminal& terminal)
       : lesson_(lesson), walk_(walk), row_(row), terminal_(terminal), token_(label(lesson.tokens, row)) {}
 
-  std::string head(std::int64_t h) {
-    const std::string which = walk_.heads > 1 ? ", head " + std::to_string(h + 1) : "";
-    text_ += heading("The row of " + token_ + which + ", written out", terminal_);
-    take(h);
-    products();
-    exponentials();
-    weighted_sum();
+  std::string run() {
+    for (head_ = 0; head_ < walk_.heads; ++head_) {
+      std::string title = "The row of " + token_ + place_among_equals();
+      if (walk_.heads > 1) title.append(", head ").append(std::to_string(head_ + 1));
+      text_ += heading(title + ", written out", terminal_);
+      if (head_ == 0) say("Rounded to the digits shown; computed with all the digits of float64.");
+      take_keys();
+      products();
+      scaling();
+      exponentials();
+      quotients();
+      weighted_sum();
+    }
+    output();
     return std::move(text_);
   }
 
@@ -88,98 +93,179 @@ class FocusNarrator {
   static std::string label(const std::vector<std::string>& labels, std::int64_t i) {
     return "“" + draw::shorten(draw::printable(labels[static_cast<std::size_t>(i)]), 24) + "”";
   }
+  // ", number 2 of 3" where several tokens are called the same.
+  std::string place_among_equals() const {
+    const auto& tokens = lesson_.tokens;
+    const auto here = tokens.begin() + row_;
+    const auto all = std::count(tokens.begin(), tokens.end(), *here);
+    if (all == 1) return {};
+    return ", number " + std::to_string(std::count(tokens.begin(), here, *here) + 1) + " of " +
+           std::to_string(all);
+  }
   std::string key(std::int64_t j) const { return label(lesson_.key_tokens, j); }
-  double at(const Tensor& stage, std::int64_t j) const {
-    return stage.values<double>()[static_cast<std::size_t>((head_ * walk_.queries + row_) * walk_.keys + j)];
+
+  // This row of a stage (heads, n, m).
+  std::span<const double> row_of(const Tensor& stage) const {
+    return stage.values<double>().subspan(
+        static_cast<std::size_t>((head_ * walk_.queries + row_) * walk_.keys),
+        static_cast<std::size_t>(walk_.keys));
   }
-  const double* part(const Tensor& matrix, std::int64_t row, std::int64_t size) const {
-    return matrix.values<double>().data() + row * matrix.size(1) + head_ * size;
+  // This head's part of a row of a matrix (rows, heads * size).
+  std::span<const double> part(const Tensor& matrix, std::int64_t row, std::int64_t size) const {
+    return matrix.values<double>().subspan(static_cast<std::size_t>(row * matrix.size(1) + head_ * size),
+                                           static_cast<std::size_t>(size));
   }
-  bool hidden(std::int64_t j) const {
-    return at(walk_.biased, j) == -std::numeric_limits<double>::infinity();
+  static double at(std::span<const double> row, std::int64_t j) { return row[static_cast<std::size_t>(j)]; }
+
+  // The numbers of the shown keys, to choose one format for all.
+  std::vector<double> shown_parts(const Tensor& matrix, std::int64_t size) const {
+    std::vector<double> values;
+    for (const std::int64_t j : keys_) {
+      const auto row = part(matrix, j, size).first(static_cast<std::size_t>(std::min(size, kMostTerms)));
+      values.insert(values.end(), row.begin(), row.end());
+    }
+    return values;
   }
 
+  void say(const std::string& sentence) { text_ += paragraph(sentence, terminal_); }
+  void finish_equations() { text_ += equations_.finish(terminal_.width); }
+
   // The keys to show: all, or the heaviest of many, in their order.
-  void take(std::int64_t h) {
-    head_ = h;
-    keys_.clear();
-    for (std::int64_t j = 0; j < walk_.keys; ++j) keys_.push_back(j);
+  void take_keys() {
+    keys_.resize(static_cast<std::size_t>(walk_.keys));
+    std::iota(keys_.begin(), keys_.end(), std::int64_t{0});
     if (walk_.keys <= kMostKeys) return;
-    std::stable_sort(keys_.begin(), keys_.end(), [&](std::int64_t a, std::int64_t b) {
-      return at(walk_.weights, a) > at(walk_.weights, b);
-    });
+    const auto weights = row_of(walk_.weights);
+    std::stable_sort(keys_.begin(), keys_.end(),
+                     [&](std::int64_t a, std::int64_t b) { return at(weights, a) > at(weights, b); });
     keys_.resize(kMostKeys);
     std::sort(keys_.begin(), keys_.end());
-    text_ += paragraph("The " + std::to_string(kMostKeys) + " heaviest of " + std::to_string(walk_.keys) +
-                           " keys are shown; sums run over all of them.",
-                       terminal_);
+    say("The " + std::to_string(kMostKeys) + " heaviest of " + std::to_string(walk_.keys) +
+        " keys are shown; sums run over all of them.");
   }
 
   void products() {
-    const double* const query = part(walk_.q, row_, walk_.d);
-    text_ += paragraph(
-        "Its query " + walk_.q_name + " = " + vector_text(query, walk_.d) + ", times each key, added up:",
-        terminal_);
+    const auto query = part(walk_.q, row_, walk_.d);
+    const auto scores = row_of(walk_.products);
+    const Writer write_q(query), write_k(shown_parts(walk_.k, walk_.d)), write(scores);
+    say("Its query is " + text_of(vector_pieces(query, write_q)) +
+        ". Multiplied with each key, and added up:");
     for (const std::int64_t j : keys_) {
-      lines_.add(key(j), products_text(query, part(walk_.k, j, walk_.d), walk_.d),
-                 number(at(walk_.products, j)));
+      equations_.add(key(j), sum_pieces(products_of(query, write_q, part(walk_.k, j, walk_.d), write_k)),
+                     {write(at(scores, j))});
     }
-    text_ += lines_.finish(terminal_.width - 8);
+    finish_equations();
+  }
+
+  void scaling() {
     if (walk_.scale == 1) return;
-    text_ += paragraph("Each score times " + brief(walk_.scale) +
-                           (lesson_.scale ? " (the scale):" : " (1/√" + std::to_string(walk_.d) + "):"),
-                       terminal_);
+    const auto before = row_of(walk_.products), after = row_of(walk_.scores);
+    const Writer write_before(before), write_after(after);
+    const std::string factor = draw::format_short(walk_.scale, 6);
+    say("Each score times " + factor +
+        (lesson_.scale ? ", the scale:" : ", which is 1/√" + std::to_string(walk_.d) + ":"));
     for (const std::int64_t j : keys_) {
-      lines_.add(key(j), number(at(walk_.products, j)) + " × " + brief(walk_.scale),
-                 number(at(walk_.scores, j)));
+      const std::string times = walk_.scale < 0 ? " × (" + factor + ")" : " × " + factor;
+      equations_.add(key(j), {write_before(at(before, j)) + times}, {write_after(at(after, j))});
     }
-    text_ += lines_.finish(terminal_.width - 8);
+    finish_equations();
   }
 
   void exponentials() {
-    max_ = -std::numeric_limits<double>::infinity();
-    for (std::int64_t j = 0; j < walk_.keys; ++j) max_ = std::max(max_, at(walk_.biased, j));
-    sum_ = 0;
-    for (std::int64_t j = 0; j < walk_.keys; ++j) sum_ += std::exp(at(walk_.biased, j) - max_);
-    text_ += paragraph("The largest score is " + number(max_) +
-                           "; taken off first, so that no exponential can overflow. The exponentials:",
-                       terminal_);
-    for (const std::int64_t j : keys_) {
-      const double score = at(walk_.biased, j);
-      lines_.add(
-          key(j),
-          hidden(j) ? "exp(-inf), it comes later" : "exp(" + number(score) + " - " + number(max_) + ")",
-          number(std::exp(score - max_)));
-    }
-    lines_.add("their sum", "", number(sum_));
-    text_ += lines_.finish(terminal_.width - 8);
+    const auto scores = row_of(walk_.biased);
+    const double largest = *std::max_element(scores.begin(), scores.end());
+    exponentials_.clear();
+    for (const double score : scores) exponentials_.push_back(std::exp(score - largest));
+    sum_ = std::accumulate(exponentials_.begin(), exponentials_.end(), 0.0);
 
-    text_ += paragraph("Each divided by their sum gives the weights:", terminal_);
+    const Writer write(scores), write_exp(exponentials_);
+    const bool some_hidden =
+        std::any_of(scores.begin(), scores.end(), [](double s) { return std::isinf(s); });
+    say("The largest score" + std::string(some_hidden ? " that is not hidden" : "") + " is " +
+        write(largest) + "; it is taken off first, so that no exponential can overflow:");
+    std::vector<std::string> terms;
+    for (const std::int64_t j : keys_) {
+      const std::string value = write_exp(at(exponentials_, j));
+      const bool hidden = std::isinf(at(scores, j));
+      equations_.add(
+          key(j),
+          {hidden ? "exp(-inf)" : "exp(" + write(at(scores, j)) + " - " + write.in_sum(largest) + ")"},
+          {value});
+      if (terms.size() < kMostTerms) terms.push_back(value);
+    }
+    if (walk_.keys > static_cast<std::int64_t>(terms.size())) terms.emplace_back("…");
+    finish_equations();
+    equations_.add("Their sum", sum_pieces(terms), {write_exp(sum_)});
+    finish_equations();
+  }
+
+  void quotients() {
+    const auto weights = row_of(walk_.weights);
+    const Writer write_exp(exponentials_), write(weights);
+    say("Each divided by their sum is the weight of that key:");
     draw::Bars bars;
     bars.full_length = 1;
     for (const std::int64_t j : keys_) {
-      lines_.add(key(j), number(std::exp(at(walk_.biased, j) - max_)) + " / " + number(sum_),
-                 number(at(walk_.weights, j)));
-      bars.bars.push_back({lesson_.key_tokens[static_cast<std::size_t>(j)], at(walk_.weights, j), false});
+      equations_.add(key(j), {write_exp(at(exponentials_, j)) + " / " + write_exp(sum_)},
+                     {write(at(weights, j))});
+      bars.bars.push_back({lesson_.key_tokens[static_cast<std::size_t>(j)], at(weights, j), false});
     }
-    text_ += lines_.finish(terminal_.width - 8);
+    finish_equations();
     draw::Terminal narrow = terminal_;
-    narrow.width = std::min(terminal_.width, 72);
+    narrow.width = std::min(terminal_.width - 2, 72);
     text_ += draw::indent(draw::render_bars(bars, narrow), 2) + "\n";
   }
 
   void weighted_sum() {
-    text_ += paragraph("The weighted sum of the values is its new vector:", terminal_);
+    const auto weights = row_of(walk_.weights);
+    const auto sum = part(walk_.concat, row_, walk_.dv);
+    std::vector<std::vector<double>> scaled;
+    std::vector<double> results(sum.begin(), sum.end());
     for (const std::int64_t j : keys_) {
-      const double weight = at(walk_.weights, j);
-      const double* const value = part(walk_.v, j, walk_.dv);
-      std::vector<double> scaled(value, value + walk_.dv);
-      for (double& element : scaled) element *= weight;
-      lines_.add(key(j), number(weight) + " × " + vector_text(value, walk_.dv),
-                 vector_text(scaled.data(), walk_.dv));
+      const auto value = part(walk_.v, j, walk_.dv);
+      scaled.emplace_back(value.begin(), value.end());
+      for (double& element : scaled.back()) element *= at(weights, j);
+      results.insert(results.end(), scaled.back().begin(), scaled.back().end());
     }
-    lines_.add("added up", "", vector_text(part(walk_.concat, row_, walk_.dv), walk_.dv));
-    text_ += lines_.finish(terminal_.width - 8);
+    const Writer write_weight(weights), write_value(shown_parts(walk_.v, walk_.dv)), write(results);
+    say(walk_.heads > 1 ? "The weighted sum of the values is what this head gives it:"
+        : lesson_.wo    ? "The weighted sum of the values is what attention gives it:"
+                        : "The weighted sum of the values is its new vector:");
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      Pieces left = vector_pieces(part(walk_.v, keys_[i], walk_.dv), write_value);
+      left.front().insert(0, write_weight(at(weights, keys_[i])) + " × ");
+      equations_.add(key(keys_[i]), std::move(left), vector_pieces(scaled[i], write));
+    }
+    equations_.add("added up", {}, vector_pieces(sum, write));
+    finish_equations();
+  }
+
+  // What the heads found, side by side, and the output projection.
+  void output() {
+    const auto whole_row = [&](const Tensor& matrix) {
+      const auto columns = static_cast<std::size_t>(matrix.size(1));
+      return matrix.values<double>().subspan(static_cast<std::size_t>(row_) * columns, columns);
+    };
+    const auto concat = whole_row(walk_.concat), result = whole_row(walk_.output);
+    const Writer write_concat(concat), write(result);
+    if (walk_.heads > 1) {
+      say("The heads side by side" + std::string(lesson_.wo ? "" : " are its new vector") + ": " +
+          text_of(vector_pieces(concat, write_concat)) + (lesson_.wo ? "." : "\n"));
+    }
+    if (!lesson_.wo) return;
+    say(std::string("Multiplied with each column of Wo, and added up") +
+        (lesson_.bo ? ", and bo added" : "") + ", that is its new vector:");
+    const Writer write_wo(lesson_.wo->values<double>());
+    for (std::int64_t c = 0; c < std::min(lesson_.wo->size(1), kMostTerms); ++c) {
+      const Tensor column = copy_of(ConstTensorView(*lesson_.wo).select(1, c));
+      std::vector<std::string> terms = products_of(concat, write_concat, column.values<double>(), write_wo);
+      if (lesson_.bo) {
+        const auto bias = lesson_.bo->values<double>();
+        terms.push_back(Writer(bias).in_sum(at(bias, c)));
+      }
+      equations_.add("column " + std::to_string(c + 1), sum_pieces(terms), {write(at(result, c))});
+    }
+    finish_equations();
   }
 
   const Lesson& lesson_;
@@ -189,8 +275,9 @@ class FocusNarrator {
   std::string token_;
   std::int64_t head_ = 0;
   std::vector<std::int64_t> keys_;
-  double max_ = 0, sum_ = 0;
-  Lines lines_;
+  std::vector<double> exponentials_;
+  double sum_ = 0;
+  Equations equations_;
   std::string text_;
 };
 
@@ -223,10 +310,7 @@ std::int64_t find_token(std::string_view name, const Lesson& lesson, std::string
 
 std::string narrate_focus(const Lesson& lesson, const Walk& walk, std::int64_t row,
                           const draw::Terminal& terminal) {
-  std::string text;
-  FocusNarrator narrator(lesson, walk, row, terminal);
-  for (std::int64_t head = 0; head < walk.heads; ++head) text += narrator.head(head);
-  return text;
+  return FocusNarrator(lesson, walk, row, terminal).run();
 }
 
 }  // namespace attend::steps

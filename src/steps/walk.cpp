@@ -61,6 +61,11 @@ void take_vectors(const Lesson& lesson, Walk& walk) {
   const std::string source = cross ? "C" : "X";
   walk.steps.push_back({"Input", "X", to_string(walk.x.shape())});
   if (cross) walk.steps.push_back({"Context", "C", to_string(walk.context.shape())});
+  if (lesson.sinusoidal_positions) {
+    const std::string each = to_string(walk.x.shape());
+    walk.steps.push_back(
+        {"Positions", cross ? "X + P, and C + P likewise" : "X + P", each + " + " + each + " -> " + each});
+  }
   if (!lesson.wq) {
     walk.q = copy_of(walk.x), walk.k = copy_of(walk.context), walk.v = copy_of(walk.context);
     walk.q_name = "X", walk.k_name = walk.v_name = source;
@@ -74,7 +79,7 @@ void take_vectors(const Lesson& lesson, Walk& walk) {
                         const Tensor& w, bool bias) {
     std::string operation = from;
     operation.append(" @ ").append(matrix);
-    if (bias) operation += " + bias";
+    if (bias) operation.append(" + b").append(1, matrix[1]);
     walk.steps.push_back({name, operation, product(x.size(0), x.size(1), w.size(1))});
   };
   step("Queries", "X", "Wq", walk.x, *lesson.wq, lesson.bq.has_value());
@@ -114,7 +119,8 @@ void describe_steps(const Lesson& lesson, Walk& walk) {
         to_string(Dims{walk.heads, n, walk.dv}).append(" -> ").append(shape(n, walk.heads * walk.dv)), false);
   }
   if (lesson.wo) {
-    add("Project", lesson.bo ? "concat @ Wo + bias" : "concat @ Wo",
+    const std::string operation = walk.heads > 1 ? "concat @ Wo" : "output @ Wo";
+    add("Project", lesson.bo ? operation + " + bo" : operation,
         product(n, walk.heads * walk.dv, lesson.wo->size(1)), false);
   }
 }
