@@ -78,7 +78,9 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
 
   const draw::Terminal terminal = draw::detect_terminal(STDOUT_FILENO, globals.color);
   std::string text;
-  if (!lesson.title.empty()) text += steps::heading(lesson.title, terminal) + "\n";
+  if (!lesson.title.empty()) text += steps::heading(lesson.title, terminal);
+  if (!lesson.note.empty()) text += steps::paragraph(lesson.note, terminal);
+  if (!text.empty()) text += "\n";
   text += steps::narrate_steps(lesson, walk, terminal);
   if (extras.focus) text += steps::narrate_focus(lesson, walk, *extras.focus, terminal);
   if (extras.order) text += steps::narrate_order(*extras.order, terminal);

@@ -58,10 +58,10 @@ Lesson it() {
   return lesson;
 }
 
-// The four features are: article, verb, the one who acts, the one acted on.
 Lesson heads() {
   Lesson lesson =
-      lesson_of("two heads ask two questions of one sentence", {"The", "cat", "chased", "the", "mouse"});
+      lesson_of("Two heads ask two questions of one sentence", {"The", "cat", "chased", "the", "mouse"});
+  lesson.note = "The four numbers of a word: is it an article, a verb, the one who acts, the one acted on?";
   lesson.x = matrix(4, {1, 0, 0, 0,  //
                         0, 0, 1, 0,  //
                         0, 1, 0, 0,  //
@@ -92,15 +92,15 @@ Lesson heads() {
 
 Lesson causal() {
   Lesson lesson = love();
-  lesson.title = "a causal mask: no token sees what comes after it";
+  lesson.title = "A causal mask: no token sees what comes after it";
   lesson.causal = true;
   return lesson;
 }
 
-// The three features are: article, colour, animal.
 Lesson cross() {
   Lesson lesson =
-      lesson_of("cross-attention: English queries, French keys and values", {"the", "black", "cat"});
+      lesson_of("Cross-attention: English queries, French keys and values", {"the", "black", "cat"});
+  lesson.note = "The three numbers of a word: is it an article, a colour, an animal?";
   lesson.key_tokens = {"le", "chat", "noir"};
   lesson.x = matrix(3, {1.0, 0.0, 0.0,  //
                         0.0, 1.0, 0.1,  //
@@ -115,7 +115,7 @@ Lesson cross() {
 }
 
 Lesson positions() {
-  Lesson lesson = lesson_of("the order of words: sinusoidal positions added to X", {"dog", "bites", "man"});
+  Lesson lesson = lesson_of("The order of words: sinusoidal positions added to X", {"dog", "bites", "man"});
   lesson.x = matrix(4, {1, 0, 1, 0,  //
                         0, 1, 0, 1,  //
                         1, 1, 0, 0});
@@ -124,7 +124,7 @@ Lesson positions() {
 }
 
 Lesson scale() {
-  Lesson lesson = lesson_of("why the scores are divided by √d", {"one", "two", "three", "four"});
+  Lesson lesson = lesson_of("Why the scores are divided by √d", {"one", "two", "three", "four"});
   lesson.q = random_matrix(4, 16, 1);
   lesson.k = random_matrix(4, 16, 2);
   lesson.v = random_matrix(4, 16, 3);
@@ -133,9 +133,9 @@ Lesson scale() {
 
 constexpr Example kExamples[] = {
     {"love", "four tokens, softmax(X Xᵀ) X, no parameters",
-     "Each token looks most at itself, because X Xᵀ measures similarity and nothing is more like a vector "
-     "than itself. "
-     "To look elsewhere, attention needs learned queries and keys: try `--example it`.",
+     "“I”, “love” and “deep” look most at themselves: X Xᵀ measures how alike two vectors are. “learning” is "
+     "part of “I” and of “deep”, and looks at these as much as at itself. To look elsewhere, attention needs "
+     "learned queries and keys: try `--example it`.",
      love},
     {"it", "queries, keys and values for “The animal didn't cross the street because it was too tired”",
      "With these vectors “it” looks most at “tired”, then at itself, then at “animal”: the arithmetic "

@@ -14,6 +14,7 @@ namespace attend::steps {
 // Either x (then q, k and v are x itself, or its projections by wq, wk, wv), or q, k and v as they are.
 struct Lesson {
   std::string title;                    // one line for the reader; empty for a user's file
+  std::string note;                     // what the columns of x stand for; may be empty
   std::vector<std::string> tokens;      // one per query
   std::vector<std::string> key_tokens;  // one per key; the same as tokens in self-attention
 

@@ -11,54 +11,88 @@
 namespace attend::steps {
 namespace {
 
-// The vectors of a lesson, first to last or last to first; nothing else of it.
-Lesson vectors_of(const Lesson& lesson, bool backwards, bool positions) {
-  const std::int64_t rows = lesson.x->size(0);
-  Lesson result;
-  result.x = Tensor(DType::f64, lesson.x->shape());
+// The rows of a matrix, last to first.
+Tensor reversed(const Tensor& matrix) {
+  const std::int64_t rows = matrix.size(0);
+  Tensor result(DType::f64, matrix.shape());
   for (std::int64_t i = 0; i < rows; ++i) {
-    copy(lesson.x->view().select(0, i), result.x->view().select(0, backwards ? rows - 1 - i : i));
+    copy(matrix.view().select(0, i), result.view().select(0, rows - 1 - i));
   }
-  result.sinusoidal_positions = positions;
   return result;
 }
 
-// Per token: the largest difference between its output here and its output in the reversed lesson.
-std::vector<double> moved(const Lesson& lesson, bool positions) {
-  const Tensor forwards = walk("order", vectors_of(lesson, false, positions)).output;
-  const Tensor backwards = walk("order", vectors_of(lesson, true, positions)).output;
-  const std::int64_t rows = forwards.size(0), columns = forwards.size(1);
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    double largest = 0;
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const double here = forwards.values<double>()[static_cast<std::size_t>(i * columns + c)];
-      const double there = backwards.values<double>()[static_cast<std::size_t>((rows - 1 - i) * columns + c)];
-      largest = std::max(largest, std::abs(here - there));
-    }
-    result.push_back(largest);
+Tensor output_of(const Tensor& x, bool positions) {
+  Lesson lesson;
+  lesson.x = copy_of(x);
+  lesson.sinusoidal_positions = positions;
+  return walk("order", lesson).output;
+}
+
+BothOrders in_both_orders(const Tensor& x, bool positions) {
+  BothOrders both{output_of(x, positions), reversed(output_of(reversed(x), positions)), {}};
+  const auto here = both.forwards.values<double>(), there = both.backwards.values<double>();
+  both.moved.resize(static_cast<std::size_t>(x.size(0)));
+  const std::size_t columns = here.size() / both.moved.size();
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    double& largest = both.moved[i / columns];
+    largest = std::max(largest, std::abs(here[i] - there[i]));
   }
-  return result;
+  return both;
+}
+
+// Each row as one text, all numbers in columns.
+std::vector<std::string> row_texts(const Tensor& matrix) {
+  const auto values = matrix.values<double>();
+  const draw::NumberFormat format = draw::number_format_for(values);
+  std::vector<std::string> numbers, rows(static_cast<std::size_t>(matrix.size(0)));
+  int width = 0;
+  for (const double value : values) {
+    numbers.push_back(draw::format_number(value, format));
+    width = std::max(width, draw::text_width(numbers.back()));
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::string& row = rows[i * rows.size() / numbers.size()];
+    row.append(row.empty() ? "" : "  ").append(draw::pad_left(numbers[i], width));
+  }
+  return rows;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
+  return text;
+}
+
+std::string table(const char* title, const std::vector<std::string>& tokens, const BothOrders& both,
+                  const draw::Terminal& terminal) {
+  draw::Table table;
+  table.title = title;
+  table.columns = {{joined(tokens), draw::Align::left},
+                   {joined({tokens.rbegin(), tokens.rend()}), draw::Align::left},
+                   {"moved by"}};
+  const std::vector<std::string> here = row_texts(both.forwards), there = row_texts(both.backwards);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    table.rows.push_back({tokens[i], {here[i], there[i], draw::format_short(both.moved[i], 4)}});
+  }
+  return draw::indent(draw::render_table(table, terminal), 2) + "\n";
 }
 
 }  // namespace
 
 OrderReport measure_order(const Lesson& lesson) {
-  return {lesson.tokens, moved(lesson, false), moved(lesson, true)};
+  return {lesson.tokens, in_both_orders(*lesson.x, false), in_both_orders(*lesson.x, true)};
 }
 
 std::string narrate_order(const OrderReport& report, const draw::Terminal& terminal) {
-  draw::Table table;
-  table.columns = {{"without positions"}, {"with positions"}};
-  const auto cell = [](double value) { return draw::format_short(value, 4); };
-  for (std::size_t i = 0; i < report.tokens.size(); ++i) {
-    table.rows.push_back(
-        {report.tokens[i], {cell(report.without_positions[i]), cell(report.with_positions[i])}});
-  }
+  draw::Terminal inner = terminal;
+  inner.width = terminal.width - 2;
   return heading("Does the order matter?", terminal) +
-         draw::indent(
-             paragraph("How far each token's output moves when the sentence is turned round:", terminal), 2) +
-         draw::indent(draw::render_table(table, terminal), 2) + "\n";
+         draw::indent(paragraph("The output of each token in the sentence and in the sentence turned round, "
+                                "and how far it moved:",
+                                inner),
+                      2) +
+         table("Without positions", report.tokens, report.without_positions, inner) +
+         table("With positions", report.tokens, report.with_positions, inner);
 }
 
 }  // namespace attend::steps

@@ -9,10 +9,16 @@
 
 namespace attend::steps {
 
+// The same tokens in both orders, without positions or with them. All in the order of the lesson: row i of
+// each is about token i.
+struct BothOrders {
+  Tensor forwards, backwards;  // (n, columns): the outputs
+  std::vector<double> moved;   // per token: the largest difference between the two
+};
+
 struct OrderReport {
   std::vector<std::string> tokens;
-  std::vector<double> without_positions;  // per token: how far its output moved when the tokens were reversed
-  std::vector<double> with_positions;
+  BothOrders without_positions, with_positions;
 };
 
 // For a lesson with x.

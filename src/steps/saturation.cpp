@@ -15,8 +15,8 @@
 namespace attend::steps {
 namespace {
 
-constexpr std::int64_t kKeys = 16;
-constexpr int kTrials = 63;  // odd, so that the median is one of them
+constexpr std::int64_t kKeys = 16;  // to a row
+constexpr int kTrials = 512;        // rows; with a tenth of them the medians at large d would jump about
 constexpr int kSmallest = 4, kLargest = 4096;
 
 double median(std::vector<double> values) {
@@ -46,77 +46,117 @@ double gradient_size(const Tensor& weights) {
   return std::sqrt(square);
 }
 
-// The dot products of one random query with its keys.
-Tensor random_scores(int d, int trial) {
-  const auto seed = static_cast<std::uint64_t>(d) * 1000 + static_cast<std::uint64_t>(trial);
-  const auto size = static_cast<std::uint64_t>(d);
-  Tensor scores(DType::f64, {kKeys});
-  for (std::uint64_t j = 0; j < kKeys; ++j) {
-    for (std::uint64_t c = 0; c < size; ++c) {
-      scores.values<double>()[j] += normal_at(seed, c) * normal_at(seed, (j + 1) * size + c);
+// Random queries against random keys, as many of each: the dot products of their first d elements.
+class RandomScores {
+ public:
+  explicit RandomScores(std::uint64_t seed) : seed_(seed), products_(DType::f64, {kKeys, kKeys}) {}
+
+  // d may only grow. (queries, keys)
+  const Tensor& first(int d) {
+    for (; done_ < d; ++done_) {
+      const auto place = static_cast<std::uint64_t>(done_) * 2 * kKeys;
+      double query[kKeys], key[kKeys];
+      for (std::uint64_t i = 0; i < kKeys; ++i) {
+        query[i] = normal_at(seed_, place + i);
+        key[i] = normal_at(seed_, place + kKeys + i);
+      }
+      for (std::size_t i = 0; i < kKeys * kKeys; ++i) {
+        products_.values<double>()[i] += query[i / kKeys] * key[i % kKeys];
+      }
     }
+    return products_;
   }
-  return scores;
+
+ private:
+  std::uint64_t seed_;
+  int done_ = 0;
+  Tensor products_;
+};
+
+struct Samples {
+  std::vector<double> spread, largest, gradient;
+
+  void add(const Tensor& scores) {
+    Tensor weights(DType::f64, {kKeys});
+    softmax(scores, weights);
+    const auto values = weights.values<double>();
+    spread.push_back(standard_deviation(scores.values<double>()));
+    largest.push_back(*std::max_element(values.begin(), values.end()));
+    gradient.push_back(gradient_size(weights));
+  }
+  Saturation medians() const { return {median(spread), median(largest), median(gradient)}; }
+};
+
+void add_cells(const Saturation& values, draw::TableRow& row) {
+  for (const double value : {values.spread, values.largest, values.gradient}) {
+    row.cells.push_back(draw::format_short(value, 3));
+  }
+}
+
+// Both kinds of scores side by side, or below each other where that is too wide.
+std::string tables(const std::vector<SaturationRow>& rows, const draw::Terminal& terminal) {
+  const std::vector<draw::TableColumn> three = {{"spread"}, {"top weight"}, {"gradient"}};
+  draw::Table both{"", "d", three, {}}, left{"The bare dot products", "d", three, {}},
+      right{"Divided by √d", "d", three, {}};
+  both.columns.insert(both.columns.end(), {{"÷√d: spread"}, {"top weight"}, {"gradient"}});
+  for (const SaturationRow& row : rows) {
+    const std::string d = std::to_string(row.d);
+    add_cells(row.unscaled, left.rows.emplace_back(draw::TableRow{d, {}}));
+    add_cells(row.scaled, right.rows.emplace_back(draw::TableRow{d, {}}));
+    add_cells(row.unscaled, both.rows.emplace_back(draw::TableRow{d, {}}));
+    add_cells(row.scaled, both.rows.back());
+  }
+  const std::string wide = draw::render_table(both, terminal);
+  if (wide.find("…") == std::string::npos) return wide;
+  return draw::render_table(left, terminal) + "\n" + draw::render_table(right, terminal);
 }
 
 }  // namespace
 
 std::vector<SaturationRow> measure_saturation() {
+  std::vector<RandomScores> groups;
+  for (std::uint64_t seed = 0; seed < kTrials / kKeys; ++seed) groups.emplace_back(seed);
   std::vector<SaturationRow> rows;
   for (int d = kSmallest; d <= kLargest; d *= 2) {
-    std::vector<double> spread[2], largest[2], gradient[2];
-    for (int trial = 0; trial < kTrials; ++trial) {
-      const Tensor products = random_scores(d, trial);
-      for (const int scaled : {0, 1}) {
-        Tensor scores = copy_of(products), weights(DType::f64, {kKeys});
-        if (scaled == 1) {
-          for (double& score : scores.values<double>()) score /= std::sqrt(static_cast<double>(d));
-        }
-        softmax(scores, weights);
-        const auto values = weights.values<double>();
-        spread[scaled].push_back(standard_deviation(scores.values<double>()));
-        largest[scaled].push_back(*std::max_element(values.begin(), values.end()));
-        gradient[scaled].push_back(gradient_size(weights));
+    Samples unscaled, scaled;
+    for (RandomScores& group : groups) {
+      const Tensor& products = group.first(d);
+      for (std::int64_t query = 0; query < kKeys; ++query) {
+        Tensor scores = copy_of(products.view().select(0, query));
+        unscaled.add(scores);
+        for (double& score : scores.values<double>()) score /= std::sqrt(static_cast<double>(d));
+        scaled.add(scores);
       }
     }
-    const auto summary = [&](int scaled) {
-      return Saturation{median(spread[scaled]), median(largest[scaled]), median(gradient[scaled])};
-    };
-    rows.push_back({d, summary(0), summary(1)});
+    rows.push_back({d, unscaled.medians(), scaled.medians()});
   }
   return rows;
 }
 
 std::string narrate_saturation(const std::vector<SaturationRow>& rows, const draw::Terminal& terminal) {
-  draw::Table table;
-  table.label_header = "d";
-  table.columns = {{"score spread"}, {"top weight"}, {"gradient"},
-                   {"÷√d: spread"},  {"top weight"}, {"gradient"}};
   draw::Plot plot;
   plot.title = "gradient through softmax";
   plot.x = {"d", draw::AxisScale::log2};
   plot.y = {"", draw::AxisScale::log10};
   plot.series = {{"without 1/√d", {}, {}}, {"with 1/√d", {}, {}}};
-  const auto cell = [](double value) { return draw::format_short(value, 3); };
   for (const auto& [d, unscaled, scaled] : rows) {
-    table.rows.push_back({std::to_string(d),
-                          {cell(unscaled.spread), cell(unscaled.largest), cell(unscaled.gradient),
-                           cell(scaled.spread), cell(scaled.largest), cell(scaled.gradient)}});
     plot.series[0].x.push_back(d), plot.series[0].y.push_back(unscaled.gradient);
     plot.series[1].x.push_back(d), plot.series[1].y.push_back(scaled.gradient);
   }
   draw::Terminal inner = terminal;
-  inner.width = std::max(terminal.width - 2, 20);
+  inner.width = terminal.width - 2;
   draw::Terminal narrow = inner;
   narrow.width = std::min(inner.width, 78);
   return heading("Softmax and its gradient as d grows", terminal) +
-         draw::indent(paragraph("Random queries and keys, " + std::to_string(kKeys) +
-                                    " keys to a row; medians of " + std::to_string(kTrials) +
-                                    " rows. Left the bare dot products, right divided by √d:",
-                                inner),
-                      2) +
-         draw::indent(draw::render_table(table, inner), 2) + "\n" +
-         draw::indent(draw::render_plot(plot, narrow), 2) + "\n";
+         draw::indent(
+             paragraph("Random queries and keys, " + std::to_string(kKeys) + " keys to a row; medians of " +
+                           std::to_string(kTrials) +
+                           " rows: how far the scores spread, the largest weight, the gradient through "
+                           "softmax; first for the bare dot products, then divided by √d.",
+                       inner),
+             2) +
+         draw::indent(tables(rows, inner), 2) + "\n" + draw::indent(draw::render_plot(plot, narrow), 2) +
+         "\n";
 }
 
 }  // namespace attend::steps

@@ -46,8 +46,8 @@ std::string to_json(const Lesson& lesson, const Walk& walk, const JsonExtras& ex
                      {"row", *extras.focus}};
   }
   if (extras.order) {
-    json["order"] = {{"without_positions", extras.order->without_positions},
-                     {"with_positions", extras.order->with_positions}};
+    json["order"] = {{"without_positions", extras.order->without_positions.moved},
+                     {"with_positions", extras.order->with_positions.moved}};
   }
   if (extras.saturation) {
     for (const SaturationRow& row : *extras.saturation) {
