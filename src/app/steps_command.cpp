@@ -72,7 +72,7 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
   if (!own && example->name == "positions") extras.order = steps::measure_order(lesson);
   if (!own && example->name == "scale") extras.saturation = steps::measure_saturation();
   if (options.json) {
-    write_output(steps::to_json(lesson, walk, extras) + "\n");
+    write_output(steps::to_json(lesson, walk, extras));
     return;
   }
 

@@ -19,7 +19,7 @@ struct JsonExtras {
 
 // {"tokens", "key_tokens" where they differ, "scale", "scores", "weights", "output"}; with several heads
 // scores and weights lead with the head, and "head_outputs" (heads, n, dv) is added. scores are scaled and
-// not masked, so they are all finite.
+// not masked, so they are all finite. One line, with its end.
 std::string to_json(const Lesson& lesson, const Walk& walk, const JsonExtras& extras);
 
 }  // namespace attend::steps
