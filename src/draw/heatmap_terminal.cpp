@@ -115,15 +115,17 @@ std::optional<NumberForm> number_form(const Heatmap& map, const RowLabels& label
 std::string legend(const Heatmap& map, const RowLabels& labels, const Frame& frame) {
   const std::string low = format_short(map.range.low, 3), high = format_short(map.range.high, 3);
   const int room = frame.terminal.width - labels.width - text_width(low) - text_width(high) - 2;
+  constexpr int kShades = 5;
+  const int columns_of_shade = room >= 2 * kShades ? 2 : 1;
   const int width = std::min(kLegendWidth, room);
-  if (width < 5) return {};
+  if (width < kShades) return {};
   StyledLine line(frame.terminal.color);
   line.add(repeat(" ", labels.width)).add(low, {.emphasis = Emphasis::dim}).add(" ");
-  const int steps = frame.plain() ? 5 : width;
+  const int steps = frame.plain() ? kShades : width;
   for (int i = 0; i < steps; ++i) {
     const double place = (i + 0.5) / steps;
     if (frame.plain()) {
-      line.add(repeat(shade(place), 2));
+      line.add(repeat(shade(place), columns_of_shade));
     } else {
       line.add(" ", {.text = {}, .background = cell_style(place, frame.terminal.color).background});
     }

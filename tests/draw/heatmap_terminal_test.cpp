@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "draw/text_width.h"
 #include "support/lines.h"
 
 namespace attend::draw {
@@ -48,6 +49,15 @@ TEST(HeatmapTerminal, NumbersWithShades) {
             "         0   ░░▒▒▓▓██ 0.475\n");
 }
 
+TEST(HeatmapTerminal, NoLegendWhereItDoesNotFit) {
+  Heatmap map = map_of(1, 1, "long");
+  for (int width = 8; width <= 30; ++width) {
+    for (const std::string& line : lines_of(render_heatmap(map, plain(width)))) {
+      EXPECT_LE(text_width(line), width) << line;
+    }
+  }
+}
+
 TEST(HeatmapTerminal, FewerDecimalsBeforeNone) {
   EXPECT_EQ(lines_of(render_heatmap(love(), plain(40)))[2], "       I   0.48█  0.17░  0.17░  0.17░");
 }
@@ -71,7 +81,7 @@ TEST(HeatmapTerminal, SquaresWithLabelsWrittenDownwards) {
             " deep ░░░░██·\n"
             "lear… ░░░░░░██\n"
             "\n"
-            "      0   ░░▒▒▓▓██ 0.475\n");
+            "      0  ░▒▓█ 0.475\n");
 }
 
 TEST(HeatmapTerminal, ColouredCellsAreNumbersOnTheirColour) {
