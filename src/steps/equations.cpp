@@ -27,7 +27,8 @@ class Broken {
       line_.append(line_.empty() ? "" : " ").append(piece);
       return;
     }
-    if (const std::size_t blank = piece.rfind(' '); draw::text_width(piece) > room() && blank != piece.npos) {
+    const std::size_t blank = piece.rfind(' ');
+    if (draw::text_width(piece) > room() && blank != std::string::npos) {
       add(piece.substr(0, blank));
       add(piece.substr(blank + 1));
       return;
@@ -50,7 +51,8 @@ class Broken {
  private:
   int room() const { return width_ - (text_.empty() ? 0 : kIndent); }
   bool fits(const std::string& piece) const {
-    return line_.empty() || draw::text_width(line_) + 1 + draw::text_width(piece) <= room();
+    const int before = line_.empty() ? 0 : draw::text_width(line_) + 1;
+    return before + draw::text_width(piece) <= room();
   }
   int width_;
   std::string text_, line_;
