@@ -1,0 +1,85 @@
+"""Runs the program under test: build/release/attend, or the one that the environment variable ATTEND names."""
+
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unicodedata
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = str(ROOT / os.environ.get("ATTEND", "build/release/attend"))
+EXAMPLES = ["love", "it", "heads", "causal", "cross", "positions", "scale"]
+
+# What the surroundings say about the terminal must come from the test alone.
+_TERMINAL_VARIABLES = ("COLUMNS", "LINES", "TERM", "COLORTERM", "NO_COLOR")
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def environment(changes: dict[str, str] | None = None) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _TERMINAL_VARIABLES}
+    return kept | (changes or {})
+
+
+def run(*args: str, stdin: str | bytes = b"", env: dict[str, str] | None = None) -> Result:
+    """The program with its output in pipes."""
+    text = stdin.encode() if isinstance(stdin, str) else stdin
+    done = subprocess.run([PROGRAM, *args], input=text, capture_output=True, env=environment(env), timeout=60)
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_json(*args: str, stdin: str = "") -> dict:
+    result = run(*args, "--json", stdin=stdin)
+    assert (result.code, result.err) == (0, "")
+    return json.loads(result.out)
+
+
+def run_lesson(lesson: dict, *args: str, env: dict[str, str] | None = None) -> Result:
+    """attend steps on a file of this content, by way of standard input."""
+    return run("steps", "-", *args, stdin=json.dumps(lesson), env=env)
+
+
+def run_on_terminal(*args: str, columns: int, env: dict[str, str] | None = None) -> Result:
+    """The program with its output on a pseudo-terminal of so many columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    variables = environment({"TERM": "xterm-256color"} | (env or {}))
+    process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=slave,
+                               stderr=subprocess.PIPE, env=variables)
+    os.close(slave)
+    shown = bytearray()
+    while True:
+        try:
+            chunk = os.read(master, 1 << 16)
+        except OSError:  # Linux's way of saying that the other end is closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.close(master)
+    errors = process.communicate(timeout=60)[1].decode()
+    return Result(process.returncode, shown.decode().replace("\r\n", "\n"), errors)
+
+
+def without_colors(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def width(line: str) -> int:
+    """Columns on a terminal, for text without joined emoji."""
+    columns = 0
+    for character in line:
+        if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+            continue
+        columns += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return columns
