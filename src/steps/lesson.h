@@ -27,7 +27,7 @@ struct Lesson {
 
   std::int64_t heads = 1;
   bool causal = false;
-  std::optional<double> scale;        // default: 1 for x alone, softmax(X X^T) X; otherwise 1 / sqrt(d)
+  std::optional<double> scale;        // default: 1 for x without projections or heads, else 1 / sqrt(d)
   bool sinusoidal_positions = false;  // added to x (and context) first
 };
 

@@ -17,7 +17,7 @@
 //                 self-attention and for as many k as q; else k1, k2, ...
 // heads           divides the columns of q, k and v; without wq it splits x itself
 // causal          true: a token sees no later key
-// scale           a number; default 1 for x alone, otherwise 1 / sqrt(d)
+// scale           a number; default 1 for x without projections or heads, otherwise 1 / sqrt(d)
 // positions       "sinusoidal", only with x, or "none"
 //
 // A matrix without rows or columns is refused: there would be nothing to show.
