@@ -27,16 +27,16 @@ build: ## set up and build build/release/attend
 setup: ## install what building and testing need
 	@tools/setup.sh test
 
-asan: ## run the C++ tests under the address and undefined-behaviour sanitizers
+asan: setup ## run the C++ tests under the address and undefined-behaviour sanitizers
 	@tools/test.sh only asan
 
-tsan: ## run the threading tests under the thread sanitizer
+tsan: setup ## run the threading tests under the thread sanitizer
 	@tools/test.sh only tsan
 
-fuzz: ## fuzz each target for FUZZ_SECONDS (600)
+fuzz: setup ## fuzz each target for FUZZ_SECONDS (600)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/test.sh only fuzz
 
-format: ## format the C++ sources
+format: setup ## format the C++ sources
 	@git ls-files '*.h' '*.cpp' | xargs clang-format-16 -i
 
 install: build ## install the program, library and headers under PREFIX (/usr/local)

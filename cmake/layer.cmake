@@ -17,7 +17,8 @@ function(attend_layer name)
   attend_warnings(attend_${name})
   foreach(used IN LISTS layer_USES)
     # Between object targets this passes on include paths only; the objects are linked once, by the library or the program.
-    target_link_libraries(attend_${name} PUBLIC attend_${used})
+    # PRIVATE: whoever uses this folder says for itself what else it uses.
+    target_link_libraries(attend_${name} PRIVATE attend_${used})
   endforeach()
 endfunction()
 

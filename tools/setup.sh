@@ -11,8 +11,9 @@ cd "$(dirname "$0")/.."
 
 what=${1:-build}
 gaps=build/gaps.txt
+log=build/setup.log
 mkdir -p build
-rm -f "$gaps"
+rm -f "$gaps" "$log"
 
 build_packages=(g++ cmake ninja-build pkg-config libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
@@ -25,16 +26,22 @@ fail() {
   exit 1
 }
 
-# The package's files are what counts, not who put them there: a compiler built by hand is as good as Debian's.
+# A program counts wherever it comes from; a library counts when its package is installed.
 present() {
   case $1 in
-    g++ | cmake | python3 | pkg-config) command -v "$1" >/dev/null ;;
+    g++ | cmake | pkg-config) command -v "$1" >/dev/null ;;
+    python3) "$(python)" -c '' 2>/dev/null ;;
     ninja-build) command -v ninja >/dev/null ;;
     clang-format-16) command -v clang-format-16 >/dev/null ;;
     clang-16) command -v clang++-16 >/dev/null ;;
-    python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
+    python3-venv) "$(python)" -c 'import venv, ensurepip' 2>/dev/null ;;
     *) dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed ;;
   esac
+}
+
+# A python3 that runs: a version manager's stand-in may be first on the path and have no version to run.
+python() {
+  python3 -c '' 2>/dev/null && echo python3 || echo /usr/bin/python3
 }
 
 missing_of() {
@@ -52,33 +59,37 @@ as_root() {
   fi
 }
 
-# Installs packages; prints the reason on standard output and returns 1 when it cannot.
+# Installs packages; sets `reason` and returns 1 when it cannot.
 apt_install() {
-  command -v apt-get >/dev/null || { echo "this is not a Debian or Ubuntu system (no apt-get)"; return 1; }
-  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo "it takes root or sudo"; return 1; }
-  local log=build/setup.log
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get update >"$log" 2>&1
+  reason="this is not a Debian or Ubuntu system (no apt-get)"
+  command -v apt-get >/dev/null || return 1
+  reason="it takes root or sudo"
+  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || return 1
+  if [ -z "${updated:-}" ]; then
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update >>"$log" 2>&1
+    updated=yes
+  fi
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 && return 0
-  echo "apt-get could not install $* (details in $log)"
+  reason="apt-get could not install $* (details in $log)"
   return 1
 }
 
 require() {
-  local missing reason
+  local missing
   mapfile -t missing < <(missing_of "$@")
   [ ${#missing[@]} = 0 ] && return 0
   echo "setup: installing ${missing[*]}"
-  reason=$(apt_install "${missing[@]}") || fail "cannot go on without ${missing[*]}: $reason"
+  apt_install "${missing[@]}" || fail "cannot go on without ${missing[*]}: $reason"
 }
 
 # want NAME PACKAGES...: as require, but a failure is a gap in what can be tested, not the end.
 want() {
-  local name=$1 missing reason
+  local name=$1 missing
   shift
   mapfile -t missing < <(missing_of "$@")
   [ ${#missing[@]} = 0 ] && return 0
   echo "setup: installing ${missing[*]}"
-  reason=$(apt_install "${missing[@]}") && return 0
+  apt_install "${missing[@]}" && return 0
   echo "$name: $reason" >>"$gaps"
   return 1
 }
@@ -87,12 +98,12 @@ python_environment() {
   local stamp=.venv/attend-requirements.txt
   cmp -s tests/requirements.txt "$stamp" && return 0
   echo "setup: installing $(grep -v '^#' tests/requirements.txt | tr '\n' ' ')into .venv"
-  if python3 -m venv .venv >build/venv.log 2>&1 &&
-    .venv/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt >>build/venv.log 2>&1; then
-    cp tests/requirements.txt "$stamp"
+  if ! "$(python)" -m venv .venv >>"$log" 2>&1; then
+    echo "python tests: $(python) could not make the environment .venv (details in $log)" >>"$gaps"
+  elif ! .venv/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt >>"$log" 2>&1; then
+    echo "python tests: the packages of tests/requirements.txt could not be installed from PyPI (details in $log)" >>"$gaps"
   else
-    echo "python tests: the packages of tests/requirements.txt could not be installed from PyPI (details in build/venv.log)" \
-      >>"$gaps"
+    cp tests/requirements.txt "$stamp"
   fi
 }
 

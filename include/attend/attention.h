@@ -11,6 +11,7 @@
 // inputs in memory.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -28,7 +29,8 @@ namespace attend {
 class QueryOffset {
  public:
   QueryOffset() = default;  // top_left
-  QueryOffset(std::int64_t offset) : values_{offset} {}
+  template <std::integral Integer>
+  QueryOffset(Integer offset) : values_{static_cast<std::int64_t>(offset)} {}
   QueryOffset(std::vector<std::int64_t> per_sequence)
       : kind_(Kind::per_sequence), values_(std::move(per_sequence)) {}
 
@@ -64,24 +66,26 @@ struct Window {
 //   weights = exp(biased) / (sum over keys of exp(biased) + exp(sink))
 //
 // A row without any key gives output 0. What a key that takes no part holds, NaN included, changes nothing.
+//
+// Numbers and bias are rounded to the type that computes (f32, or f64 for f64 queries); those that do not fit
+// it are refused. A view keeps nothing alive: what mask and bias look at must outlive the call.
 struct AttentionOptions {
-  std::optional<double> scale;  // default 1 / sqrt(D)
-  bool causal = false;          // a query sees no key after its own position
-  QueryOffset query_offset;     // default: top left
-  Window window;                // default: unlimited
-  std::vector<std::int64_t>
-      key_lengths;       // (B): sequence b has keys [0, key_lengths[b]); not with packed sequences
-  ConstTensorView mask;  // boolean, true = takes part; broadcasts to (B, Hq, Lq, Lk)
-  ConstTensorView bias;  // floating, added after the cap; -inf masks; broadcasts to (B, Hq, Lq, Lk)
-  std::vector<double> alibi_slopes;  // (Hq), positive slopes favour near keys
-  double softcap = 0;                // 0 = none
-  std::vector<double> sinks;         // (Hq): a logit that takes weight and gives no value
+  std::optional<double> scale{};            // default 1 / sqrt(D)
+  bool causal = false;                      // a query sees no key after its own position
+  QueryOffset query_offset{};               // default: top left
+  Window window{};                          // default: unlimited
+  std::vector<std::int64_t> key_lengths{};  // (B): keys [0, length) exist; not with packed sequences
+  ConstTensorView mask{};                   // boolean, true = takes part; broadcasts to (B, Hq, Lq, Lk)
+  ConstTensorView bias{};  // floating, added after the cap; -inf masks; broadcasts to (B, Hq, Lq, Lk)
+  std::vector<double> alibi_slopes{};  // (Hq), positive slopes favour near keys
+  double softcap = 0;                  // 0 = none
+  std::vector<double> sinks{};         // (Hq): a logit that takes weight and gives no value
 
   // Packed sequences, never padded: sequence s is rows [c[s], c[s + 1]) of q (and of k and v), where c starts
   // at 0 and ends at the total. Mask and bias then broadcast to (sequences, Hq, longest Lq, longest Lk),
   // indexed by place within the sequence.
-  std::vector<std::int64_t> cumulative_query_lengths;
-  std::vector<std::int64_t> cumulative_key_lengths;
+  std::vector<std::int64_t> cumulative_query_lengths{};
+  std::vector<std::int64_t> cumulative_key_lengths{};
 };
 
 // The maximum of each row of `biased` and the sum of exp(biased - maximum), sinks included. Two numbers,
@@ -107,7 +111,7 @@ struct RowState {
   operator ConstRowStateView() const { return {max, sum}; }
 };
 
-// out: f32, or the dtype of q. row_state: f32 (f64 when q is f64), or not given.
+// out: the dtype of q, or f32 where q is bf16 or f16. row_state: f32 (f64 when q is f64), or not given.
 void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
                TensorView out, RowStateView row_state = {});
 
@@ -137,7 +141,9 @@ class Indices {
   Indices() = default;
   Indices(std::initializer_list<std::int64_t> list) : list_(list) {}
   Indices(std::vector<std::int64_t> list) : list_(std::move(list)) {}
-  bool all() const noexcept { return !list_.has_value(); }
+  static Indices all() { return {}; }
+  static Indices none() { return std::vector<std::int64_t>{}; }
+  bool is_all() const noexcept { return !list_.has_value(); }
   const std::vector<std::int64_t>& list() const { return list_.value(); }
 
  private:

@@ -115,7 +115,7 @@ extern template class BasicView<void*>;
 extern template class BasicView<const void*>;
 
 // A row-major tensor that owns its memory: zeroed, 64-byte aligned. Moves are cheap; a copy is asked for with
-// copy_of().
+// copy_of(). Without arguments: no elements.
 class Tensor {
  public:
   Tensor() = default;
@@ -146,17 +146,20 @@ class Tensor {
     return {data, static_cast<std::size_t>(count())};
   }
 
-  TensorView view();
-  ConstTensorView view() const;
-  operator TensorView() { return view(); }
-  operator ConstTensorView() const { return view(); }
+  // A view of a temporary would outlive its memory, so it takes a tensor with a name. As an argument a
+  // temporary may be read: it lives until the call returns.
+  TensorView view() &;
+  ConstTensorView view() const&;
+  ConstTensorView view() const&& = delete;
+  operator TensorView() & { return view(); }
+  operator ConstTensorView() const { return static_cast<const Tensor&>(*this).view(); }
 
  private:
   struct Free {
     void operator()(void* memory) const noexcept;
   };
   DType dtype_ = DType::f32;
-  Dims shape_;
+  Dims shape_{0};
   std::unique_ptr<void, Free> memory_;
 };
 

@@ -28,7 +28,7 @@ void run(const char* operation, const AttentionKernel& kernel, const Layout& lay
 }
 
 std::int64_t count_of(const Indices& indices, const char* name, std::int64_t size) {
-  if (indices.all()) return size;
+  if (indices.is_all()) return size;
   for (const std::int64_t index : indices.list()) {
     if (index < 0 || index >= size) {
       refuse("attention_rows", name, " ", index, " is out of range, there are ", size);
@@ -41,7 +41,7 @@ std::int64_t count_of(const Indices& indices, const char* name, std::int64_t siz
 std::int64_t common_queries(const Layout& layout, const Indices& sequences) {
   std::int64_t shortest = layout.longest_queries;
   const auto look = [&](const SequenceLayout& sequence) { shortest = std::min(shortest, sequence.queries); };
-  if (sequences.all()) {
+  if (sequences.is_all()) {
     for (const SequenceLayout& sequence : layout.sequences) look(sequence);
   } else {
     for (const std::int64_t s : sequences.list()) look(layout.sequences[static_cast<std::size_t>(s)]);

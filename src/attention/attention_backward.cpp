@@ -2,6 +2,8 @@
 // batches, and the order in which their gradients are added is then always the same.
 #include <attend/reference.h>
 
+#include <iterator>
+
 #include "attention/problem.h"
 #include "base/error.h"
 #include "kernels/attention/attention_backward_reference.h"
@@ -53,6 +55,15 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
   if (gradients.sinks.given() && options.sinks.empty())
     refuse(operation, "a gradient of sinks without sinks");
 
+  const NamedView wanted[] = {{"d_q", gradients.q},
+                              {"d_k", gradients.k},
+                              {"d_v", gradients.v},
+                              {"d_bias", gradients.bias},
+                              {"d_alibi_slopes", gradients.alibi_slopes},
+                              {"d_sinks", gradients.sinks}};
+  for (const NamedView* a = std::begin(wanted); a != std::end(wanted); ++a) {
+    for (const NamedView* b = std::begin(wanted); b != a; ++b) require_writable(operation, *a, {*b});
+  }
   Accumulator d_q(operation, "d_q", gradients.q, q.shape());
   Accumulator d_k(operation, "d_k", gradients.k, k.shape());
   Accumulator d_v(operation, "d_v", gradients.v, v.shape());

@@ -41,10 +41,11 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
   const Placement max_place = keeps_state ? Placement(staged_max, layout.packed) : Placement();
   const Placement sum_place = keeps_state ? Placement(staged_sum, layout.packed) : Placement();
   const std::int64_t scratch_size = Kernel::scratch(layout);
-  Tensor scratch(dtype_of<T>(), {lanes(), scratch_size});
+  const int lanes = lanes_for(blocks.count());
+  Tensor scratch(dtype_of<T>(), {lanes, scratch_size});
   T* const scratch_data = scratch.values<T>().data();
 
-  parallel_for(blocks.count(), [&](std::int64_t index, int lane) noexcept {
+  parallel_for(blocks.count(), lanes, [&](std::int64_t index, int lane) noexcept {
     const auto [s, h, first, last] = blocks[index];
     const std::int64_t row = problem.sequence(s).query_begin;
     kernels::HeadOutput<T> target;
@@ -64,7 +65,7 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
 }
 
 std::int64_t chosen(const Indices& indices, std::int64_t place) {
-  return indices.all() ? place : indices.list()[static_cast<std::size_t>(place)];
+  return indices.is_all() ? place : indices.list()[static_cast<std::size_t>(place)];
 }
 
 template <class Kernel>

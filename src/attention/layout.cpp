@@ -1,6 +1,7 @@
 #include "attention/layout.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 
 #include "base/error.h"
@@ -146,18 +147,26 @@ struct Checker {
     side("left", options.window.left);
     side("right", options.window.right);
     layout.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(layout.d)));
-    if (!std::isfinite(layout.scale)) no("scale is ", layout.scale, ", expected a finite number");
-    if (!std::isfinite(options.softcap) || options.softcap < 0) {
-      no("softcap is ", options.softcap, ", expected a positive number, or 0 for none");
+    require_finite("scale is ", layout.scale);
+    if (options.softcap != 0) {
+      require_finite("softcap is ", options.softcap);
+      if (options.softcap < smallest())
+        no("softcap is ", options.softcap, ", expected a positive number, or 0 for none");
     }
     per_head("alibi_slopes", options.alibi_slopes);
-    for (const double slope : options.alibi_slopes) {
-      if (!std::isfinite(slope)) no("alibi_slopes holds ", slope, ", expected finite numbers");
-    }
+    for (const double slope : options.alibi_slopes) require_finite("alibi_slopes holds ", slope);
     per_head("sinks", options.sinks);
     for (const double sink : options.sinks) {
-      if (std::isnan(sink) || sink == INFINITY)
-        no("sinks holds ", sink, ", expected finite numbers, or -inf for none");
+      if (sink != -INFINITY) require_finite("sinks holds ", sink);
+    }
+  }
+
+  // What the computing type can hold: f32, unless the queries are f64.
+  double largest() const { return q.dtype() == DType::f64 ? DBL_MAX : FLT_MAX; }
+  double smallest() const { return q.dtype() == DType::f64 ? DBL_MIN : FLT_MIN; }
+  void require_finite(const char* what, double value) const {
+    if (!(std::abs(value) <= largest())) {
+      no(what, value, ", expected a finite number of ", q.dtype() == DType::f64 ? "f64" : "f32");
     }
   }
 

@@ -22,13 +22,13 @@ kernels::RowNumbers numbers_at(ConstRowStateView state, const Dims& index) {
           widen(state.sum.data<T>()[offset_of(state.sum.strides(), index)])};
 }
 
-template <Element T>
+template <Element T, Element State>
 void merge_rows(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorView out_b,
                 ConstRowStateView state_b, TensorView out, RowStateView row_state) {
   const int last = out.rank() - 1;
   for_each_index(row_state.max.shape(), [&](const Dims& index) {
     const kernels::Merge merged =
-        kernels::merge(numbers_at<T>(state_a, index), numbers_at<T>(state_b, index));
+        kernels::merge(numbers_at<State>(state_a, index), numbers_at<State>(state_b, index));
     const T* const a = out_a.data<T>() + offset_of(out_a.strides(), index);
     const T* const b = out_b.data<T>() + offset_of(out_b.strides(), index);
     T* const target = out.data<T>() + offset_of(out.strides(), index);
@@ -39,8 +39,8 @@ void merge_rows(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorVie
       if (merged.share_b != 0) value += merged.share_b * widen(b[c * out_b.stride(last)]);
       target[c * out.stride(last)] = narrow<T>(value);
     }
-    row_state.max.data<T>()[offset_of(row_state.max.strides(), index)] = narrow<T>(merged.whole.max);
-    row_state.sum.data<T>()[offset_of(row_state.sum.strides(), index)] = narrow<T>(merged.whole.sum);
+    row_state.max.data<State>()[offset_of(row_state.max.strides(), index)] = narrow<State>(merged.whole.max);
+    row_state.sum.data<State>()[offset_of(row_state.sum.strides(), index)] = narrow<State>(merged.whole.sum);
   });
 }
 
@@ -64,25 +64,31 @@ void log_sum_exp(ConstRowStateView row_state, TensorView out) {
 void merge_attention(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorView out_b,
                      ConstRowStateView state_b, TensorView out, RowStateView row_state) {
   const char* const operation = "merge_attention";
-  if (out_a.rank() < 1) refuse(operation, "out_a has no axis to merge along");
-  const Dims state_shape = out_a.shape().without(out_a.rank() - 1);
+  require_floats(operation, {"out_a", out_a}, 1, kMaxRank);
+  require_shape(operation, {"out_b", out_b}, out_a.shape());
   require_shape(operation, {"out", out}, out_a.shape());
-  require_writable(operation, {"out", out}, {});
+  for (const NamedView& part : {NamedView{"out_a", out_a}, NamedView{"out_b", out_b}}) {
+    require_dtype_of(operation, part, {"out", out});
+    require_writable_in_place(operation, {"out", out}, part);
+  }
+  const Dims state_shape = out_a.shape().without(out_a.rank() - 1);
   check_state(operation, "state_a", state_a, state_shape);
   check_state(operation, "state_b", state_b, state_shape);
   if (!row_state.max.given()) refuse(operation, "row_state is not given");
-  check_row_state(operation, row_state, state_shape);
-  if (out_b.shape() != out_a.shape()) {
-    refuse(operation, "out_b has shape ", to_string(out_b.shape()), ", out_a has ", to_string(out_a.shape()));
+  check_row_state(operation, row_state, state_shape, {{"out_a", out_a}, {"out_b", out_b}, {"out", out}});
+  for (const ConstRowStateView& part : {state_a, state_b}) {
+    require_dtype_of(operation, {"row_state", row_state.max}, {"the states to merge", part.max});
+    require_dtype_of(operation, {"row_state", row_state.sum}, {"the states to merge", part.sum});
+    require_writable_in_place(operation, {"row_state.max", row_state.max}, {"a state's max", part.max});
+    require_writable_in_place(operation, {"row_state.sum", row_state.sum}, {"a state's sum", part.sum});
+    require_writable(operation, {"row_state.max", row_state.max}, {{"a state's sum", part.sum}});
+    require_writable(operation, {"row_state.sum", row_state.sum}, {{"a state's max", part.max}});
   }
-  const DType dtype = out.dtype();
-  for (const DType other : {out_a.dtype(), out_b.dtype(), state_a.max.dtype(), state_b.max.dtype(),
-                            row_state.max.dtype(), row_state.sum.dtype()}) {
-    if (other != dtype)
-      refuse(operation, "all parts must be ", name_of(dtype), " like out, got ", name_of(other));
-  }
-  with_float_type(operation, dtype,
-                  [&]<class T>(T) { merge_rows<T>(out_a, state_a, out_b, state_b, out, row_state); });
+  with_float_type(operation, out.dtype(), [&]<class T>(T) {
+    with_float_type(operation, row_state.max.dtype(), [&]<class State>(State) {
+      merge_rows<T, State>(out_a, state_a, out_b, state_b, out, row_state);
+    });
+  });
 }
 
 }  // namespace attend

@@ -46,8 +46,9 @@ inline void require_dtype_of(const char* operation, const NamedView& tensor, con
 // An output has an element for each index, and shares none with an input.
 inline void require_writable(const char* operation, const NamedView& out,
                              std::initializer_list<NamedView> inputs) {
-  if (repeats_elements(out.view)) {
-    refuse(operation, out.name, " has a stride of 0, so its elements cannot hold different results");
+  if (may_repeat_elements(out.view)) {
+    refuse(operation, out.name, " has strides ", to_string(out.view.strides()), " for shape ",
+           to_string(out.view.shape()), ", so several of its elements share one place");
   }
   for (const NamedView& input : inputs) {
     if (overlaps(out.view, input.view)) refuse(operation, out.name, " overlaps ", input.name, " in memory");

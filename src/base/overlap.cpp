@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <utility>
 
 namespace attend {
 namespace {
@@ -36,7 +38,10 @@ struct Distances {
 
   void add(ConstTensorView view, int sign) {
     const auto bytes = static_cast<std::int64_t>(size_of(view.dtype()));
-    for (int axis = 0; axis < view.rank(); ++axis) add(sign * bytes * view.stride(axis), view.size(axis));
+    for (int axis = 0; axis < view.rank(); ++axis) {
+      // An axis of one element may have any stride, even one that overflows here.
+      if (view.size(axis) > 1) add(sign * bytes * view.stride(axis), view.size(axis));
+    }
   }
 };
 
@@ -83,10 +88,19 @@ bool same_elements(ConstTensorView a, ConstTensorView b) {
   return true;
 }
 
-bool repeats_elements(ConstTensorView view) {
+bool may_repeat_elements(ConstTensorView view) {
   if (view.count() == 0) return false;
+  std::array<std::pair<std::int64_t, std::int64_t>, kMaxRank> axes;  // |stride|, size
+  std::size_t count = 0;
   for (int axis = 0; axis < view.rank(); ++axis) {
-    if (view.size(axis) > 1 && view.stride(axis) == 0) return true;
+    if (view.size(axis) > 1) axes[count++] = {std::abs(view.stride(axis)), view.size(axis)};
+  }
+  std::sort(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(count));
+  std::int64_t reach = 0;  // how far the axes so far lead
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [stride, size] = axes[i];
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
   }
   return false;
 }

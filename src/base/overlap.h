@@ -13,7 +13,8 @@ bool overlaps(ConstTensorView a, ConstTensorView b);
 // The same elements in the same order: what "out may be x" allows.
 bool same_elements(ConstTensorView a, ConstTensorView b);
 
-// True when two indices of one view are the same element because of a stride of 0: nothing to write to.
-bool repeats_elements(ConstTensorView view);
+// False when every index is an element of its own, as in any slice or permutation of a dense array: something
+// to write to. Strides that interleave axes in other ways are taken for a repetition.
+bool may_repeat_elements(ConstTensorView view);
 
 }  // namespace attend

@@ -6,26 +6,31 @@
 
 namespace attend {
 
-// The threads a job may run on; body's `lane` is below this, so scratch memory can be one piece per lane.
-int lanes();
+// The most lanes a job of so many chunks can use: scratch memory is one piece for each.
+int lanes_for(std::int64_t chunks);
 
 namespace detail {
 using ChunkBody = void (*)(void* context, std::int64_t chunk, int lane);
-void run_chunks(std::int64_t chunks, ChunkBody body, void* context);
+void run_chunks(std::int64_t chunks, int lanes, ChunkBody body, void* context);
 }  // namespace detail
 
-// Calls body(chunk, lane) once for each chunk in [0, chunks), in any order, and returns when all are done.
-// body must not throw. A call from inside a job, or while another thread's job runs, is carried out by the
-// caller alone.
+// Calls body(chunk, lane) once for each chunk in [0, chunks), in any order, and returns when all are done;
+// lane is below `lanes`. body must not throw. A call from inside a job, or while another thread's job runs,
+// is carried out by the caller alone.
 template <class Body>
-void parallel_for(std::int64_t chunks, Body&& body) {
+void parallel_for(std::int64_t chunks, int lanes, Body&& body) {
   static_assert(std::is_nothrow_invocable_v<Body&, std::int64_t, int>, "a chunk must be noexcept");
   detail::run_chunks(
-      chunks,
+      chunks, lanes,
       [](void* context, std::int64_t chunk, int lane) {
         (*static_cast<std::remove_reference_t<Body>*>(context))(chunk, lane);
       },
       const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+template <class Body>
+void parallel_for(std::int64_t chunks, Body&& body) {
+  parallel_for(chunks, lanes_for(chunks), body);
 }
 
 }  // namespace attend

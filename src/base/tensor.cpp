@@ -58,6 +58,7 @@ Dims Dims::without(int axis) const {
 }
 
 Dims Dims::with(int axis, std::int64_t value) const {
+  if (axis < 0 || axis > rank_) refuse("tensor", "cannot add axis ", axis, " to ", to_string(*this));
   if (rank_ == kMaxRank)
     refuse("tensor", "cannot add a dimension to ", to_string(*this), ": at most ", kMaxRank);
   Dims result(*this);
@@ -113,6 +114,9 @@ BasicView<Pointer>::BasicView(Pointer data, DType dtype, const Dims& shape, cons
   }
   if (element_count(shape) > 0 && data == nullptr) {
     refuse("tensor", "shape ", to_string(shape), " needs data, got a null pointer");
+  }
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+    refuse("tensor", "the data is not aligned for ", name_of(dtype));
   }
 }
 
@@ -232,8 +236,8 @@ template Tensor Tensor::from<bfloat16>(const Dims&, std::span<const bfloat16>);
 template Tensor Tensor::from<float16>(const Dims&, std::span<const float16>);
 template Tensor Tensor::from<bool>(const Dims&, std::span<const bool>);
 
-TensorView Tensor::view() { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
-ConstTensorView Tensor::view() const { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
+TensorView Tensor::view() & { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
+ConstTensorView Tensor::view() const& { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
 
 void copy(ConstTensorView from, TensorView to) {
   if (!from.given() || !to.given()) {
@@ -248,13 +252,14 @@ void copy(ConstTensorView from, TensorView to) {
   }
   const std::int64_t count = element_count(from.shape());
   if (count == 0) return;
-  if (from.dtype() == to.dtype() && is_row_major(from.shape(), from.strides()) &&
-      is_row_major(to.shape(), to.strides())) {
+  if (from.dtype() == to.dtype() && from.dtype() != DType::boolean &&
+      is_row_major(from.shape(), from.strides()) && is_row_major(to.shape(), to.strides())) {
     std::memmove(to.raw(), from.raw(), static_cast<std::size_t>(count) * size_of(from.dtype()));
     return;
   }
   if (from.dtype() == DType::boolean) {
-    copy_elements<std::uint8_t, std::uint8_t>(from, to, [](std::uint8_t value) { return value; });
+    copy_elements<std::uint8_t, std::uint8_t>(
+        from, to, [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
     return;
   }
   with_float_type("copy", from.dtype(), [&]<class From>(From) {

@@ -4,7 +4,8 @@
 // time.
 #include <attend/threads.h>
 
-#include <unistd.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -32,10 +34,19 @@ void relax() noexcept {
 #endif
 }
 
+// Those this process may run on, which taskset and containers make fewer than the machine has.
+int usable_cores() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+#endif
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
 int default_threads() {
   const char* text = std::getenv("ATTEND_THREADS");
   if (text == nullptr || *text == '\0') {
-    return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
+    return std::clamp(usable_cores(), 1, kMostThreads);
   }
   int count = 0;
   const char* const end = text + std::strlen(text);
@@ -51,12 +62,10 @@ thread_local bool inside_job = false;  // a job within a job is carried out by i
 class ClaimPool {
  public:
   explicit ClaimPool(int lanes) {
-    for (int lane = 1; lane < lanes; ++lane) {
-      try {
-        workers_.emplace_back([this, lane] { work(lane); });
-      } catch (const std::system_error&) {
-        break;  // the system gives no more threads: the claimed chunks are done by those there are
-      }
+    try {
+      for (int lane = 1; lane < lanes; ++lane) workers_.emplace_back([this, lane] { work(lane); });
+    } catch (const std::exception&) {
+      // The system gives no more threads, or no memory for them: the chunks are done by those there are.
     }
   }
 
@@ -69,7 +78,8 @@ class ClaimPool {
     for (auto& worker : workers_) worker.join();
   }
 
-  void run(std::int64_t chunks, detail::ChunkBody body, void* context) {
+  void run(std::int64_t chunks, int lanes, detail::ChunkBody body, void* context) {
+    lanes_.store(lanes, std::memory_order_relaxed);
     body_.store(body, std::memory_order_relaxed);
     context_.store(context, std::memory_order_relaxed);
     count_.store(static_cast<std::uint32_t>(chunks), std::memory_order_relaxed);
@@ -95,7 +105,7 @@ class ClaimPool {
   // done: only then are its fields read.
   bool claim_and_run(int lane) {
     std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
-    while ((ticket & 0xffffffffu) != 0) {
+    while ((ticket & 0xffffffffu) != 0 && lane < lanes_.load(std::memory_order_relaxed)) {
       if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
       const std::uint64_t unclaimed = ticket & 0xffffffffu;
       const auto chunk = static_cast<std::int64_t>(count_.load(std::memory_order_relaxed) - unclaimed);
@@ -106,7 +116,10 @@ class ClaimPool {
     return false;
   }
 
-  bool has_work() const { return (ticket_.load(std::memory_order_seq_cst) & 0xffffffffu) != 0; }
+  bool has_work(int lane) const {
+    return (ticket_.load(std::memory_order_seq_cst) & 0xffffffffu) != 0 &&
+           lane < lanes_.load(std::memory_order_relaxed);
+  }
 
   void work(int lane) {
     inside_job = true;
@@ -122,7 +135,7 @@ class ClaimPool {
       }
       std::unique_lock lock(parking_);
       parked_.fetch_add(1, std::memory_order_seq_cst);
-      wake_.wait(lock, [this] { return stopping_.load() || has_work(); });
+      wake_.wait(lock, [this, lane] { return stopping_.load() || has_work(lane); });
       parked_.fetch_sub(1, std::memory_order_seq_cst);
       if (stopping_.load()) return;
     }
@@ -131,6 +144,7 @@ class ClaimPool {
   std::atomic<detail::ChunkBody> body_{nullptr};
   std::atomic<void*> context_{nullptr};
   std::atomic<std::uint32_t> count_{0};
+  std::atomic<int> lanes_{0};
   std::atomic<std::uint64_t> ticket_{0};
   std::atomic<std::uint32_t> done_{0};
   std::uint64_t generation_ = 0;
@@ -146,18 +160,28 @@ struct Threads {
   std::mutex job;  // one job at a time; also guards the pool
   std::atomic<int> count{0};
   std::unique_ptr<ClaimPool> pool;
-  pid_t owner =
-      0;  // a fork()ed child has the pool's memory but not its threads, so it must neither use nor join them
-
-  void forget_parents_pool() {
-    if (pool && owner != getpid()) (void)pool.release();
-  }
-  ~Threads() { forget_parents_pool(); }
 };
 
+// Never destroyed: a program's own static objects may still call the library while they are. A fork()ed child
+// has the memory of the pool but not its threads, and perhaps a mutex that nobody will unlock, so it starts
+// afresh with the same number.
+std::atomic<Threads*> current{nullptr};
+
+void start_afresh_in_child() {
+  const int count = current.load()->count.load();
+  auto* const threads = new Threads;
+  threads->count.store(count);
+  current.store(threads);
+}
+
 Threads& state() {
-  static Threads threads;
-  return threads;
+  static const bool started = [] {
+    current.store(new Threads);
+    pthread_atfork(nullptr, nullptr, start_afresh_in_child);
+    return true;
+  }();
+  (void)started;
+  return *current.load();
 }
 
 }  // namespace
@@ -174,30 +198,26 @@ void set_threads(int count) {
   }
   Threads& all = state();
   const std::lock_guard lock(all.job);
-  all.forget_parents_pool();
   all.pool.reset();
   all.count.store(count == 0 ? default_threads() : count);
 }
 
-int lanes() { return threads(); }
+int lanes_for(std::int64_t chunks) {
+  return static_cast<int>(std::clamp<std::int64_t>(chunks, 1, threads()));
+}
 
-void detail::run_chunks(std::int64_t chunks, ChunkBody body, void* context) {
+void detail::run_chunks(std::int64_t chunks, int lanes, ChunkBody body, void* context) {
   constexpr std::int64_t kMostChunks = 0xffffffff;
-  const int count = threads();
   Threads& all = state();
   std::unique_lock lock(all.job, std::defer_lock);
-  const bool alone = count == 1 || chunks <= 1 || chunks > kMostChunks || inside_job || !lock.try_lock();
+  const bool alone = lanes <= 1 || chunks <= 1 || chunks > kMostChunks || inside_job || !lock.try_lock();
   if (alone) {
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) body(context, chunk, 0);
     return;
   }
-  all.forget_parents_pool();
-  if (!all.pool) {
-    all.pool = std::make_unique<ClaimPool>(count);
-    all.owner = getpid();
-  }
+  if (!all.pool) all.pool = std::make_unique<ClaimPool>(threads());
   inside_job = true;
-  all.pool->run(chunks, body, context);
+  all.pool->run(chunks, lanes, body, context);
   inside_job = false;
 }
 

@@ -11,8 +11,9 @@ namespace {
 // Output and weights of one head, whose whole matrix the caller wants.
 AttentionResult shown(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                       const AttentionOptions& options) {
-  return {copy_of(attention(q, k, v, options).view().select(0, 0).select(0, 0)),
-          copy_of(attention_rows(q, k, options, Stage::weights).view().select(0, 0).select(0, 0))};
+  const Tensor output = attention(q, k, v, options), weights = attention_rows(q, k, options, Stage::weights);
+  return {copy_of(output.view().select(0, 0).select(0, 0)),
+          copy_of(weights.view().select(0, 0).select(0, 0))};
 }
 
 void check_outputs(const char* operation, ConstTensorView x, ConstTensorView context,

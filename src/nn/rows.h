@@ -44,16 +44,27 @@ void copy_row(const From* from, std::int64_t from_stride, std::int64_t n, To* to
   for (std::int64_t i = 0; i < n; ++i) to[i * to_stride] = narrow<To>(widen(from[i * from_stride]));
 }
 
-// Calls body(row, lane) for every row, several rows a chunk: a thread should have some microseconds of work
-// for each claim.
+// Rows in chunks: a thread should have some microseconds of work for each claim.
+struct RowChunks {
+  RowChunks(std::int64_t row_count, std::int64_t row_size)
+      : rows(row_count), block(std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, row_size))) {}
+  std::int64_t count() const { return (rows + block - 1) / block; }
+  std::int64_t rows, block;
+};
+
+// Calls body(row, lane) for every row; lane is below `lanes`.
+template <class Body>
+void for_each_row(const RowChunks& chunks, int lanes, const Body& body) {
+  parallel_for(chunks.count(), lanes, [&](std::int64_t chunk, int lane) noexcept {
+    const std::int64_t end = std::min(chunks.rows, (chunk + 1) * chunks.block);
+    for (std::int64_t row = chunk * chunks.block; row < end; ++row) body(row, lane);
+  });
+}
+
 template <class Body>
 void for_each_row(std::int64_t rows, std::int64_t size, const Body& body) {
-  constexpr std::int64_t kElements = 4096;
-  const std::int64_t block = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, size));
-  parallel_for((rows + block - 1) / block, [&](std::int64_t chunk, int lane) noexcept {
-    const std::int64_t end = std::min(rows, (chunk + 1) * block);
-    for (std::int64_t row = chunk * block; row < end; ++row) body(row, lane);
-  });
+  const RowChunks chunks(rows, size);
+  for_each_row(chunks, lanes_for(chunks.count()), body);
 }
 
 }  // namespace attend

@@ -27,8 +27,10 @@ void softmax_rows(ConstTensorView x, TensorView out) {
   if (n == 0) return;
   // A row is brought into contiguous memory, and straight into `out` where that is contiguous and wide.
   const bool direct = std::is_same_v<T, Computed<T>> && (row_stride(out) == 1 || n == 1);
-  std::vector<Computed<T>> scratch(static_cast<std::size_t>(direct ? 0 : n * lanes()));
-  for_each_row(rows, n, [&](std::int64_t row, int lane) noexcept {
+  const RowChunks chunks(rows, n);
+  const int lanes = lanes_for(chunks.count());
+  std::vector<Computed<T>> scratch(static_cast<std::size_t>(direct ? 0 : n * lanes));
+  for_each_row(chunks, lanes, [&](std::int64_t row, int lane) noexcept {
     const T* const from = source + row_offset(x, row);
     T* const to = target + row_offset(out, row);
     if constexpr (std::is_same_v<T, Computed<T>>) {

@@ -158,7 +158,8 @@ Walk walk(std::string_view name, const Lesson& lesson) {
     AttentionOptions options;
     options.scale = scale;
     options.causal = lesson.causal;
-    return copy_of(attention_rows(q, k, options, which).view().select(0, 0));
+    const Tensor rows = attention_rows(q, k, options, which);
+    return copy_of(rows.view().select(0, 0));
   };
   walk.products = stage(Stage::scores, 1);
   walk.scores = stage(Stage::scores, walk.scale);

@@ -1,12 +1,14 @@
 // O(n) memory: nothing of size n x n is allocated unless the caller asks for that very matrix. Every
-// allocation of a tensor goes through the counters below, which replace the aligned operator new of this
-// program.
+// allocation goes through the counters below, which replace operator new in this program.
 #include <attend/reference.h>
+#include <attend/threads.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "support/random.h"
 
@@ -21,6 +23,12 @@ void* counted(std::size_t size, std::size_t alignment) noexcept {
 
 }  // namespace
 
+void* operator new(std::size_t size) {
+  if (void* const memory = counted(size, alignof(std::max_align_t))) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted(size, static_cast<std::size_t>(alignment));
 }
@@ -42,6 +50,8 @@ std::size_t allocated(Action action) {
 }
 
 struct Long {
+  Long() { set_threads(2); }  // scratch is one piece per thread, and machines differ
+  ~Long() { set_threads(0); }
   Tensor q = random_normal({1, 1, kLength, kSize}, DType::f32, 1);
   Tensor k = random_normal({1, 1, kLength, kSize}, DType::f32, 2);
   Tensor out{DType::f32, {1, 1, kLength, kSize}};
@@ -93,6 +103,7 @@ TEST(Memory, BackwardIsLinear) {
 
 TEST(Memory, TheCountersCount) {
   EXPECT_GE(allocated([] { Tensor(DType::f32, {kLength, kLength}); }), kMatrix);
+  EXPECT_GE(allocated([] { std::vector<float>(kLength * kLength); }), kMatrix);
 }
 
 }  // namespace

@@ -226,6 +226,25 @@ TEST(Properties, TwoHalvesMergeIntoTheWhole) {
   });
 }
 
+// Outputs of 16 bits come with a state of 32.
+TEST(Properties, HalvesOfHalfPrecisionMergeToo) {
+  AttentionCase c;
+  c.dtype = DType::bf16;
+  c.keys = 20;
+  const AttentionInputs in = make_inputs(c);
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    Result result{Tensor(DType::bf16, in.output_shape()), RowState(in.q)};
+    attention(in.q, in.k.slice(2, begin, end), in.v.slice(2, begin, end), in.options, result.out,
+              result.state);
+    return result;
+  };
+  const Result whole = part(0, 20), a = part(0, 7), b = part(7, 20);
+  Result merged = part(0, 0);
+  merge_attention(a.out, a.state, b.out, b.state, merged.out, merged.state);
+  EXPECT_LE(max_abs_difference(merged.out, whole.out), 0.02);
+  EXPECT_LE(max_abs_difference(merged.state.sum, whole.state.sum), 1e-5);
+}
+
 TEST(Properties, ResultsAreTheSameBitsWithAnyNumberOfThreads) {
   EXPECT_PROPERTY("1, 2, 3 and 8 threads", [] {
     const AttentionCase c = arbitrary_case(DType::f32, 200);

@@ -111,8 +111,19 @@ TEST(Refusals, EachMistakeIsNamed) {
        [](Call& c) {
          c.extra = Tensor(DType::f64, {2, 4, 3}), c.state = {c.extra, c.extra};
        }},
-      {"scale is nan, expected a finite number", [=](Call& c) { c.options.scale = nan; }},
+      {"scale is nan, expected a finite number of f32", [=](Call& c) { c.options.scale = nan; }},
       {"scale is inf", [=](Call& c) { c.options.scale = infinity; }},
+      {"scale is 1e+39, expected a finite number of f32", [](Call& c) { c.options.scale = 1e39; }},
+      {"softcap is 1e+39", [](Call& c) { c.options.softcap = 1e39; }},
+      {"softcap is 1e-46, expected a positive number", [](Call& c) { c.options.softcap = 1e-46; }},
+      {"sinks holds 1e+39",
+       [](Call& c) {
+         c.options.sinks = {1, 2, 3, 1e39};
+       }},
+      {"alibi_slopes holds -1e+39",
+       [](Call& c) {
+         c.options.alibi_slopes = {1, 2, 3, -1e39};
+       }},
       {"softcap is -1, expected a positive number", [](Call& c) { c.options.softcap = -1; }},
       {"softcap is nan", [=](Call& c) { c.options.softcap = nan; }},
       {"window.left is -2, expected 0 or more", [](Call& c) { c.options.window.left = -2; }},
@@ -220,8 +231,10 @@ TEST(Refusals, ViewsThatAreNotGiven) {
 
 TEST(Refusals, AnOutputWhoseElementsShareOnePlace) {
   Call c;
-  const TensorView folded(c.out.view().raw(), DType::f32, {2, 4, 3, 6}, {72, 18, 0, 1});
-  EXPECT_REFUSES(attention(c.q, c.k, c.v, {}, folded), "[attention] out has a stride of 0");
+  for (const Dims& strides : {Dims{72, 18, 0, 1}, Dims{0, 18, 6, 1}, Dims{72, 6, 6, 1}, Dims{72, 18, 5, 1}}) {
+    const TensorView folded(c.out.view().raw(), DType::f32, {2, 4, 3, 6}, strides);
+    EXPECT_REFUSES(attention(c.q, c.k, c.v, {}, folded), "so several of its elements share one place");
+  }
 }
 
 TEST(Refusals, OutputsThatOverlapInputs) {
@@ -252,6 +265,9 @@ TEST(Refusals, Backward) {
   };
   EXPECT_REFUSES(backward(c.q, {}), "d_out has shape (2, 4, 3, 8), expected (2, 4, 3, 6)");
   EXPECT_REFUSES(backward(d_out, {.q = gradient}), "d_q has shape (4,), expected (2, 4, 3, 8)");
+  Tensor shared(DType::f32, {2, 2, 5, 8});
+  EXPECT_REFUSES(backward(d_out, {.k = shared, .v = TensorView(shared.view().slice(3, 0, 6))}),
+                 "d_v overlaps d_k in memory");
   EXPECT_REFUSES(backward(d_out, {.bias = gradient}), "a gradient of bias without a bias");
   EXPECT_REFUSES(backward(d_out, {.alibi_slopes = gradient}), "a gradient of alibi_slopes without slopes");
   EXPECT_REFUSES(backward(d_out, {.sinks = gradient}), "a gradient of sinks without sinks");
@@ -261,11 +277,21 @@ TEST(Refusals, Merge) {
   Call c;
   RowState state(c.q), other(Tensor(DType::f32, {1, 4, 3, 8}));
   Tensor wrong(DType::f32, {2, 4, 3, 5}), wide(DType::f64, {2, 4, 3, 6});
-  EXPECT_REFUSES(merge_attention(c.out, state, wrong, state, c.out, state), "out_b has shape (2, 4, 3, 5)");
-  EXPECT_REFUSES(merge_attention(c.out, state, c.out, other, c.out, state), "state_b has shape (1, 4, 3)");
-  EXPECT_REFUSES(merge_attention(c.out, state, wide, state, c.out, state),
-                 "all parts must be f32 like out, got f64");
-  EXPECT_REFUSES(merge_attention(c.out, state, c.out, state, c.out, {}), "row_state is not given");
+  const auto merge = [&](ConstTensorView b, ConstRowStateView state_b, TensorView out, RowStateView result) {
+    merge_attention(c.out, state, b, state_b, out, result);
+  };
+  EXPECT_NO_THROW(merge(c.out, state, c.out, state));
+  EXPECT_REFUSES(merge(wrong, state, c.out, state), "out_b has shape (2, 4, 3, 5), expected (2, 4, 3, 6)");
+  EXPECT_REFUSES(merge(c.out, other, c.out, state), "state_b has shape (1, 4, 3), expected (2, 4, 3)");
+  EXPECT_REFUSES(merge(wide, state, c.out, state), "out_b is f64, expected f32 as out");
+  EXPECT_REFUSES(merge(c.out, state, c.out, {}), "row_state is not given");
+  EXPECT_REFUSES(merge(c.out, state, c.out, {state.sum, state.max}),
+                 "row_state.max overlaps a state's sum in memory");
+  Tensor longer(DType::f32, {3, 4, 3, 6});
+  merge_attention(longer.view().slice(0, 0, 2), state, c.out, state, c.out, state);
+  EXPECT_REFUSES(
+      merge_attention(longer.view().slice(0, 0, 2), state, c.out, state, longer.view().slice(0, 1, 3), state),
+      "out overlaps out_a in memory");
 }
 
 TEST(KernelChoice, SaysWhichAndWhy) {

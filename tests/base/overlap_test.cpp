@@ -74,9 +74,9 @@ TEST(Overlap, SameAndRepeatedElements) {
   EXPECT_TRUE(same_elements(v, v));
   EXPECT_FALSE(same_elements(v, v.transposed(0, 1)));
   EXPECT_FALSE(same_elements(v.slice(0, 0, 2), v.slice(0, 1, 3)));
-  EXPECT_FALSE(repeats_elements(v));
-  EXPECT_FALSE(repeats_elements(v.with_axis(0)));
-  EXPECT_TRUE(repeats_elements(ConstTensorView(t.values<float>().data(), {2, 4}, {0, 1})));
+  EXPECT_FALSE(may_repeat_elements(v));
+  EXPECT_FALSE(may_repeat_elements(v.with_axis(0)));
+  EXPECT_TRUE(may_repeat_elements(ConstTensorView(t.values<float>().data(), {2, 4}, {0, 1})));
 }
 
 }  // namespace

@@ -37,6 +37,24 @@ TEST_F(Parallel, EveryChunkRunsOnceWithAnyNumberOfThreads) {
   }
 }
 
+TEST_F(Parallel, NoLaneBeyondThoseAskedFor) {
+  set_threads(8);
+  for (int job = 0; job < 500; ++job) {
+    std::atomic<int> highest{0}, runs{0};
+    parallel_for(6, 3, [&](std::int64_t, int lane) noexcept {
+      ++runs;
+      int seen = highest.load();
+      while (seen < lane && !highest.compare_exchange_weak(seen, lane)) {
+      }
+    });
+    ASSERT_LT(highest.load(), 3);
+    ASSERT_EQ(runs.load(), 6);
+  }
+  EXPECT_EQ(lanes_for(0), 1);
+  EXPECT_EQ(lanes_for(5), 5);
+  EXPECT_EQ(lanes_for(1000), 8);
+}
+
 TEST_F(Parallel, ManySmallJobsInARow) {
   set_threads(4);
   std::atomic<std::int64_t> sum{0};
@@ -67,7 +85,8 @@ TEST_F(Parallel, SeveralCallersAtOnce) {
   EXPECT_EQ(runs.load(), 4 * 200 * 8);
 }
 
-// The child has the pool's memory but none of its threads; it must neither hang nor join them at exit.
+// The child has the pool's memory but none of its threads; it must neither hang, nor wait for them at exit,
+// nor when it changes their number.
 TEST_F(Parallel, AForkedChildWorks) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer does not support threads after fork()";
@@ -78,7 +97,8 @@ TEST_F(Parallel, AForkedChildWorks) {
   if (child == 0) {
     std::atomic<int> runs{0};
     parallel_for(8, [&](std::int64_t, int) noexcept { ++runs; });
-    std::_Exit(runs == 8 ? 0 : 1);
+    set_threads(3);
+    std::exit(runs == 8 ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

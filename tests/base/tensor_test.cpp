@@ -47,6 +47,30 @@ TEST(Tensor, MoreThanTheMachineHasIsAnErrorNotTheEnd) {
   }
 }
 
+TEST(Tensor, WithoutArgumentsHasNoElements) {
+  const Tensor empty;
+  EXPECT_EQ(empty.count(), 0);
+  EXPECT_EQ(empty.values<float>().size(), 0u);
+}
+
+TEST(Tensor, RefusesDataThatIsNotAligned) {
+  alignas(8) const char bytes[16] = {};
+  EXPECT_REFUSES(ConstTensorView(bytes + 1, DType::f32, {2}, {1}),
+                 "[tensor] the data is not aligned for f32");
+  EXPECT_NO_THROW(ConstTensorView(bytes + 1, DType::boolean, {2}, {1}));
+}
+
+// Any byte but 0 is true, and a copy says it with a 1, which is what a C++ bool must be.
+TEST(Tensor, BooleansAreAnyByteAndCopyAsOne) {
+  const unsigned char bytes[] = {0, 2, 0, 255};
+  const Tensor copy = copy_of(ConstTensorView(static_cast<const void*>(bytes), DType::boolean, {2}, {2}));
+  EXPECT_EQ(static_cast<const unsigned char*>(copy.view().raw())[0], 0);
+  const Tensor dense = copy_of(ConstTensorView(static_cast<const void*>(bytes), DType::boolean, {4}, {1}));
+  EXPECT_EQ(static_cast<const unsigned char*>(dense.view().raw())[3], 1);
+  const Tensor odd = copy_of(ConstTensorView(static_cast<const void*>(bytes + 1), DType::boolean, {2}, {2}));
+  EXPECT_EQ(static_cast<const unsigned char*>(odd.view().raw())[1], 1);
+}
+
 TEST(Tensor, ViewsShareMemory) {
   Tensor t = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   const ConstTensorView columns = t.view().transposed(0, 1);

@@ -97,7 +97,7 @@ TEST(Softmax, Refuses) {
   EXPECT_REFUSES(softmax(wide.view().slice(1, 0, 3), wide.view().slice(1, 1, 4)),
                  "[softmax] out overlaps x in memory");
   const TensorView broadcast(x.values<float>().data(), {2, 3}, {0, 1});
-  EXPECT_REFUSES(softmax(wide.view().slice(1, 0, 3), broadcast), "[softmax] out has a stride of 0");
+  EXPECT_REFUSES(softmax(wide.view().slice(1, 0, 3), broadcast), "[softmax] out has strides ");
 }
 
 TEST(SoftmaxBackward, AgreesWithFiniteDifferences) {
