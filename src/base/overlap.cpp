@@ -91,11 +91,12 @@ bool same_elements(ConstTensorView a, ConstTensorView b) {
 bool may_repeat_elements(ConstTensorView view) {
   if (view.count() == 0) return false;
   std::array<std::pair<std::int64_t, std::int64_t>, kMaxRank> axes;  // |stride|, size
+  axes.fill({INT64_MAX, 1});
   std::size_t count = 0;
   for (int axis = 0; axis < view.rank(); ++axis) {
     if (view.size(axis) > 1) axes[count++] = {std::abs(view.stride(axis)), view.size(axis)};
   }
-  std::sort(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(count));
+  std::sort(axes.begin(), axes.end());
   std::int64_t reach = 0;  // how far the axes so far lead
   for (std::size_t i = 0; i < count; ++i) {
     const auto [stride, size] = axes[i];

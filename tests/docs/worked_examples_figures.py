@@ -259,7 +259,8 @@ for i, word in enumerate(ELEVEN):
     true = []
     if word in EIGHT:
         value = numbers(texts.VALUES[word])
-        true = [f"{fixed(WEIGHT_OF[word])} × {listed(value)} = {listed(WEIGHT_OF[word] * value)}"]
+        one, four = "{:.1f}".format, "{:.4f}".format
+        true = [f"{fixed(WEIGHT_OF[word])} × {listed(value, one)} = {listed(WEIGHT_OF[word] * value, four)}"]
     figure(f"D{30 + i}", exactly(numbers(product), float(weight) * ALL_V[i]),
            [f"{texts.VALUES[word]} × {weight} = {product}"], true, IT_ROW if true else None)
 figure("D41", exactly(FINAL, ROWS.sum(axis=0)), [texts.FINAL_VECTOR],
