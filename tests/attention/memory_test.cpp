@@ -1,39 +1,14 @@
 // O(n) memory: nothing of size n x n is allocated unless the caller asks for that very matrix. Every
-// allocation goes through the counters below, which replace operator new in this program.
+// allocation of this program is counted.
 #include <attend/reference.h>
 #include <attend/threads.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
+#include "support/counting_new.h"
 #include "support/random.h"
-
-namespace {
-
-std::atomic<std::size_t> total{0};
-
-void* counted(std::size_t size, std::size_t alignment) noexcept {
-  total += size;
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  if (void* const memory = counted(size, alignof(std::max_align_t))) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace attend {
 namespace {
@@ -44,9 +19,9 @@ constexpr std::size_t kMatrix = static_cast<std::size_t>(kLength * kLength) * si
 // Bytes that `action` allocates in all.
 template <class Action>
 std::size_t allocated(Action action) {
-  total = 0;
+  bytes_allocated = 0;
   action();
-  return total.load();
+  return bytes_allocated.load();
 }
 
 struct Long {
