@@ -15,7 +15,7 @@ log=build/setup.log
 mkdir -p build
 rm -f "$gaps" "$log"
 
-build_packages=(g++ cmake ninja-build pkg-config libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev)
+build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)

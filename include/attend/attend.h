@@ -3,6 +3,7 @@
 
 #include <attend/attention.h>
 #include <attend/dtype.h>
+#include <attend/isa.h>
 #include <attend/multi_head.h>
 #include <attend/positions.h>
 #include <attend/reference.h>

@@ -3,24 +3,31 @@
 #include "attention/problem.h"
 #include "attention/row_blocks.h"
 #include "base/parallel.h"
+#include "kernels/attention/attention_fused.h"
 #include "kernels/attention/attention_reference.h"
-#include "kernels/attention/attention_rowwise.h"
+#include "kernels/attention/stage_row.h"
+#include "kernels/isa.h"
 
 namespace attend {
 namespace {
 
 // What the drivers below need of a kernel's arithmetic.
-struct RowwiseF32 {
+struct FusedF32 {
   using Number = float;
-  static std::int64_t scratch(const Layout& layout) {
-    return kernels::scratch_size_rowwise(layout.longest_keys, layout.dv);
+  static std::int64_t rows() {
+    kernels::require_isa();
+    return kernels::fused_tile_queries();
   }
-  static constexpr auto forward = kernels::attention_rowwise;
+  static std::int64_t scratch(const Layout& layout) {
+    return kernels::scratch_size_fused(layout.d, layout.dv);
+  }
+  static constexpr auto forward = kernels::attention_fused;
   static constexpr auto stage_row = kernels::stage_row;
 };
 
 struct ReferenceF64 {
   using Number = double;
+  static std::int64_t rows() { return 16; }
   static std::int64_t scratch(const Layout& layout) {
     return kernels::scratch_size_reference(layout.longest_keys);
   }
@@ -32,7 +39,7 @@ template <class Kernel>
 void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
              const AttentionOptions& options, TensorView out, RowStateView row_state) {
   using T = typename Kernel::Number;
-  const RowBlocks blocks(layout);
+  const RowBlocks blocks(layout, Kernel::rows());
   if (blocks.count() == 0) return;
   const Problem<T> problem(layout, q, k, v, options);
   StagedOutput<T> staged_out(out), staged_max(row_state.max), staged_sum(row_state.sum);
@@ -40,7 +47,8 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
   const bool keeps_state = row_state.max.given();
   const Placement max_place = keeps_state ? Placement(staged_max, layout.packed) : Placement();
   const Placement sum_place = keeps_state ? Placement(staged_sum, layout.packed) : Placement();
-  const std::int64_t scratch_size = Kernel::scratch(layout);
+  const std::int64_t scratch_size =
+      (Kernel::scratch(layout) + 15) / 16 * 16;  // each lane's part is aligned, too
   const int lanes = lanes_for(blocks.count());
   Tensor scratch(dtype_of<T>(), {lanes, scratch_size});
   T* const scratch_data = scratch.values<T>().data();
@@ -89,10 +97,10 @@ void rows(const Layout& layout, ConstTensorView q, ConstTensorView k, const Atte
 }
 
 constexpr AttentionKernel kKernels[] = {
-    {{"rowwise", "fp32 arithmetic, one query row at a time, for f32, bf16 and f16"},
+    {{"fused", "fp32 vectors, scores made and used tile by tile, for f32, bf16 and f16"},
      [](DType query) { return query != DType::f64; },
-     forward<RowwiseF32>,
-     rows<RowwiseF32>,
+     forward<FusedF32>,
+     rows<FusedF32>,
      DType::f32},
     {{"reference", "plain float64 loops, for f64 and as the judge of the others"},
      [](DType) { return true; },

@@ -12,10 +12,7 @@ namespace attend {
 
 class RowBlocks {
  public:
-  static constexpr std::int64_t kRows =
-      32;  // tens of microseconds of work even for short sequences of small heads
-
-  explicit RowBlocks(const Layout& layout) : layout_(layout) {
+  RowBlocks(const Layout& layout, std::int64_t rows) : layout_(layout), rows_(rows) {
     ends_.reserve(layout.sequences.size());
     for (const SequenceLayout& sequence : layout.sequences) {
       total_ += layout.query_heads * blocks_of(sequence);
@@ -33,16 +30,17 @@ class RowBlocks {
     const auto found = std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin();
     const SequenceLayout& sequence = layout_.sequences[static_cast<std::size_t>(found)];
     const std::int64_t within = index - (found == 0 ? 0 : ends_[static_cast<std::size_t>(found - 1)]);
-    const std::int64_t first = within % blocks_of(sequence) * kRows;
-    return {found, within / blocks_of(sequence), first, std::min(first + kRows, sequence.queries)};
+    const std::int64_t first = within % blocks_of(sequence) * rows_;
+    return {found, within / blocks_of(sequence), first, std::min(first + rows_, sequence.queries)};
   }
 
  private:
-  static std::int64_t blocks_of(const SequenceLayout& sequence) noexcept {
-    return (sequence.queries + kRows - 1) / kRows;
+  std::int64_t blocks_of(const SequenceLayout& sequence) const noexcept {
+    return (sequence.queries + rows_ - 1) / rows_;
   }
 
   const Layout& layout_;
+  const std::int64_t rows_;
   std::vector<std::int64_t> ends_;
   std::int64_t total_ = 0;
 };

@@ -295,8 +295,8 @@ TEST(Refusals, Merge) {
 }
 
 TEST(KernelChoice, SaysWhichAndWhy) {
-  EXPECT_EQ(attention_kernel(DType::f32).name, "rowwise");
-  EXPECT_EQ(attention_kernel(DType::bf16).name, "rowwise");
+  EXPECT_EQ(attention_kernel(DType::f32).name, "fused");
+  EXPECT_EQ(attention_kernel(DType::bf16).name, "fused");
   EXPECT_EQ(attention_kernel(DType::f64).name, "reference");
   EXPECT_FALSE(attention_kernel(DType::f64).why.empty());
 }

@@ -1,5 +1,6 @@
 // Any shapes and options, with NaN sprinkled over the inputs: fp32 must agree with float64, in value and in
 // where NaN appears.
+#include <attend/isa.h>
 #include <attend/reference.h>
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -65,6 +66,8 @@ void require_close(const char* what, const AttentionCase& c, ConstTensorView got
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   FuzzedDataProvider data(bytes, size);
+  static const std::vector<std::string> isas = available_isas();
+  set_isa(isas[data.ConsumeIntegralInRange<std::size_t>(0, isas.size() - 1)]);
   const AttentionCase c = case_from(data);
   AttentionInputs in = make_inputs(c);
   for (Tensor* tensor : {&in.q_storage, &in.k_storage, &in.v_storage}) sprinkle(data, *tensor);

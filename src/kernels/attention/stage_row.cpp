@@ -1,14 +1,12 @@
-#include "kernels/attention/attention_rowwise.h"
+#include "kernels/attention/stage_row.h"
 
 #include <cmath>
 
 namespace attend::kernels {
 namespace {
 
-constexpr std::int64_t kLanes =
-    16;  // partial sums of a dot product: vectors for the compiler, and a sixteenth of the error
-constexpr std::int64_t kKeyBlock =
-    64;  // keys whose values are added up before they join the total: again less rounding error
+// Partial sums of a dot product: vectors for the compiler, and a sixteenth of the error.
+constexpr std::int64_t kLanes = 16;
 
 float dot(const float* a, const float* b, std::int64_t n) noexcept {
   float lane[kLanes] = {};
@@ -61,35 +59,6 @@ double sum_of_exponentials(const Head<float>& head, const Row& row, const float*
 }
 
 }  // namespace
-
-void attention_rowwise(const Head<float>& head, std::int64_t first, std::int64_t last,
-                       const HeadOutput<float>& output, float* scratch) noexcept {
-  float* const biased = scratch;
-  float* const block = scratch + head.keys;
-  for (std::int64_t i = first; i < last; ++i) {
-    const Row row = biased_row(head, i, biased);
-    float* const out = output.out + i * output.out_stride;
-    std::fill(out, out + head.dv, 0.0f);
-
-    const double sum = sum_of_exponentials(head, row, biased);
-    output.set_state(i, row.max, static_cast<float>(sum));
-    if (row.max == kMinusInfinity<float>) continue;
-
-    for (std::int64_t start = row.range.begin; start < row.range.end; start += kKeyBlock) {
-      const std::int64_t end = std::min(start + kKeyBlock, row.range.end);
-      std::fill(block, block + head.dv, 0.0f);
-      for (std::int64_t j = start; j < end; ++j) {
-        if (biased[j] == kMinusInfinity<float>) continue;
-        const float exponential = std::exp(biased[j] - row.max);
-        const float* const value = head.value(j);
-        for (std::int64_t c = 0; c < head.dv; ++c) block[c] += exponential * value[c];
-      }
-      for (std::int64_t c = 0; c < head.dv; ++c) out[c] += block[c];
-    }
-    const auto inverse = static_cast<float>(1 / sum);
-    for (std::int64_t c = 0; c < head.dv; ++c) out[c] *= inverse;
-  }
-}
 
 void stage_row(const Head<float>& head, std::int64_t i, Stage stage, float* row) noexcept {
   if (stage == Stage::scores || stage == Stage::capped) {

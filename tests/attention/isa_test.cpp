@@ -1,0 +1,87 @@
+// Every instruction set that this machine has: each can be forced, each is exact, and each keeps its bits.
+#include <attend/isa.h>
+#include <attend/reference.h>
+#include <attend/threads.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "attention/grid.h"
+#include "support/compare.h"
+#include "support/covering_array.h"
+#include "support/refuses.h"
+
+namespace attend {
+namespace {
+
+class Isa : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { set_isa(GetParam()); }
+  void TearDown() override { set_isa(""); }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Isa, testing::ValuesIn(available_isas()),
+                         [](const auto& set) { return set.param; });
+
+TEST_P(Isa, TheForcedOneIsInUse) { EXPECT_EQ(isa(), GetParam()); }
+
+// The pairwise grid again, without the long sequences: those differ between instruction sets in nothing but
+// time.
+TEST_P(Isa, EveryPairOfShapesAndOptionsIsExact) {
+  std::uint64_t seed = 1;
+  for (const auto& row : covering_array(grid_knob_sizes())) {
+    AttentionCase c = grid_case(row);
+    c.seed = 100 * seed++;
+    if (c.queries * c.keys > 129 * 129) continue;
+    expect_exact(c);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(Isa, WithinAMillionthAtUsualSizes) {
+  for (const std::int64_t length : {1, 7, 48, 128, 300}) {
+    AttentionCase c;
+    c.queries = c.keys = length;
+    c.key_heads = 2;
+    c.d = c.dv = 64;
+    const AttentionInputs in = make_inputs(c);
+    Tensor expected = in.output(DType::f64);
+    reference::attention(in.q, in.k, in.v, in.options, expected);
+    EXPECT_LE(max_abs_difference(attention(in.q, in.k, in.v, in.options), expected), 1e-6) << length;
+  }
+}
+
+TEST_P(Isa, SameBitsWithAnyNumberOfThreads) {
+  AttentionCase c;
+  c.batch = 2;
+  c.key_heads = 3;
+  c.queries = c.keys = 257;
+  c.causal = true;
+  const AttentionInputs in = make_inputs(c);
+  set_threads(1);
+  const Tensor alone = attention(in.q, in.k, in.v, in.options);
+  for (const int count : {2, 3, 8}) {
+    set_threads(count);
+    EXPECT_TRUE(same_bits(attention(in.q, in.k, in.v, in.options), alone)) << count;
+  }
+  set_threads(0);
+}
+
+TEST(IsaChoice, TheEnvironmentForcesOne) {
+  const std::string last = available_isas().back();
+  setenv("ATTEND_ISA", last.c_str(), 1);
+  set_isa("");
+  EXPECT_EQ(isa(), last);
+  setenv("ATTEND_ISA", "mmx", 1);
+  EXPECT_REFUSES(set_isa(""), "[set_isa] there is no instruction set \"mmx\" here; there are ");
+  unsetenv("ATTEND_ISA");
+  set_isa("");
+  EXPECT_EQ(isa(), available_isas().front());
+  std::cout << "tested:";
+  for (const std::string& name : available_isas()) std::cout << " " << name;
+  std::cout << "\n";
+}
+
+}  // namespace
+}  // namespace attend
