@@ -160,6 +160,7 @@ struct Threads {
   std::mutex job;  // one job at a time; also guards the pool
   std::atomic<int> count{0};
   std::unique_ptr<ClaimPool> pool;
+  Threads* parents = nullptr;  // in a child: what it must not touch, but still holds
 };
 
 // Never destroyed: a program's own static objects may still call the library while they are. A fork()ed child
@@ -168,9 +169,9 @@ struct Threads {
 std::atomic<Threads*> current{nullptr};
 
 void start_afresh_in_child() {
-  const int count = current.load()->count.load();
   auto* const threads = new Threads;
-  threads->count.store(count);
+  threads->parents = current.load();
+  threads->count.store(threads->parents->count.load());
   current.store(threads);
 }
 

@@ -125,7 +125,9 @@ void expect_exact(const AttentionCase& c) {
               << describe(c) << " row " << rows[r] << " head " << h;
         }
         const float got_lse = l.data<float>()[h * l.stride(0) + rows[r] * l.stride(1)];
-        ASSERT_LE(difference(got_lse, std::log(sum)), kGridBound) << describe(c) << " row " << rows[r];
+        const double true_lse = std::log(sum);  // may be large, where the bound is meant for values near 1
+        ASSERT_LE(difference(got_lse, true_lse), kGridBound * std::max(1.0, std::abs(true_lse)))
+            << describe(c) << " row " << rows[r];
       }
     }
   }
