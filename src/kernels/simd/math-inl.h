@@ -12,14 +12,23 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// exp(x) for x <= 0, NaN for NaN, 0 below the smallest normal number. 2^(x log2 e), the fraction by a
-// polynomial whose error is 9.2e-8 (fitted to the relative error on [-1/2, 1/2], with constant term 1, so
-// that exp(0) is exactly 1).
+// y, but not below `low`; NaN stays NaN. (Max returns its second argument for NaN where it is one
+// instruction; plain C++ does not.)
+HWY_ATTR HWY_INLINE V at_least(V low, V y) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  return hn::IfThenElse(hn::Lt(y, low), low, y);
+#else
+  return hn::Max(low, y);
+#endif
+}
+
+// exp(x) for x <= 0, NaN for NaN, 0 below 2^-126.5. 2^(x log2 e): the whole part becomes the exponent, where
+// -127 is the bits of 0; the fraction goes through a polynomial whose error is 9.2e-8 (fitted to the relative
+// error on [-1/2, 1/2], with constant term 1, so that exp(0) is exactly 1).
 HWY_ATTR HWY_INLINE V exponential(V x) {
   const D d;
   const DI di;
-  const auto vanishes = hn::Lt(x, hn::Set(d, -87.3f));
-  const V y = hn::Mul(hn::IfThenElse(vanishes, hn::Zero(d), x), hn::Set(d, 1.44269504f));
+  const V y = at_least(hn::Set(d, -127.0f), hn::Mul(x, hn::Set(d, 1.44269504f)));
   const V magic = hn::Set(
       d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number, which stands in the low bits
   const V shifted = hn::Add(y, magic);
@@ -31,7 +40,7 @@ HWY_ATTR HWY_INLINE V exponential(V x) {
   p = hn::MulAdd(p, f, hn::Set(d, 0x1.62e42ap-1f));
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
   const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::BitCast(di, shifted), hn::Set(di, 127)));
-  return hn::IfThenZeroElse(vanishes, hn::Mul(p, hn::BitCast(d, exponent)));
+  return hn::Mul(p, hn::BitCast(d, exponent));
 }
 
 // tanh(x): an odd polynomial near 0 (relative error 4.4e-9 up to 0.625), and (1 - e) / (1 + e) with e =
