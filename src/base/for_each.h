@@ -12,7 +12,7 @@
 
 namespace attend {
 
-// Calls body(index...) as body(std::array<int64_t, kMaxRank>) for every index of the shape, last axis
+// Calls body(index), index being Dims, for every index of the shape, last axis
 // fastest.
 template <class Body>
 void for_each_index(const Dims& shape, Body body) {
