@@ -22,7 +22,7 @@ TEST(FullGrid, EveryLengthHeadSizeAndGroup) {
           row[kQueryKnob] = queries, row[kKeyKnob] = keys, row[kHeadSizeKnob] = d, row[kGroupKnob] = group;
           AttentionCase c = grid_case(row);
           c.seed = turn;
-          expect_exact(c);
+          expect_exact(c, 32);
           if (HasFatalFailure()) return;
         }
       }
