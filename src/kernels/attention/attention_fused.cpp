@@ -1,110 +1,41 @@
-// How it works: queries stand in vector lanes. For a tile of queries and a tile of keys,
-//   S^T = K Q^T      (keys, queries)   K is read in place, one element broadcast to all lanes; Q^T is packed
-//   once P^T = exp(S^T - max)               max, sum and exp are vertical: no lane ever looks at another O^T
-//   += V^T P^T   (dv, queries)     V is read in place, again by broadcast
-// Both products are the same micro-kernel. A lane's arithmetic is the same whoever its neighbours are, and
-// key tiles start at multiples of kKeyTile, so a row's bits depend on its own sequence only.
+// How it works, for a tile of queries and a tile of keys, queries in vector lanes:
+//
+//   S^T = K Q^T          (keys, queries)  score_tile-inl.h
+//   P^T = exp(S^T - max)                  max, sum and exp are vertical: no lane ever looks at another
+//   O^T += V^T P^T       (dv, queries)    V is read in place, one element broadcast to all lanes
+//
+// Key tiles start at multiples of kKeyTile, so a row's bits depend on its own sequence only.
 #include "kernels/attention/attention_fused.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention/attention_fused.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/simd/math-inl.h"
-#include "kernels/simd/micro_kernel-inl.h"
-#include "kernels/simd/transpose-inl.h"
+#include "kernels/attention/score_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-constexpr std::int64_t kKeyTile = 128;
-
-HWY_INLINE std::int64_t tile_queries() { return kVectors * lanes(); }
-
 template <int kV>
 struct Tile {
   const Head<float>& head;
-  const std::int64_t first, count;
-  const std::int64_t width = kV * lanes();
-  float* const q;      // (d, width)
-  float* const s;      // (kKeyTile, width)
-  float* const o;      // (dv, width)
-  float* const extra;  // (width): one row of a bias or a mask, turned round
-  float* const seen;   // (kKeyTile, width): scores, kept where masked values are not finite
+  ScoreTile<kV> scores;
+  const std::int64_t width = scores.width;
+  float* const s = scores.s;
+  float* const o;     // (dv, width)
+  float* const seen;  // (kKeyTile, width): scores, kept where masked values are not finite
   V max[kV], sum[kV];
+
+  static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
+    return ScoreTile<kV>::scratch_size(d) + (dv + kKeyTile) * kV * lanes();
+  }
 
   HWY_ATTR Tile(const Head<float>& h, std::int64_t first_row, std::int64_t rows, float* scratch)
       : head(h),
-        first(first_row),
-        count(rows),
-        q(scratch),
-        s(q + h.d * width),
-        o(s + kKeyTile * width),
-        extra(o + h.dv * width),
-        seen(extra + width) {}
-
-  HWY_ATTR void pack_queries() {
-    rows_to_columns(head.query(first), head.q_stride, count, head.d, head.scale, q, width);
-    for (std::int64_t c = 0; c < head.d && count < width; ++c) {
-      std::fill(q + c * width + count, q + (c + 1) * width, 0.0f);
-    }
-  }
-
-  // scale and cap only; what is true for every key.
-  HWY_ATTR void cap(std::int64_t keys) {
-    const D d;
-    const V softcap = hn::Set(d, head.softcap), inverse = hn::Set(d, 1 / head.softcap);
-    for (std::int64_t at = 0; at < keys * width; at += lanes()) {
-      const V x = hn::Load(d, s + at);
-      hn::Store(hn::Mul(softcap, hyperbolic_tangent(hn::Mul(x, inverse))), d, s + at);
-    }
-  }
-
-  HWY_ATTR void add_alibi(std::int64_t key, float* row) {
-    const D d;
-    const DI di;
-    const V slope = hn::Set(d, head.alibi_slope);
-    const std::int64_t distance = first + head.visible.query_offset - key;
-    for (int v = 0; v < kV; ++v) {
-      const V lane = hn::ConvertTo(d, hn::Iota(di, static_cast<std::int32_t>(v * lanes())));
-      const V apart = hn::Abs(hn::Add(hn::Set(d, static_cast<float>(distance)), lane));
-      hn::Store(hn::NegMulAdd(slope, apart, hn::Load(d, row + v * lanes())), d, row + v * lanes());
-    }
-  }
-
-  // -inf where the bias is -inf, whatever the score was.
-  HWY_ATTR void add_bias(std::int64_t key, float* row) {
-    const D d;
-    const float* const source = head.bias + first * head.bias_query_stride + key * head.bias_key_stride;
-    for (std::int64_t i = 0; i < count; ++i) extra[i] = source[i * head.bias_query_stride];
-    for (std::int64_t i = count; i < width; ++i) extra[i] = 0;
-    const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
-    for (int v = 0; v < kV; ++v) {
-      const V bias = hn::Load(d, extra + v * lanes());
-      const V biased = hn::Add(hn::Load(d, row + v * lanes()), bias);
-      hn::Store(hn::IfThenElse(hn::Eq(bias, minus_infinity), minus_infinity, biased), d, row + v * lanes());
-    }
-  }
-
-  HWY_ATTR void apply_mask(std::int64_t key, float* row) {
-    const std::uint8_t* const source =
-        head.mask + first * head.mask_query_stride + key * head.mask_key_stride;
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (source[i * head.mask_query_stride] == 0) row[i] = kMinusInfinity<float>;
-    }
-  }
-
-  // Keys outside a query's own range become -inf.
-  HWY_ATTR void apply_range(std::int64_t first_key, std::int64_t keys) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const KeyRange range = head.visible.keys_of(first + i);
-      const std::int64_t begin = std::clamp<std::int64_t>(range.begin - first_key, 0, keys);
-      const std::int64_t end = std::clamp<std::int64_t>(range.end - first_key, begin, keys);
-      for (std::int64_t j = 0; j < begin; ++j) s[j * width + i] = kMinusInfinity<float>;
-      for (std::int64_t j = end; j < keys; ++j) s[j * width + i] = kMinusInfinity<float>;
-    }
-  }
+        scores(h, first_row, rows, scratch),
+        o(scratch + ScoreTile<kV>::scratch_size(h.d)),
+        seen(o + h.dv * width) {}
 
   // Scores to exponentials, in place; the running maximum and sum; what O must be multiplied with before it
   // is added to.
@@ -191,18 +122,7 @@ struct Tile {
   }
 
   HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t keys) {
-    product<kV, false>(keys, head.d, head.key(first_key), head.k_stride, 1, q, s, width);
-    if (head.softcap != 0) cap(keys);
-    for (std::int64_t j = 0; j < keys; ++j) {
-      if (head.alibi_slope != 0) add_alibi(first_key + j, s + j * width);
-      if (head.bias != nullptr) add_bias(first_key + j, s + j * width);
-      if (head.mask != nullptr) apply_mask(first_key + j, s + j * width);
-    }
-    const bool partial = head.visible.keys_of(first + count - 1).begin > first_key ||
-                         head.visible.keys_of(first).end < first_key + keys;
-    if (partial) apply_range(first_key, keys);
-
-    const bool masked = partial || head.mask != nullptr || head.bias != nullptr;
+    const bool masked = scores.make(first_key, keys);
     if (masked && any_value_not_finite(first_key, keys)) {
       for (std::int64_t at = 0; at < keys * width; ++at) seen[at] = s[at];
       exponentials(keys);
@@ -228,8 +148,10 @@ struct Tile {
       hn::Store(hn::IfThenElse(hn::Eq(sum[v], sum[v]), max[v], sum[v]), d, state_max + v * lanes());
       hn::Store(sum[v], d, state_sum + v * lanes());
     }
-    columns_to_rows(o, width, count, head.dv, output.out + first * output.out_stride, output.out_stride);
-    for (std::int64_t i = 0; i < count; ++i) output.set_state(first + i, state_max[i], state_sum[i]);
+    columns_to_rows(o, width, scores.count, head.dv, output.out + scores.first * output.out_stride,
+                    output.out_stride);
+    for (std::int64_t i = 0; i < scores.count; ++i)
+      output.set_state(scores.first + i, state_max[i], state_sum[i]);
   }
 
   HWY_ATTR void run(const HeadOutput<float>& output) {
@@ -239,12 +161,10 @@ struct Tile {
       sum[v] = head.sink == kMinusInfinity<float> ? hn::Zero(d) : hn::Set(d, 1.0f);
     }
     for (std::int64_t at = 0; at < head.dv * width; at += lanes()) hn::Store(hn::Zero(d), d, o + at);
-    // Ranges move with the query, so the first row's begin and the last row's end enclose them all.
-    const std::int64_t begin = head.visible.keys_of(first).begin / 8 * 8;
-    const std::int64_t end = head.visible.keys_of(first + count - 1).end;
-    if (begin < end) pack_queries();
-    for (std::int64_t key = begin; key < end;) {
-      const std::int64_t next = std::min((key / kKeyTile + 1) * kKeyTile, end);
+    const KeyRange keys = scores.keys();
+    if (keys.begin < keys.end) scores.pack_queries();
+    for (std::int64_t key = keys.begin; key < keys.end;) {
+      const std::int64_t next = scores.next_tile(key, keys.end);
       key_tile(key, next - key);
       key = next;
     }
@@ -269,7 +189,7 @@ HWY_ATTR void run(const Head<float>& head, std::int64_t first, std::int64_t last
 HWY_ATTR std::int64_t queries() { return tile_queries(); }
 
 HWY_ATTR std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
-  return (d + dv + 2 * kKeyTile + 1) * tile_queries();
+  return Tile<kVectors>::scratch_size(d, dv);
 }
 
 }  // namespace HWY_NAMESPACE
