@@ -220,7 +220,8 @@ TEST(Properties, TwoHalvesMergeIntoTheWhole) {
     const Result a = part(0, cut), b = part(cut, c.keys);
     Result merged{Tensor(DType::f32, whole.out.shape()), RowState(in.q)};
     merge_attention(a.out, a.state, b.out, b.state, merged.out, merged.state);
-    RC_ASSERT(max_abs_difference(merged.out, whole.out) <= 1e-6);
+    // Both are fp32, each within 1e-6 of float64.
+    RC_ASSERT(max_abs_difference(merged.out, whole.out) <= 2e-6);
     RC_ASSERT(max_abs_difference(merged.state.max, whole.state.max) == 0);
     RC_ASSERT(max_abs_difference(merged.state.sum, whole.state.sum) <= 1e-4);
   });

@@ -17,15 +17,21 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
+// How far the maximum may run ahead of the base: exp(5) = 148 is far from overflow, and a score so
+// far from its base is still exponentiated to 1e-7.
+constexpr float kSlack = 5;
+
 template <int kV>
 struct Tile {
   const Head<float>& head;
   ScoreTile<kV> scores;
   const std::int64_t width = scores.width;
   float* const s = scores.s;
-  float* const o;     // (dv, width)
-  float* const seen;  // (kKeyTile, width): scores, kept where masked values are not finite
-  V max[kV], sum[kV];
+  float* const o;                     // (dv, width)
+  float* const seen;                  // (kKeyTile, width): scores, kept where masked values are not finite
+  std::int64_t filled = 0;            // rows of o that hold something: none before the first tile of keys
+  V max[kV];                          // of the scores so far
+  V base[kV], sum[kV], tile_sum[kV];  // what exponentials are relative to, and their sums
 
   static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
     return ScoreTile<kV>::scratch_size(d) + (dv + kKeyTile) * kV * lanes();
@@ -37,50 +43,75 @@ struct Tile {
         o(scratch + ScoreTile<kV>::scratch_size(h.d)),
         seen(o + h.dv * width) {}
 
-  // Scores to exponentials, in place; the running maximum and sum; what O must be multiplied with before it
-  // is added to.
-  HWY_ATTR void exponentials(std::int64_t keys) {
+  // A block of scores becomes exponentials in s and joins the sums. They are taken relative to a base that
+  // follows the maximum only when it has fallen behind by more than kSlack: rescaling everything that was
+  // made so far is then rare, and nothing can overflow. A row's base depends on its own scores alone.
+  template <int kR>
+  HWY_ATTR HWY_INLINE void absorb(std::int64_t j, const V (&score)[kR][kV]) {
     const D d;
-    const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
+    V largest[kV];
+    bool behind = false;
+#pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
-      float* const column = s + v * lanes();
-      V largest[4] = {max[v], max[v], max[v], max[v]};
-      std::int64_t j = 0;
-      for (; j + 4 <= keys; j += 4) {
-#pragma GCC unroll 4
-        for (int u = 0; u < 4; ++u) largest[u] = hn::Max(largest[u], hn::Load(d, column + (j + u) * width));
-      }
-      for (; j < keys; ++j) largest[0] = hn::Max(largest[0], hn::Load(d, column + j * width));
-      const V now = hn::Max(hn::Max(largest[0], largest[1]), hn::Max(largest[2], largest[3]));
-      // A lane that has seen no key yet keeps -inf and takes 0 for it, so that -inf - -inf never arises.
-      const V base = hn::IfThenZeroElse(hn::Eq(now, minus_infinity), now);
-      if (!hn::AllTrue(d, hn::Eq(now, max[v]))) {
-        const V factor = exponential(hn::Sub(max[v], base));
-        sum[v] = hn::Mul(sum[v], factor);
-        for (std::int64_t c = 0; c < head.dv; ++c) {
-          float* const at = o + c * width + v * lanes();
-          hn::Store(hn::Mul(hn::Load(d, at), factor), d, at);
-        }
-        max[v] = now;
-      }
-      V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-      for (j = 0; j + 4 <= keys; j += 4) {
-#pragma GCC unroll 4
-        for (int u = 0; u < 4; ++u) {
-          const V p = exponential(hn::Sub(hn::Load(d, column + (j + u) * width), base));
-          hn::Store(p, d, column + (j + u) * width);
-          total[u] = hn::Add(total[u], p);
-        }
-      }
-      // The same accumulator for key j wherever the tile ends, so that keys a lane does not see leave its
-      // bits alone.
-      for (int u = 0; j + u < keys; ++u) {
-        const V p = exponential(hn::Sub(hn::Load(d, column + (j + u) * width), base));
-        hn::Store(p, d, column + (j + u) * width);
-        total[u] = hn::Add(total[u], p);
-      }
-      sum[v] = hn::Add(sum[v], hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3])));
+      largest[v] = score[0][v];
+#pragma GCC unroll 8
+      for (int r = 1; r < kR; ++r) largest[v] = hn::Max(largest[v], score[r][v]);
+      behind |= !hn::AllFalse(d, hn::Gt(largest[v], hn::Add(base[v], hn::Set(d, kSlack))));
+      max[v] = hn::Max(max[v], largest[v]);
     }
+    if (HWY_UNLIKELY(behind)) {
+      for (int v = 0; v < kV; ++v) raise_base(v, largest[v], j);
+    }
+#pragma GCC unroll 3
+    for (int v = 0; v < kV; ++v) {
+      const V from = shift(base[v]);
+      V p[kR];
+#pragma GCC unroll 8
+      for (int r = 0; r < kR; ++r) {
+        p[r] = exponential(hn::Sub(score[r][v], from));
+        hn::Store(p[r], d, s + (j + r) * width + v * lanes());
+      }
+      // A tree with fixed places: rows that a shorter block lacks would have added 0.
+#pragma GCC unroll 3
+      for (int half = 4; half > 0; half /= 2) {
+#pragma GCC unroll 4
+        for (int r = 0; r < half; ++r) {
+          if (r + half < kR) p[r] = hn::Add(p[r], p[r + half]);
+        }
+      }
+      tile_sum[v] = hn::Add(tile_sum[v], p[0]);
+    }
+  }
+
+  // A lane that has seen no key yet has base -inf and takes 0 for it, so that -inf - -inf never arises.
+  static HWY_ATTR HWY_INLINE V shift(V x) {
+    return hn::IfThenZeroElse(hn::Eq(x, hn::Set(D(), kMinusInfinity<float>)), x);
+  }
+
+  // Lanes whose maximum ran ahead take it as their base; the others are multiplied by exactly 1. `done` keys
+  // of the tile are exponentials already.
+  HWY_ATTR HWY_NOINLINE void raise_base(int v, V largest, std::int64_t done) {
+    const D d;
+    const auto ahead = hn::Gt(largest, hn::Add(base[v], hn::Set(d, kSlack)));
+    const V now = hn::IfThenElse(ahead, largest, base[v]);
+    const V factor = exponential(hn::Sub(base[v], shift(now)));
+    const V change = hn::IfThenElse(ahead, factor, hn::Set(d, 1.0f));
+    const auto rescale = [&](float* row) HWY_ATTR {
+      hn::Store(hn::Mul(hn::Load(d, row + v * lanes()), change), d, row + v * lanes());
+    };
+    for (std::int64_t c = 0; c < filled; ++c) rescale(o + c * width);
+    for (std::int64_t j = 0; j < done; ++j) rescale(s + j * width);
+    sum[v] = hn::Mul(sum[v], change);
+    tile_sum[v] = hn::Mul(tile_sum[v], change);
+    base[v] = now;
+  }
+
+  HWY_ATTR void absorb_stored(std::int64_t keys) {
+    for_each_block(keys, [&]<int kR>(std::int64_t j) HWY_ATTR {
+      V score[kR][kV];
+      load_block(score, s + j * width, width);
+      absorb(j, score);
+    });
   }
 
   // Values behind a mask may be NaN or infinite, and 0 x NaN is NaN. Such values are taken out of the product
@@ -122,33 +153,52 @@ struct Tile {
   }
 
   HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t keys) {
-    const bool masked = scores.make(first_key, keys);
-    if (masked && any_value_not_finite(first_key, keys)) {
-      for (std::int64_t at = 0; at < keys * width; ++at) seen[at] = s[at];
-      exponentials(keys);
-      add_values_guarded(first_key, keys);
-      return;
+    for (int v = 0; v < kV; ++v) tile_sum[v] = hn::Zero(D());
+    bool guarded = false;
+    if (scores.plain(first_key, keys)) {
+      scores.for_each_plain_block(first_key, keys,
+                                  [&]<int kR>(std::int64_t j, const V(&score)[kR][kV])
+                                      HWY_ATTR { absorb(j, score); });
+    } else {
+      const bool masked = scores.make(first_key, keys);
+      guarded = masked && any_value_not_finite(first_key, keys);
+      if (guarded) std::copy_n(s, keys * width, seen);
+      absorb_stored(keys);
     }
-    exponentials(keys);
-    product<kV, true>(head.dv, keys, head.value(first_key), 1, head.v_stride, s, o, width);
+    for (int v = 0; v < kV; ++v) sum[v] = hn::Add(sum[v], tile_sum[v]);
+    if (guarded) {
+      fill_output();
+      add_values_guarded(first_key, keys);
+    } else if (filled == 0) {
+      product<kV, false>(head.dv, keys, head.value(first_key), 1, head.v_stride, s, o, width);
+      filled = head.dv;
+    } else {
+      product<kV, true>(head.dv, keys, head.value(first_key), 1, head.v_stride, s, o, width);
+    }
+  }
+
+  HWY_ATTR void fill_output() {
+    if (filled == 0) std::fill_n(o, head.dv * width, 0.0f);
+    filled = head.dv;
   }
 
   HWY_ATTR void finish(const HeadOutput<float>& output) {
     const D d;
+    fill_output();
     float* const state_max = seen;  // no longer needed for scores
     float* const state_sum = seen + width;
+    float* const inverses = seen + 2 * width;
     for (int v = 0; v < kV; ++v) {
       const V empty = hn::Zero(d);
       const V inverse = hn::IfThenZeroElse(hn::Eq(sum[v], empty), hn::Div(hn::Set(d, 1.0f), sum[v]));
-      for (std::int64_t c = 0; c < head.dv; ++c) {
-        float* const at = o + c * width + v * lanes();
-        hn::Store(hn::Mul(hn::Load(d, at), inverse), d, at);
-      }
-      // A NaN score may have been passed over by the maximum, but never by the sum.
+      hn::Store(inverse, d, inverses + v * lanes());
+      // The state is that of the row's own maximum, whatever base it was summed with. A NaN score may have
+      // been passed over by the maximum, but never by the sum.
+      const V whole = hn::Mul(sum[v], exponential(hn::Sub(base[v], shift(max[v]))));
       hn::Store(hn::IfThenElse(hn::Eq(sum[v], sum[v]), max[v], sum[v]), d, state_max + v * lanes());
-      hn::Store(sum[v], d, state_sum + v * lanes());
+      hn::Store(whole, d, state_sum + v * lanes());
     }
-    columns_to_rows(o, width, scores.count, head.dv, output.out + scores.first * output.out_stride,
+    columns_to_rows(o, width, scores.count, head.dv, inverses, output.out + scores.first * output.out_stride,
                     output.out_stride);
     for (std::int64_t i = 0; i < scores.count; ++i)
       output.set_state(scores.first + i, state_max[i], state_sum[i]);
@@ -157,10 +207,9 @@ struct Tile {
   HWY_ATTR void run(const HeadOutput<float>& output) {
     const D d;
     for (int v = 0; v < kV; ++v) {
-      max[v] = hn::Set(d, head.sink);
+      max[v] = base[v] = hn::Set(d, head.sink);
       sum[v] = head.sink == kMinusInfinity<float> ? hn::Zero(d) : hn::Set(d, 1.0f);
     }
-    for (std::int64_t at = 0; at < head.dv * width; at += lanes()) hn::Store(hn::Zero(d), d, o + at);
     const KeyRange keys = scores.keys();
     if (keys.begin < keys.end) scores.pack_queries();
     for (std::int64_t key = keys.begin; key < keys.end;) {

@@ -54,9 +54,12 @@ struct ScoreTile {
 
   HWY_ATTR void pack_queries() {
     rows_to_columns(head.query(first), head.q_stride, count, head.d, head.scale, q, width);
-    for (std::int64_t c = 0; c < head.d && count < width; ++c) {
-      std::fill(q + c * width + count, q + (c + 1) * width, 0.0f);
-    }
+  }
+
+  // Whether the scores of these keys are nothing but products: no option changes one of them.
+  bool plain(std::int64_t first_key, std::int64_t n) const {
+    return head.softcap == 0 && head.alibi_slope == 0 && head.bias == nullptr && head.mask == nullptr &&
+           !partial(first_key, n);
   }
 
   // Fills s with the scores of keys [first_key, first_key + n). Stage::weights is taken as biased. True when
@@ -66,18 +69,40 @@ struct ScoreTile {
     if (stage == Stage::scores) return false;
     if (head.softcap != 0) cap(n);
     if (stage == Stage::capped) return false;
-    for (std::int64_t j = 0; j < n; ++j) {
-      if (head.alibi_slope != 0) add_alibi(first_key + j, s + j * width);
-      if (head.bias != nullptr) add_bias(first_key + j, s + j * width);
-      if (head.mask != nullptr) apply_mask(first_key + j, s + j * width);
+    if (head.alibi_slope != 0) {
+      for (std::int64_t j = 0; j < n; ++j) add_alibi(first_key + j, s + j * width);
     }
-    const bool partial = head.visible.keys_of(first + count - 1).begin > first_key ||
-                         head.visible.keys_of(first).end < first_key + n;
-    if (partial) apply_range(first_key, n);
-    return partial || head.mask != nullptr || head.bias != nullptr;
+    if (head.bias != nullptr) {
+      for (std::int64_t j = 0; j < n; ++j) add_bias(first_key + j, s + j * width);
+    }
+    if (head.mask != nullptr) {
+      for (std::int64_t j = 0; j < n; ++j) apply_mask(first_key + j, s + j * width);
+    }
+    const bool cut = partial(first_key, n);
+    if (cut) apply_range(first_key, n);
+    return cut || head.mask != nullptr || head.bias != nullptr;
+  }
+
+  // body.template operator()<kR>(j, scores) for blocks of kR keys, key j of the tile first, while the
+  // scores are in registers. Only for plain tiles: nothing is applied to the products, nor stored.
+  template <class Body>
+  HWY_ATTR HWY_INLINE void for_each_plain_block(std::int64_t first_key, std::int64_t n, const Body& body) {
+    const float* const k = head.key(first_key);
+    for_each_block(n, [&]<int kR>(std::int64_t j) HWY_ATTR {
+      V acc[kR][kV];
+      clear_block(acc);
+      accumulate(acc, head.d, k + j * head.k_stride, head.k_stride, 1, q, width);
+      body.template operator()<kR>(j, acc);
+    });
   }
 
  private:
+  // Whether a query of the tile does not see all of these keys.
+  bool partial(std::int64_t first_key, std::int64_t n) const {
+    return head.visible.keys_of(first + count - 1).begin > first_key ||
+           head.visible.keys_of(first).end < first_key + n;
+  }
+
   HWY_ATTR void cap(std::int64_t n) {
     const D d;
     const V softcap = hn::Set(d, head.softcap), inverse = hn::Set(d, 1 / head.softcap);

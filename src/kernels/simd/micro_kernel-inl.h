@@ -22,19 +22,13 @@ constexpr int kRows = 4, kVectors = 1;
 #else
 constexpr int kRows = 6, kVectors = 2;
 #endif
-// c[r][v] (+)= sum_n a[r * a_row + n * a_step] * b[n][v]: b and c have rows of `width` floats.
-template <int kR, int kV, bool kAdd>
-HWY_ATTR HWY_INLINE void micro_kernel(std::int64_t n, const float* HWY_RESTRICT a, std::int64_t a_row,
-                                      std::int64_t a_step, const float* HWY_RESTRICT b, float* HWY_RESTRICT c,
-                                      std::int64_t width) {
+// acc[r][v] += sum_n a[r * a_row + n * a_step] * b[n][v]: b has rows of `width` floats.
+template <int kR, int kV>
+HWY_ATTR HWY_INLINE void accumulate(V (&acc)[kR][kV], std::int64_t n, const float* HWY_RESTRICT a,
+                                    std::int64_t a_row, std::int64_t a_step, const float* HWY_RESTRICT b,
+                                    std::int64_t width) {
   const D d;
   const std::int64_t lane = lanes();
-  V acc[kR][kV];
-#pragma GCC unroll 8
-  for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 3
-    for (int v = 0; v < kV; ++v) acc[r][v] = kAdd ? hn::Load(d, c + r * width + v * lane) : hn::Zero(d);
-  }
   for (std::int64_t i = 0; i < n; ++i) {
     V row[kV];
 #pragma GCC unroll 3
@@ -46,34 +40,70 @@ HWY_ATTR HWY_INLINE void micro_kernel(std::int64_t n, const float* HWY_RESTRICT 
       for (int v = 0; v < kV; ++v) acc[r][v] = hn::MulAdd(x, row[v], acc[r][v]);
     }
   }
+}
+
+// c[r][v], rows of `width` floats.
+template <int kR, int kV>
+HWY_ATTR HWY_INLINE void load_block(V (&acc)[kR][kV], const float* HWY_RESTRICT c, std::int64_t width) {
+  const D d;
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 3
-    for (int v = 0; v < kV; ++v) hn::Store(acc[r][v], d, c + r * width + v * lane);
+    for (int v = 0; v < kV; ++v) acc[r][v] = hn::Load(d, c + r * width + v * lanes());
   }
 }
 
-// rows < kRows of them at the end of a tile.
-template <int kR, int kV, bool kAdd>
-HWY_ATTR void last_rows(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                        std::int64_t a_step, const float* b, float* c, std::int64_t width) {
+template <int kR, int kV>
+HWY_ATTR HWY_INLINE void clear_block(V (&acc)[kR][kV]) {
+#pragma GCC unroll 8
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kV; ++v) acc[r][v] = hn::Zero(D());
+  }
+}
+
+template <int kR, int kV>
+HWY_ATTR HWY_INLINE void store_block(const V (&acc)[kR][kV], float* HWY_RESTRICT c, std::int64_t width) {
+#pragma GCC unroll 8
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kV; ++v) hn::Store(acc[r][v], D(), c + r * width + v * lanes());
+  }
+}
+
+// Calls body.template operator()<kR>(r) for blocks of kRows rows, and once for what is left.
+template <int kR = kRows - 1, class Body>
+HWY_ATTR HWY_INLINE void last_block(std::int64_t rows, std::int64_t r, const Body& body) {
   if constexpr (kR > 0) {
-    if (rows == kR) {
-      micro_kernel<kR, kV, kAdd>(n, a, a_row, a_step, b, c, width);
+    if (rows - r == kR) {
+      body.template operator()<kR>(r);
     } else {
-      last_rows<kR - 1, kV, kAdd>(rows, n, a, a_row, a_step, b, c, width);
+      last_block<kR - 1>(rows, r, body);
     }
   }
 }
 
+template <class Body>
+HWY_ATTR HWY_INLINE void for_each_block(std::int64_t rows, const Body& body) {
+  std::int64_t r = 0;
+  for (; r + kRows <= rows; r += kRows) body.template operator()<kRows>(r);
+  last_block(rows, r, body);
+}
+
+// c[r][v] (+)= sum_n a[r * a_row + n * a_step] * b[n][v] for any number of rows.
 template <int kV, bool kAdd>
 HWY_ATTR void product(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
                       std::int64_t a_step, const float* b, float* c, std::int64_t width) {
-  std::int64_t r = 0;
-  for (; r + kRows <= rows; r += kRows) {
-    micro_kernel<kRows, kV, kAdd>(n, a + r * a_row, a_row, a_step, b, c + r * width, width);
-  }
-  last_rows<kRows - 1, kV, kAdd>(rows - r, n, a + r * a_row, a_row, a_step, b, c + r * width, width);
+  for_each_block(rows, [&]<int kR>(std::int64_t r) HWY_ATTR {
+    V acc[kR][kV];
+    if constexpr (kAdd) {
+      load_block(acc, c + r * width, width);
+    } else {
+      clear_block(acc);
+    }
+    accumulate(acc, n, a + r * a_row, a_row, a_step, b, width);
+    store_block(acc, c + r * width, width);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -6,7 +6,7 @@
 #define ATTEND_KERNELS_SIMD_TRANSPOSE_INL_H_
 #endif
 
-#include <cstring>
+#include <algorithm>
 
 #include "kernels/simd/vectors-inl.h"
 
@@ -14,59 +14,114 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-constexpr std::int64_t kTogether =
-    4;  // rows that move together: 16 bytes of each column, one load and one store
+constexpr int kLanes = HWY_LANES(float);
 
-// columns[c * width + i] = factor * rows[i * stride + c], for `count` rows and n columns.
+// Vector r, lane c becomes vector c, lane r. First 4 x 4 elements inside the 128-bit blocks of each four
+// vectors, then the blocks among themselves.
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE void transpose_block(V (&)[1]) {}
+#else
+template <int kL>
+HWY_ATTR HWY_INLINE void transpose_block(V (&x)[kL]) {
+  const D d;
+  const hn::RepartitionToWide<D> wide;
+  V u[kL];
+#pragma GCC unroll 4
+  for (int g = 0; g < kL; g += 4) {
+    const auto low_01 = hn::BitCast(wide, hn::InterleaveLower(d, x[g], x[g + 1]));
+    const auto high_01 = hn::BitCast(wide, hn::InterleaveUpper(d, x[g], x[g + 1]));
+    const auto low_23 = hn::BitCast(wide, hn::InterleaveLower(d, x[g + 2], x[g + 3]));
+    const auto high_23 = hn::BitCast(wide, hn::InterleaveUpper(d, x[g + 2], x[g + 3]));
+    u[g] = hn::BitCast(d, hn::InterleaveLower(wide, low_01, low_23));
+    u[g + 1] = hn::BitCast(d, hn::InterleaveUpper(wide, low_01, low_23));
+    u[g + 2] = hn::BitCast(d, hn::InterleaveLower(wide, high_01, high_23));
+    u[g + 3] = hn::BitCast(d, hn::InterleaveUpper(wide, high_01, high_23));
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    if constexpr (kL == 4) {
+      x[c] = u[c];
+    } else if constexpr (kL == 8) {
+      x[c] = hn::ConcatLowerLower(d, u[4 + c], u[c]);
+      x[4 + c] = hn::ConcatUpperUpper(d, u[4 + c], u[c]);
+    } else {
+      static_assert(kL == 16);
+      const V even_01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(u[4 + c]), u[c]);
+      const V odd_01 = hn::OddEvenBlocks(u[4 + c], hn::SwapAdjacentBlocks(u[c]));
+      const V even_23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(u[12 + c]), u[8 + c]);
+      const V odd_23 = hn::OddEvenBlocks(u[12 + c], hn::SwapAdjacentBlocks(u[8 + c]));
+      x[c] = hn::ConcatLowerLower(d, even_23, even_01);
+      x[4 + c] = hn::ConcatLowerLower(d, odd_23, odd_01);
+      x[8 + c] = hn::ConcatUpperUpper(d, even_23, even_01);
+      x[12 + c] = hn::ConcatUpperUpper(d, odd_23, odd_01);
+    }
+  }
+}
+#endif
+
+// columns[c * width + i] = factor * rows[i * stride + c], for `count` rows and n columns; 0 for the rows that
+// are missing to fill the last vector.
 HWY_ATTR inline void rows_to_columns(const float* rows, std::int64_t stride, std::int64_t count,
                                      std::int64_t n, float factor, float* columns, std::int64_t width) {
   const D d;
-  HWY_ALIGN float mixed[kTogether * HWY_MAX_BYTES / sizeof(float)];
   const V f = hn::Set(d, factor);
-  std::int64_t i = 0;
-  for (; i + kTogether <= count; i += kTogether) {
-    const float* const from = rows + i * stride;
-    std::int64_t c = 0;
-    for (; c + lanes() <= n; c += lanes()) {
-      const auto row = [&](std::int64_t r)
-                           HWY_ATTR { return hn::Mul(f, hn::LoadU(d, from + r * stride + c)); };
-      hn::StoreInterleaved4(row(0), row(1), row(2), row(3), d, mixed);
-      for (std::int64_t l = 0; l < lanes(); ++l) {
-        std::memcpy(columns + (c + l) * width + i, mixed + l * kTogether, kTogether * sizeof(float));
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const std::int64_t there = std::min<std::int64_t>(kLanes, count - i);
+    for (std::int64_t c = 0; c < n; c += kLanes) {
+      const std::int64_t size = std::min<std::int64_t>(kLanes, n - c);
+      V x[kLanes];
+      if (there == kLanes && size == kLanes) {
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) x[r] = hn::LoadU(d, rows + (i + r) * stride + c);
+      } else {
+        HWY_ALIGN float padded[kLanes * kLanes] = {};
+        for (std::int64_t r = 0; r < there; ++r)
+          std::copy_n(rows + (i + r) * stride + c, size, padded + r * kLanes);
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) x[r] = hn::Load(d, padded + r * kLanes);
+      }
+      transpose_block(x);
+      float* const to = columns + c * width + i;
+      if (size == kLanes) {
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) hn::Store(hn::Mul(f, x[r]), d, to + r * width);
+      } else {
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) {
+          if (r < size) hn::Store(hn::Mul(f, x[r]), d, to + r * width);
+        }
       }
     }
-    for (; c < n; ++c) {
-      for (std::int64_t r = 0; r < kTogether; ++r) columns[c * width + i + r] = factor * from[r * stride + c];
-    }
-  }
-  for (; i < count; ++i) {
-    for (std::int64_t c = 0; c < n; ++c) columns[c * width + i] = factor * rows[i * stride + c];
   }
 }
 
-// rows[i * stride + c] = columns[c * width + i].
+// rows[i * stride + c] = factors[i] * columns[c * width + i].
 HWY_ATTR inline void columns_to_rows(const float* columns, std::int64_t width, std::int64_t count,
-                                     std::int64_t n, float* rows, std::int64_t stride) {
+                                     std::int64_t n, const float* factors, float* rows, std::int64_t stride) {
   const D d;
-  HWY_ALIGN float mixed[kTogether * HWY_MAX_BYTES / sizeof(float)];
-  std::int64_t i = 0;
-  for (; i + kTogether <= count; i += kTogether) {
-    float* const to = rows + i * stride;
-    std::int64_t c = 0;
-    for (; c + lanes() <= n; c += lanes()) {
-      for (std::int64_t l = 0; l < lanes(); ++l) {
-        std::memcpy(mixed + l * kTogether, columns + (c + l) * width + i, kTogether * sizeof(float));
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const std::int64_t there = std::min<std::int64_t>(kLanes, count - i);
+    const V f = hn::Load(d, factors + i);
+    for (std::int64_t c = 0; c < n; c += kLanes) {
+      const std::int64_t size = std::min<std::int64_t>(kLanes, n - c);
+      const float* const from = columns + c * width + i;
+      V x[kLanes];
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) {
+        x[r] = r < size ? hn::Mul(f, hn::Load(d, from + r * width)) : hn::Zero(d);
       }
-      V row[kTogether];
-      hn::LoadInterleaved4(d, mixed, row[0], row[1], row[2], row[3]);
-      for (std::int64_t r = 0; r < kTogether; ++r) hn::StoreU(row[r], d, to + r * stride + c);
+      transpose_block(x);
+      float* const to = rows + i * stride + c;
+      if (there == kLanes && size == kLanes) {
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) hn::StoreU(x[r], d, to + r * stride);
+      } else {
+        HWY_ALIGN float padded[kLanes * kLanes];
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) hn::Store(x[r], d, padded + r * kLanes);
+        for (std::int64_t r = 0; r < there; ++r) std::copy_n(padded + r * kLanes, size, to + r * stride);
+      }
     }
-    for (; c < n; ++c) {
-      for (std::int64_t r = 0; r < kTogether; ++r) to[r * stride + c] = columns[c * width + i + r];
-    }
-  }
-  for (; i < count; ++i) {
-    for (std::int64_t c = 0; c < n; ++c) rows[i * stride + c] = columns[c * width + i];
   }
 }
 
