@@ -4,6 +4,8 @@
 
 #include <attend/tensor.h>
 
+#include "attention/convert_rows.h"
+
 namespace attend {
 
 template <class View>
@@ -18,7 +20,8 @@ class StagedInput {
   explicit StagedInput(ConstTensorView source) : view_(source) {
     if (!source.given()) return;
     if (source.dtype() != dtype_of<T>() || !rows_side_by_side(source)) {
-      copy_ = copy_of(source, dtype_of<T>());
+      copy_ = Tensor(dtype_of<T>(), source.shape());
+      convert_rows(source, copy_);
       view_ = copy_;
     }
     data_ = view_.data<T>();
@@ -55,7 +58,7 @@ class StagedOutput {
   T* at(std::int64_t offset) const noexcept { return data_ == nullptr ? nullptr : data_ + offset; }
   std::int64_t stride(int axis) const noexcept { return view_.stride(axis); }
   void deliver() const {
-    if (staged_) copy(copy_, target_);
+    if (staged_) convert_rows(copy_, target_);
   }
 
  private:

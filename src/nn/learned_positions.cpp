@@ -3,7 +3,7 @@
 #include <attend/reference.h>
 
 #include "base/check.h"
-#include "nn/rows.h"
+#include "base/rows.h"
 
 namespace attend {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/check.h"
-#include "nn/rows.h"
+#include "base/rows.h"
 
 namespace attend {
 namespace {

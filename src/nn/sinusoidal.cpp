@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/rows.h"
 #include "nn/frequencies.h"
-#include "nn/rows.h"
 
 namespace attend {
 

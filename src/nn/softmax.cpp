@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/rows.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/softmax/softmax_reference.h"
-#include "nn/rows.h"
 
 namespace attend {
 namespace {
