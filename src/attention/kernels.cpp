@@ -3,6 +3,7 @@
 #include "attention/problem.h"
 #include "attention/row_blocks.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "kernels/attention/attention_fused.h"
 #include "kernels/attention/attention_reference.h"
 #include "kernels/attention/stage_row.h"
@@ -50,8 +51,7 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
   const std::int64_t scratch_size =
       (Kernel::scratch(layout) + 15) / 16 * 16;  // each lane's part is aligned, too
   const int lanes = lanes_for(blocks.count());
-  Tensor scratch(dtype_of<T>(), {lanes, scratch_size});
-  T* const scratch_data = scratch.values<T>().data();
+  const auto scratch = Scratch::of<T>(lanes * scratch_size);
 
   parallel_for(blocks.count(), lanes, [&](std::int64_t index, int lane) noexcept {
     const auto [s, h, first, last] = blocks[index];
@@ -65,7 +65,7 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
       target.max_stride = max_place.row_stride;
       target.sum_stride = sum_place.row_stride;
     }
-    Kernel::forward(problem.head(s, h), first, last, target, scratch_data + lane * scratch_size);
+    Kernel::forward(problem.head(s, h), first, last, target, scratch.template as<T>() + lane * scratch_size);
   });
   staged_out.deliver();
   staged_max.deliver();
