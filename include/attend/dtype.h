@@ -10,8 +10,8 @@
 namespace attend {
 
 // f32 computes; f64 is the reference; bf16 and f16 are storage only and compute in f32; boolean is one byte,
-// non-zero = true.
-enum class DType : std::uint8_t { f32, f64, bf16, f16, boolean };
+// non-zero = true; i64 holds indices, such as the keys a query looks at most.
+enum class DType : std::uint8_t { f32, f64, bf16, f16, boolean, i64 };
 
 struct bfloat16 {
   std::uint16_t bits = 0;
@@ -23,10 +23,11 @@ struct float16 {
 
 std::size_t size_of(DType dtype) noexcept;
 std::string_view name_of(DType dtype) noexcept;
+constexpr bool is_float(DType dtype) noexcept { return dtype != DType::boolean && dtype != DType::i64; }
 
 template <class T>
 concept Element = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, bfloat16> ||
-                  std::same_as<T, float16> || std::same_as<T, bool>;
+                  std::same_as<T, float16> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
 
 template <Element T>
 constexpr DType dtype_of() noexcept {
@@ -34,6 +35,7 @@ constexpr DType dtype_of() noexcept {
   if constexpr (std::same_as<T, double>) return DType::f64;
   if constexpr (std::same_as<T, bfloat16>) return DType::bf16;
   if constexpr (std::same_as<T, float16>) return DType::f16;
+  if constexpr (std::same_as<T, std::int64_t>) return DType::i64;
   return DType::boolean;
 }
 

@@ -163,8 +163,8 @@ class Tensor {
   std::unique_ptr<void, Free> memory_;
 };
 
-// Copies element by element, converting between the floating types (round to nearest even). Shapes must be
-// equal.
+// Copies element by element, converting between the floating types (round to nearest even); the other types
+// only go to their own. Shapes must be equal.
 void copy(ConstTensorView from, TensorView to);
 
 // A row-major copy, as `dtype` or as it was.

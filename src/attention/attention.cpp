@@ -94,7 +94,7 @@ Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const 
 }
 
 KernelChoice attention_kernel(DType dtype) {
-  if (dtype == DType::boolean) refuse("attention_kernel", "boolean is not a floating type");
+  if (!is_float(dtype)) refuse("attention_kernel", name_of(dtype), " is not a floating type");
   return pick_attention_kernel(dtype).choice;
 }
 

@@ -12,8 +12,6 @@ namespace {
 // Far beyond any sequence, and far enough from the ends of int64 that sums of three cannot overflow.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 48;
 
-bool is_float(DType dtype) { return dtype != DType::boolean; }
-
 struct Checker {
   const char* operation;
   ConstTensorView q, k, v;
@@ -29,7 +27,8 @@ struct Checker {
     if (!view.given()) no(name, " is not given");
     const int rank = layout.packed ? 3 : 4;
     if (view.rank() != rank) no(name, " has shape ", to_string(view.shape()), ", expected ", axes);
-    if (!is_float(view.dtype())) no(name, " holds boolean values, expected a floating type");
+    if (!is_float(view.dtype()))
+      no(name, " holds ", name_of(view.dtype()), " values, expected a floating type");
     if (view.dtype() != q.dtype())
       no(name, " is ", name_of(view.dtype()), " but query is ", name_of(q.dtype()));
   }
@@ -196,7 +195,7 @@ struct Checker {
          ", expected boolean (true = takes part); a float mask is a bias");
     }
     if (options.bias.given() && !is_float(options.bias.dtype())) {
-      no("bias is boolean, expected a floating type; a boolean bias is a mask");
+      no("bias is ", name_of(options.bias.dtype()), ", expected a floating type; a boolean bias is a mask");
     }
     broadcasts("mask", options.mask);
     broadcasts("bias", options.bias);

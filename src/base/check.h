@@ -19,7 +19,9 @@ struct NamedView {
 inline void require_floats(const char* operation, const NamedView& tensor, int lowest, int highest) {
   const auto& [name, view] = tensor;
   if (!view.given()) refuse(operation, name, " is not given");
-  if (view.dtype() == DType::boolean) refuse(operation, name, " is boolean, expected a floating type");
+  if (!is_float(view.dtype())) {
+    refuse(operation, name, " is ", name_of(view.dtype()), ", expected a floating type");
+  }
   if (view.rank() >= lowest && view.rank() <= highest) return;
   if (lowest == highest) {
     refuse(operation, name, " has shape ", to_string(view.shape()), ", expected ", lowest, " dimensions");

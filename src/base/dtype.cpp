@@ -7,6 +7,7 @@ std::size_t size_of(DType dtype) noexcept {
     case DType::f32:
       return 4;
     case DType::f64:
+    case DType::i64:
       return 8;
     case DType::bf16:
     case DType::f16:
@@ -29,6 +30,8 @@ std::string_view name_of(DType dtype) noexcept {
       return "f16";
     case DType::boolean:
       return "boolean";
+    case DType::i64:
+      return "i64";
   }
   return "unknown";
 }

@@ -57,12 +57,13 @@ decltype(auto) with_float_type(const char* operation, DType dtype, Body body) {
     case DType::f16:
       return body(float16{});
     case DType::boolean:
+    case DType::i64:
       break;
   }
-  refuse(operation, "expected a floating type, got boolean");
+  refuse(operation, "expected a floating type, got ", name_of(dtype));
 }
 
-// Exact widening of any element.
+// Exact widening of any floating element.
 template <Element T>
 double widen(T value) noexcept {
   if constexpr (std::is_arithmetic_v<T>) {

@@ -235,6 +235,7 @@ template Tensor Tensor::from<double>(const Dims&, std::span<const double>);
 template Tensor Tensor::from<bfloat16>(const Dims&, std::span<const bfloat16>);
 template Tensor Tensor::from<float16>(const Dims&, std::span<const float16>);
 template Tensor Tensor::from<bool>(const Dims&, std::span<const bool>);
+template Tensor Tensor::from<std::int64_t>(const Dims&, std::span<const std::int64_t>);
 
 TensorView Tensor::view() & { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
 ConstTensorView Tensor::view() const& { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
@@ -246,9 +247,8 @@ void copy(ConstTensorView from, TensorView to) {
   if (from.shape() != to.shape()) {
     refuse("copy", "shapes differ: ", to_string(from.shape()), " and ", to_string(to.shape()));
   }
-  if ((from.dtype() == DType::boolean) != (to.dtype() == DType::boolean)) {
-    const DType other = from.dtype() == DType::boolean ? to.dtype() : from.dtype();
-    refuse("copy", "boolean and ", name_of(other), " do not convert");
+  if (from.dtype() != to.dtype() && !(is_float(from.dtype()) && is_float(to.dtype()))) {
+    refuse("copy", name_of(from.dtype()), " and ", name_of(to.dtype()), " do not convert");
   }
   const std::int64_t count = element_count(from.shape());
   if (count == 0) return;
@@ -260,6 +260,10 @@ void copy(ConstTensorView from, TensorView to) {
   if (from.dtype() == DType::boolean) {
     copy_elements<std::uint8_t, std::uint8_t>(
         from, to, [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
+    return;
+  }
+  if (from.dtype() == DType::i64) {
+    copy_elements<std::int64_t, std::int64_t>(from, to, [](std::int64_t value) { return value; });
     return;
   }
   with_float_type("copy", from.dtype(), [&]<class From>(From) {

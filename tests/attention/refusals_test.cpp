@@ -59,6 +59,10 @@ TEST(Refusals, EachMistakeIsNamed) {
        [](Call& c) {
          c.q = Tensor(DType::boolean, {2, 4, 3, 8});
        }},
+      {"query holds i64 values, expected a floating type",
+       [](Call& c) {
+         c.q = Tensor(DType::i64, {2, 4, 3, 8});
+       }},
       {"key has head dimension 7, query has 8",
        [](Call& c) {
          c.k = Tensor(DType::f32, {2, 2, 5, 7});
@@ -227,6 +231,7 @@ TEST(Refusals, ViewsThatAreNotGiven) {
   EXPECT_REFUSES(reference::attention(c.q, c.k, {}, {}, c.out), "[reference::attention] value is not given");
   EXPECT_REFUSES(log_sum_exp({}, c.out), "[log_sum_exp] row_state is not given");
   EXPECT_REFUSES(attention_kernel(DType::boolean), "[attention_kernel] boolean is not a floating type");
+  EXPECT_REFUSES(attention_kernel(DType::i64), "[attention_kernel] i64 is not a floating type");
 }
 
 TEST(Refusals, AnOutputWhoseElementsShareOnePlace) {

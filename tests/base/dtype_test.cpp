@@ -13,7 +13,15 @@ TEST(DType, SizesAndNames) {
   EXPECT_EQ(size_of(DType::bf16), 2u);
   EXPECT_EQ(size_of(DType::f16), 2u);
   EXPECT_EQ(size_of(DType::boolean), 1u);
+  EXPECT_EQ(size_of(DType::i64), 8u);
   EXPECT_EQ(name_of(DType::bf16), "bf16");
+  EXPECT_EQ(name_of(DType::i64), "i64");
+  EXPECT_EQ(dtype_of<std::int64_t>(), DType::i64);
+}
+
+TEST(DType, OnlyNumbersWithAFractionAreFloats) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) EXPECT_TRUE(is_float(dtype));
+  for (const DType dtype : {DType::boolean, DType::i64}) EXPECT_FALSE(is_float(dtype));
 }
 
 // Every 16-bit pattern widens and comes back as itself (a NaN as some NaN).

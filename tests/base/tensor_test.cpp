@@ -100,7 +100,18 @@ TEST(Tensor, CopyConvertsThroughAnyStrides) {
   EXPECT_REFUSES(copy(ConstTensorView(), other), "[copy] the source is not given");
   EXPECT_REFUSES(copy(Tensor(DType::f32, {}), TensorView()), "[copy] the target is not given");
   EXPECT_REFUSES(copy_of(ConstTensorView()), "[copy] the source is not given");
-  EXPECT_REFUSES(copy_of(t, DType::boolean), "[copy] boolean and f64 do not convert");
+  EXPECT_REFUSES(copy_of(t, DType::boolean), "[copy] f64 and boolean do not convert");
+}
+
+TEST(Tensor, IndicesCopyAsTheyAre) {
+  const std::int64_t far = INT64_MAX - 1;  // a double would round it
+  const Tensor t = Tensor::from<std::int64_t>({2, 2}, {-1, far, 3, 4});
+  const Tensor turned = copy_of(t.view().transposed(0, 1));
+  EXPECT_EQ(turned.values<std::int64_t>()[1], 3);
+  EXPECT_EQ(turned.values<std::int64_t>()[2], far);
+  EXPECT_REFUSES(copy_of(t, DType::f64), "[copy] i64 and f64 do not convert");
+  EXPECT_REFUSES(copy_of(t, DType::boolean), "[copy] i64 and boolean do not convert");
+  EXPECT_REFUSES(t.values<double>(), "[tensor] asked for f64 data of a tensor that holds i64");
 }
 
 // 1 + 2^-8 is a tie between two bf16 neighbours; a hair above it, lost in f32, must still round up.

@@ -12,8 +12,15 @@
 
 namespace attend {
 
-// The elements in row-major order, widened exactly; a boolean is 0 or 1.
+// The elements in row-major order, widened exactly (an i64 up to 2^53); a boolean is 0 or 1.
 inline std::vector<double> values_of(ConstTensorView view) {
+  if (view.dtype() == DType::i64) {
+    const Tensor packed = copy_of(view);
+    std::vector<double> values;
+    for (const std::int64_t value : packed.values<std::int64_t>())
+      values.push_back(static_cast<double>(value));
+    return values;
+  }
   if (view.dtype() == DType::boolean) {
     const Tensor packed = copy_of(view);
     const auto* bytes = static_cast<const std::uint8_t*>(packed.view().raw());

@@ -27,6 +27,8 @@ double element(ConstTensorView view, std::int64_t a, std::int64_t b, std::int64_
       return to_float(view.data<float16>()[offset]);
     case DType::boolean:
       return static_cast<const unsigned char*>(view.raw())[offset] != 0;
+    case DType::i64:
+      return static_cast<double>(view.data<std::int64_t>()[offset]);
   }
   return 0;
 }
