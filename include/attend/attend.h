@@ -12,3 +12,4 @@
 #include <attend/tensor.h>
 #include <attend/threads.h>
 #include <attend/version.h>
+#include <attend/weights.h>

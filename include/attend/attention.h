@@ -159,8 +159,9 @@ struct RowSelection {
 // Rows of one stage: (chosen sequences, chosen heads, chosen rows, longest Lk), f32, or f64 when q is f64.
 // Where a packed sequence has fewer keys than the longest, weights are 0 and the other stages -inf. O(Lk)
 // memory besides the result. With packed sequences of different lengths, choose rows that every chosen
-// sequence has.
+// sequence has. row_state: as attention() wrote it for the same q, k and options, or not given; weights are
+// then made from it.
 Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options, Stage stage,
-                      const RowSelection& selection = {});
+                      const RowSelection& selection = {}, ConstRowStateView row_state = {});
 
 }  // namespace attend

@@ -10,6 +10,7 @@
 
 #include <attend/multi_head.h>
 #include <attend/positions.h>
+#include <attend/weights.h>
 
 namespace attend::reference {
 
@@ -20,6 +21,10 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
 // As attend::attention_rows, always f64.
 Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options, Stage stage,
                       const RowSelection& selection = {});
+
+// As attend::summarize_weights, always f64.
+WeightsSummary summarize_weights(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
+                                 const WeightsRequest& request);
 
 struct AttentionGradients {
   TensorView q{}, k{}, v{};

@@ -50,14 +50,16 @@ std::int64_t common_queries(const Layout& layout, const Indices& sequences) {
 }
 
 Tensor stage_rows(const AttentionKernel& kernel, ConstTensorView q, ConstTensorView k,
-                  const AttentionOptions& options, Stage stage, const RowSelection& selection) {
+                  const AttentionOptions& options, Stage stage, const RowSelection& selection,
+                  ConstRowStateView row_state) {
   const Layout layout = check_attention("attention_rows", q, k, {}, options);
+  check_given_row_state("attention_rows", row_state, q, kernel.computes_in);
   const std::int64_t sequences =
       count_of(selection.sequences, "sequence", static_cast<std::int64_t>(layout.sequences.size()));
   const std::int64_t heads = count_of(selection.heads, "head", layout.query_heads);
   const std::int64_t queries = count_of(selection.rows, "row", common_queries(layout, selection.sequences));
   Tensor out(kernel.computes_in, {sequences, heads, queries, layout.longest_keys});
-  kernel.rows(layout, q, k, options, stage, selection, out);
+  kernel.rows(layout, q, k, options, stage, selection, row_state, out);
   return out;
 }
 
@@ -99,8 +101,8 @@ KernelChoice attention_kernel(DType dtype) {
 }
 
 Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options, Stage stage,
-                      const RowSelection& selection) {
-  return stage_rows(pick_attention_kernel(q.dtype()), q, k, options, stage, selection);
+                      const RowSelection& selection, ConstRowStateView row_state) {
+  return stage_rows(pick_attention_kernel(q.dtype()), q, k, options, stage, selection, row_state);
 }
 
 void reference::attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
@@ -113,7 +115,7 @@ void reference::attention(ConstTensorView q, ConstTensorView k, ConstTensorView 
 
 Tensor reference::attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
                                  Stage stage, const RowSelection& selection) {
-  return stage_rows(reference_kernel(), q, k, options, stage, selection);
+  return stage_rows(reference_kernel(), q, k, options, stage, selection, {});
 }
 
 std::string_view name_of(Stage stage) noexcept {

@@ -6,7 +6,6 @@
 #include "base/scratch.h"
 #include "kernels/attention/attention_fused.h"
 #include "kernels/attention/attention_reference.h"
-#include "kernels/attention/stage_row.h"
 #include "kernels/isa.h"
 
 namespace attend {
@@ -23,7 +22,6 @@ struct FusedF32 {
     return kernels::scratch_size_fused(layout.d, layout.dv);
   }
   static constexpr auto forward = kernels::attention_fused;
-  static constexpr auto stage_row = kernels::stage_row;
 };
 
 struct ReferenceF64 {
@@ -33,7 +31,6 @@ struct ReferenceF64 {
     return kernels::scratch_size_reference(layout.longest_keys);
   }
   static constexpr auto forward = kernels::attention_reference;
-  static constexpr auto stage_row = kernels::stage_row_reference;
 };
 
 template <class Kernel>
@@ -72,40 +69,18 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
   staged_sum.deliver();
 }
 
-std::int64_t chosen(const Indices& indices, std::int64_t place) {
-  return indices.is_all() ? place : indices.list()[static_cast<std::size_t>(place)];
-}
-
-template <class Kernel>
-void rows(const Layout& layout, ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
-          Stage stage, const RowSelection& selection, TensorView out) {
-  using T = typename Kernel::Number;
-  if (out.count() == 0) return;
-  const Problem<T> problem(layout, q, k, {}, options);
-  T* const data = out.data<T>();
-  const std::int64_t width = out.size(3);
-
-  parallel_for(out.size(0) * out.size(1) * out.size(2), [&](std::int64_t index, int) noexcept {
-    const std::int64_t query = chosen(selection.rows, index % out.size(2));
-    const std::int64_t h = chosen(selection.heads, index / out.size(2) % out.size(1));
-    const std::int64_t s = chosen(selection.sequences, index / out.size(2) / out.size(1));
-    T* const row = data + index * width;
-    Kernel::stage_row(problem.head(s, h), query, stage, row);
-    std::fill(row + problem.sequence(s).keys, row + width,
-              stage == Stage::weights ? T(0) : kernels::kMinusInfinity<T>);
-  });
-}
-
 constexpr AttentionKernel kKernels[] = {
     {{"fused", "fp32 vectors, scores made and used tile by tile, for f32, bf16 and f16"},
      [](DType query) { return query != DType::f64; },
      forward<FusedF32>,
-     rows<FusedF32>,
+     rows_fused,
+     summarize_fused,
      DType::f32},
     {{"reference", "plain float64 loops, for f64 and as the judge of the others"},
      [](DType) { return true; },
      forward<ReferenceF64>,
-     rows<ReferenceF64>,
+     rows_reference,
+     summarize_reference,
      DType::f64},
 };
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "attention/layout.h"
+#include "attention/on_demand.h"
 
 namespace attend {
 
@@ -15,9 +16,8 @@ struct AttentionKernel {
   bool (*supports)(DType query);
   void (*forward)(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                   const AttentionOptions& options, TensorView out, RowStateView row_state);
-  // Fills rows of one stage, in the order of the lists; out is (sequences, heads, rows, longest keys).
-  void (*rows)(const Layout& layout, ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
-               Stage stage, const RowSelection& selection, TensorView out);
+  RowsFunction* rows;
+  SummarizeFunction* summarize;
   DType computes_in;
 };
 

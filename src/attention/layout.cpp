@@ -230,4 +230,19 @@ void check_row_state(const char* operation, RowStateView row_state, const Dims& 
   require_writable(operation, {"row_state.max", row_state.max}, {{"row_state.sum", row_state.sum}});
 }
 
+void check_given_row_state(const char* operation, ConstRowStateView row_state, ConstTensorView q,
+                           DType computes_in) {
+  if (row_state.max.given() != row_state.sum.given()) {
+    refuse(operation, "row_state has ", row_state.max.given() ? "max but no sum" : "sum but no max");
+  }
+  if (!row_state.max.given()) return;
+  for (const NamedView& part :
+       {NamedView{"row_state.max", row_state.max}, NamedView{"row_state.sum", row_state.sum}}) {
+    require_shape(operation, part, q.shape().without(q.rank() - 1));
+    if (part.view.dtype() != computes_in) {
+      refuse(operation, part.name, " is ", name_of(part.view.dtype()), ", expected ", name_of(computes_in));
+    }
+  }
+}
+
 }  // namespace attend

@@ -39,4 +39,8 @@ Layout check_attention(const char* operation, ConstTensorView q, ConstTensorView
 void check_row_state(const char* operation, RowStateView row_state, const Dims& shape,
                      std::initializer_list<NamedView> inputs = {});
 
+// A row state that was kept for these queries: whole or not at all, of their rows, in the type that computes.
+void check_given_row_state(const char* operation, ConstRowStateView row_state, ConstTensorView q,
+                           DType computes_in);
+
 }  // namespace attend

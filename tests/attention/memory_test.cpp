@@ -2,6 +2,7 @@
 // allocation of this program is counted.
 #include <attend/reference.h>
 #include <attend/threads.h>
+#include <attend/weights.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -63,6 +64,36 @@ TEST(Memory, ABroadcastBiasIsNotWrittenOut) {
 TEST(Memory, OneRowOfWeightsCostsOneRow) {
   Long c;
   EXPECT_LT(allocated([&] { attention_rows(c.q, c.k, {}, Stage::weights, {.rows = {7}}); }), kMatrix / 50);
+}
+
+TEST(Memory, SummariesOfWeightsAreLinear) {
+  Long c;
+  const WeightsRequest request{
+      .top_k = 4, .received = true, .entropy = true, .map_rows = 50, .map_columns = 60};
+  EXPECT_LT(allocated([&] { summarize_weights(c.q, c.k, {}, request); }), kMatrix / 50);
+  EXPECT_LT(allocated([&] { summarize_weights(c.q, c.k, {}, request, c.state); }), kMatrix / 50);
+  AttentionOptions options;
+  options.window = {16, 16};  // so that the reference has little to do
+  EXPECT_LT(allocated([&] { reference::summarize_weights(c.q, c.k, options, request); }), kMatrix / 20);
+}
+
+// The goal in full: forward, top-8 and a map of 1024 x 1024. The window saves time, no memory.
+TEST(Memory, ASummaryOf65536RowsTakesLessThan100MB) {
+  const Long two_threads;
+  const Tensor q = random_normal({1, 1, 65'536, 64}, DType::f32, 1);
+  AttentionOptions options;
+  options.window = {64, 64};
+  Tensor out(DType::f32, q.shape());
+  RowState state(q);
+  const std::size_t outputs = allocated([&] {
+    Tensor other(DType::f32, q.shape());
+    RowState another(q);
+  });
+  EXPECT_LT(outputs + allocated([&] {
+              attention(q, q, q, options, out, state);
+              summarize_weights(q, q, options, {.top_k = 8, .map_rows = 1024, .map_columns = 1024}, state);
+            }),
+            100'000'000u);
 }
 
 TEST(Memory, BackwardIsLinear) {

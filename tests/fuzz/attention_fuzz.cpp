@@ -2,6 +2,7 @@
 // where NaN appears.
 #include <attend/isa.h>
 #include <attend/reference.h>
+#include <attend/weights.h>
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cmath>
@@ -81,5 +82,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     require_close("stage", c, attention_rows(in.q, in.k, in.options, stage),
                   reference::attention_rows(in.q, in.k, in.options, stage), 2e-5);
   }
+
+  WeightsRequest request;
+  request.top_k = data.ConsumeIntegralInRange(0, 40);
+  request.received = request.entropy = true;
+  request.map_rows = data.ConsumeIntegralInRange(1, 50);
+  request.map_columns = data.ConsumeIntegralInRange(1, 120);
+  request.map_reduction = data.ConsumeBool() ? MapReduction::max : MapReduction::mean;
+  const WeightsSummary judge = reference::summarize_weights(in.q, in.k, in.options, request);
+  const WeightsSummary got = data.ConsumeBool() ? summarize_weights(in.q, in.k, in.options, request, state)
+                                                : summarize_weights(in.q, in.k, in.options, request);
+  require_close("top_weights", c, got.top_weights, judge.top_weights, 2e-5);
+  require_close("received", c, got.received, judge.received, 1e-4);
+  require_close("entropy", c, got.entropy, judge.entropy, 1e-4);
+  require_close("map", c, got.map, judge.map, 2e-5);
   return 0;
 }

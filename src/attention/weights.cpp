@@ -1,0 +1,73 @@
+// Weights on demand: what may be asked for, and the shape of the answer.
+#include <attend/reference.h>
+#include <attend/weights.h>
+
+#include <limits>
+
+#include "attention/kernels.h"
+#include "base/error.h"
+
+namespace attend {
+namespace {
+
+// Of a map, so that an index times a length fits 64 bits; and of keys, which top_k counts in 32 bits.
+constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
+
+void check_request(const char* operation, const WeightsRequest& request, const Layout& layout) {
+  if (request.top_k < 0) refuse(operation, "top_k is ", request.top_k, ", expected 0 or more");
+  if (request.top_k > 0 && layout.longest_keys > kLongest) {
+    refuse(operation, "top_k looks at up to ", kLongest, " keys, there are ", layout.longest_keys);
+  }
+  const auto side = [&](const char* name, std::int64_t size) {
+    if (size < 0 || size > kLongest) refuse(operation, name, " is ", size, ", expected 0 to ", kLongest);
+  };
+  side("map_rows", request.map_rows);
+  side("map_columns", request.map_columns);
+  if ((request.map_rows == 0) != (request.map_columns == 0)) {
+    refuse(operation, "a map of ", request.map_rows, " rows and ", request.map_columns,
+           " columns has no cells");
+  }
+}
+
+WeightsSummary summarize(const char* operation, const AttentionKernel& kernel, ConstTensorView q,
+                         ConstTensorView k, const AttentionOptions& options, const WeightsRequest& request,
+                         ConstRowStateView row_state) {
+  const Layout layout = check_attention(operation, q, k, {}, options);
+  check_given_row_state(operation, row_state, q, kernel.computes_in);
+  check_request(operation, request, layout);
+
+  WeightsSummary summary;
+  const DType number = kernel.computes_in;
+  const int last = q.rank() - 1;
+  if (request.top_k > 0) {
+    Dims shape = q.shape();
+    shape[last] = request.top_k;
+    summary.top_keys = Tensor(DType::i64, shape);
+    summary.top_weights = Tensor(number, shape);
+  }
+  if (request.received) {
+    summary.received = layout.packed ? Tensor(number, {k.size(0), layout.query_heads})
+                                     : Tensor(number, {q.size(0), layout.query_heads, k.size(2)});
+  }
+  if (request.entropy) summary.entropy = Tensor(number, q.shape().without(last));
+  if (request.map_rows > 0) {
+    summary.map = Tensor(number, {static_cast<std::int64_t>(layout.sequences.size()), layout.query_heads,
+                                  request.map_rows, request.map_columns});
+  }
+  kernel.summarize(layout, q, k, options, request, row_state, summary);
+  return summary;
+}
+
+}  // namespace
+
+WeightsSummary summarize_weights(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
+                                 const WeightsRequest& request, ConstRowStateView row_state) {
+  return summarize("summarize_weights", pick_attention_kernel(q.dtype()), q, k, options, request, row_state);
+}
+
+WeightsSummary reference::summarize_weights(ConstTensorView q, ConstTensorView k,
+                                            const AttentionOptions& options, const WeightsRequest& request) {
+  return summarize("reference::summarize_weights", reference_kernel(), q, k, options, request, {});
+}
+
+}  // namespace attend
