@@ -190,7 +190,7 @@ struct TopGathered {
     bool any_full = false;
     for (std::int64_t lane = first; lane < first + lanes(); ++lane) {
       const float score = row[lane - first];
-      candidates[lane * room + counts[lane]] = {score, key};
+      candidates[lane * room + counts[lane]] = candidate(score, key);
       counts[lane] += score > worst[lane] ? 1 : 0;
       any_full |= counts[lane] == room;
     }
@@ -210,8 +210,8 @@ struct TopGathered {
     sort_best(mine, counts[lane]);
     for (std::int64_t i = 0; i < wanted; ++i) {
       const bool there = i < counts[lane];
-      top_keys[i] = there ? mine[i].key : -1;
-      top_scores[i] = there ? mine[i].score : kMinusInfinity<float>;
+      top_keys[i] = there ? key_of(mine[i]) : -1;
+      top_scores[i] = there ? score_of(mine[i]) : kMinusInfinity<float>;
     }
   }
 };
