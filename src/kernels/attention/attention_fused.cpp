@@ -198,8 +198,8 @@ struct Tile {
       hn::Store(hn::IfThenElse(hn::Eq(sum[v], sum[v]), max[v], sum[v]), d, state_max + v * lanes());
       hn::Store(whole, d, state_sum + v * lanes());
     }
-    columns_to_rows(o, width, scores.count, head.dv, inverses, output.out + scores.first * output.out_stride,
-                    output.out_stride);
+    columns_to_rows(o, width, scores.count, head.dv, output.out + scores.first * output.out_stride,
+                    output.out_stride, inverses);
     for (std::int64_t i = 0; i < scores.count; ++i)
       output.set_state(scores.first + i, state_max[i], state_sum[i]);
   }

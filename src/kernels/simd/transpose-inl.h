@@ -95,13 +95,14 @@ HWY_ATTR inline void rows_to_columns(const float* rows, std::int64_t stride, std
   }
 }
 
-// rows[i * stride + c] = factors[i] * columns[c * width + i].
+// rows[i * stride + c] = factors[i] * columns[c * width + i]; without factors, 1.
 HWY_ATTR inline void columns_to_rows(const float* columns, std::int64_t width, std::int64_t count,
-                                     std::int64_t n, const float* factors, float* rows, std::int64_t stride) {
+                                     std::int64_t n, float* rows, std::int64_t stride,
+                                     const float* factors = nullptr) {
   const D d;
   for (std::int64_t i = 0; i < count; i += kLanes) {
     const std::int64_t there = std::min<std::int64_t>(kLanes, count - i);
-    const V f = hn::Load(d, factors + i);
+    const V f = factors == nullptr ? hn::Set(d, 1.0f) : hn::Load(d, factors + i);
     for (std::int64_t c = 0; c < n; c += kLanes) {
       const std::int64_t size = std::min<std::int64_t>(kLanes, n - c);
       const float* const from = columns + c * width + i;
