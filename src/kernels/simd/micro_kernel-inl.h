@@ -15,7 +15,7 @@ namespace HWY_NAMESPACE {
 
 // Accumulators of the micro-kernel: kRows broadcasts against kVectors vectors of queries. 32 registers hold 8
 // x 3, 16 hold 6 x 2.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_SVE_256
 constexpr int kRows = 8, kVectors = 3;
 #elif HWY_TARGET == HWY_SCALAR
 constexpr int kRows = 4, kVectors = 1;
@@ -30,7 +30,7 @@ HWY_ATTR HWY_INLINE void accumulate(V (&acc)[kR][kV], std::int64_t n, const floa
   const D d;
   const std::int64_t lane = lanes();
   for (std::int64_t i = 0; i < n; ++i) {
-    V row[kV];
+    Slot row[kV];
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b + i * width + v * lane);
 #pragma GCC unroll 8

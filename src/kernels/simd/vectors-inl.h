@@ -21,6 +21,15 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using DI = hn::RebindToSigned<D>;
 
+// A vector as an element of an array or a member of a class. SVE's own type cannot be one, for the compiler
+// does not know its size; of vectors of 256 bits gcc can be told (-msve-vector-bits=256), and has a second
+// type for them that converts to the first and back.
+#if HWY_TARGET == HWY_SVE_256
+using Slot = V __attribute__((arm_sve_vector_bits(256)));
+#else
+using Slot = V;
+#endif
+
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }
 
 }  // namespace HWY_NAMESPACE
