@@ -12,13 +12,13 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// y, but not below `low`; NaN stays NaN. (Max returns its second argument for NaN where it is one
-// instruction; plain C++ does not.)
+// y, but not below `low`; NaN stays NaN. x86's maximum returns its second argument when either is NaN; ARM's,
+// as Highway takes it, the one that is a number, and plain C++ leaves it open.
 HWY_ATTR HWY_INLINE V at_least(V low, V y) {
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  return hn::IfThenElse(hn::Lt(y, low), low, y);
-#else
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Max(low, y);
+#else
+  return hn::IfThenElse(hn::Lt(y, low), low, y);
 #endif
 }
 
