@@ -29,9 +29,15 @@ std::string name_of_target(std::int64_t target) {
   return hwy::TargetName(target);
 }
 
-// What the machine has, before anything was forced. Lower bits are better targets.
+// What the machine has, before anything was forced. Lower bits are better targets. Highway counts AES, which
+// nothing here uses, into NEON, and finds no target on an ARM without it; it then runs the one that every
+// machine is compiled for.
 const std::vector<std::int64_t>& targets() {
-  static const std::vector<std::int64_t> found = hwy::SupportedAndGeneratedTargets();
+  static const std::vector<std::int64_t> found = [] {
+    std::vector<std::int64_t> all = hwy::SupportedAndGeneratedTargets();
+    if (all.empty()) all.push_back(HWY_STATIC_TARGET);
+    return all;
+  }();
   return found;
 }
 
@@ -69,7 +75,7 @@ std::vector<std::string> available_isas() {
 std::string isa() {
   kernels::require_isa();
   const std::int64_t in_use = hwy::SupportedTargets() & HWY_TARGETS;
-  return name_of_target(in_use & ~(in_use - 1));
+  return name_of_target(in_use == 0 ? targets().front() : in_use & ~(in_use - 1));
 }
 
 void set_isa(std::string_view name) {
