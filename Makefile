@@ -1,6 +1,6 @@
 # attend's front door. Two targets do everything on a fresh machine: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full build setup asan tsan fuzz format install clean
+.PHONY: help run test test-full build setup asan tsan fuzz neon format install clean
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -15,8 +15,8 @@ test: ## set up, build, and run every test (about ten minutes)
 	@tools/setup.sh test
 	@tools/test.sh
 
-test-full: ## the long numerics grid and longer fuzzing (hours)
-	@tools/setup.sh test
+test-full: ## the long numerics grid, ARM under an emulator, longer fuzzing (hours)
+	@tools/setup.sh full
 	@tools/test.sh full
 
 build: ## set up and build build/release/attend
@@ -35,6 +35,10 @@ tsan: setup ## run the threading tests under the thread sanitizer
 
 fuzz: setup ## fuzz each target for FUZZ_SECONDS (600)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/test.sh only fuzz
+
+neon: ## build for 64-bit ARM and run the library's tests under an emulator
+	@tools/setup.sh full
+	@tools/test.sh only neon
 
 format: setup ## format the C++ sources
 	@git ls-files '*.h' '*.cpp' | xargs clang-format-16 -i

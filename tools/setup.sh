@@ -3,9 +3,10 @@
 #
 #   tools/setup.sh build          what `make build` and `make run` need
 #   tools/setup.sh test           that, and what `make test` needs
+#   tools/setup.sh full           that, and what `make test-full` needs: a compiler and libraries for ARM, and an emulator
 #
 # A missing compiler or library ends the script with one sentence. A missing *optional* tool (the fuzzer's compiler, the
-# Python test packages) is written to build/gaps.txt instead: the C++ tests still run, and `make test` names the gap.
+# Python test packages, everything for ARM) is written to build/gaps.txt instead: the C++ tests still run, and `make test` names the gap.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +21,8 @@ test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
 python_packages=(python3 python3-venv)
+arm_packages=(g++-aarch64-linux-gnu qemu-user)
+arm_libraries=(libhwy-dev libhwy1 libgtest-dev librapidcheck-dev)  # of architecture arm64, unpacked and not installed
 
 fail() {
   echo "setup: $1" >&2
@@ -34,6 +37,8 @@ present() {
     ninja-build) command -v ninja >/dev/null ;;
     clang-format-16) command -v clang-format-16 >/dev/null ;;
     clang-16) command -v clang++-16 >/dev/null ;;
+    g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
+    qemu-user) command -v qemu-aarch64 >/dev/null ;;
     python3-venv) "$(python)" -c 'import venv, ensurepip' 2>/dev/null ;;
     *) dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed ;;
   esac
@@ -107,6 +112,33 @@ python_environment() {
   fi
 }
 
+# apt for another architecture, with lists of its own: the system's apt and dpkg never hear of arm64.
+arm_apt() {
+  apt-get -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o "Dir::State=$1" -o "Dir::State::Lists=$1/lists" \
+    -o "Dir::State::status=$1/status" -o "Dir::Cache=$1/cache" -o APT::Sandbox::User= "${@:2}"
+}
+
+# The arm64 libraries that programs link, unpacked under build/aarch64-sysroot, where cmake/aarch64.cmake looks.
+arm_sysroot() {
+  local root=$PWD/build/aarch64-sysroot apt=$PWD/build/aarch64-apt
+  [ "$(cat "$root/contents" 2>/dev/null)" = "${arm_libraries[*]}" ] && return 0
+  echo "setup: unpacking ${arm_libraries[*]} for arm64 into build/aarch64-sysroot"
+  rm -rf "$root" "$apt"
+  mkdir -p "$root" "$apt/lists/partial" "$apt/cache/archives/partial"
+  touch "$apt/status"
+  arm_apt "$apt" update >>"$log" 2>&1
+  if ! (cd "$apt" && arm_apt "$apt" download "${arm_libraries[@]}") >>"$log" 2>&1; then
+    echo "neon tests: apt-get could not download ${arm_libraries[*]} for arm64 (details in $log)" >>"$gaps"
+    return
+  fi
+  local package
+  for package in "$apt"/*.deb; do
+    dpkg-deb -x "$package" "$root" || fail "$package could not be unpacked"
+  done
+  rm -rf "$apt"
+  echo "${arm_libraries[*]}" >"$root/contents"
+}
+
 require "${build_packages[@]}"
 version=$(cmake --version | sed -n 's/^cmake version //p')
 [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
@@ -117,4 +149,7 @@ require "${test_packages[@]}"
 want "format check" "${format_packages[@]}"
 want "fuzz targets" "${fuzz_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
+[ "$what" = full ] && [ "$(uname -m)" != aarch64 ] || exit 0
+
+want "neon tests" "${arm_packages[@]}" && arm_sysroot
 exit 0

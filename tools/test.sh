@@ -3,8 +3,8 @@
 # in the last lines. With ATTEND_NO_GAPS=1 (continuous integration) a gap is a failure.
 #
 #   tools/test.sh              every stage of `make test`
-#   tools/test.sh full         the same, the full numerics grid, and ten minutes of fuzzing a target
-#   tools/test.sh only STAGE   one stage: format, release, python, asan, python_asan, tsan, fuzz, grid
+#   tools/test.sh full         the same, the full numerics grid, the tests on an emulated ARM, and ten minutes of fuzzing a target
+#   tools/test.sh only STAGE   one stage: format, release, python, asan, python_asan, tsan, fuzz, grid, neon
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -82,6 +82,17 @@ stage_grid() {
     build/release/tests/attention/attend_full_grid_test
 }
 
+# The library on 64-bit ARM under an emulator: every test with NEON, then with SVE those that do not force one themselves.
+stage_neon() {
+  if [ "$(uname -m)" = aarch64 ]; then
+    echo "this machine is a 64-bit ARM: what it builds for itself is the NEON build"
+    return
+  fi
+  echo "under an emulator the grids go up to 129 queries and keys, and to 65 x 65 for each instruction set"
+  ATTEND_ISA=neon build_and_test neon &&
+    ATTEND_ISA=sve_256 ctest --preset neon --no-tests=error -j "$jobs" -E '^All/Isa' | tail_of_ctest
+}
+
 run() {
   local name=$1 start=$SECONDS
   echo "== $name"
@@ -117,6 +128,7 @@ case ${1:-} in
     run_unless_gap python_asan "python tests"
     run tsan
     run_unless_gap fuzz "fuzz targets"
+    [ "${1:-}" = full ] && run_unless_gap neon "neon tests"
     [ "${1:-}" = full ] && run grid
     ;;
   *) echo "usage: tools/test.sh [full | only STAGE]" >&2; exit 2 ;;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/emulated.h"
 #include "support/refuses.h"
 
 namespace attend {
@@ -91,6 +92,7 @@ TEST_F(Parallel, AForkedChildWorks) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer does not support threads after fork()";
 #endif
+  if (kEmulated) GTEST_SKIP() << "qemu's user mode does not support threads after fork()";
   set_threads(2);
   parallel_for(8, [](std::int64_t, int) noexcept {});
   const pid_t child = fork();
