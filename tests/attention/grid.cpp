@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "support/compare.h"
+#include "support/emulated.h"
 #include "support/sanitized.h"
 
 namespace attend {
@@ -22,11 +23,12 @@ struct Sight {
 const std::vector<Sight> kSights = {{false, CaseOffset::top_left},    {true, CaseOffset::top_left},
                                     {true, CaseOffset::bottom_right}, {true, CaseOffset::one},
                                     {true, CaseOffset::per_sequence}, {false, CaseOffset::bottom_right}};
+const std::vector<DType> kStorage = {DType::f32, DType::bf16, DType::f16};
 const std::vector<Window> kWindows = {{}, {0, 0}, {3, -1}, {-1, 2}, {100, 40}};
 
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> result = kLengths;
-  if (kSanitized) std::erase_if(result, [](std::int64_t length) { return length > 129; });
+  std::erase_if(result, [](std::int64_t length) { return length > longest_of_grid(); });
   return result;
 }
 
@@ -50,12 +52,15 @@ View sequence_of(View view, const AttentionInputs& in, std::int64_t s,
 
 }  // namespace
 
+std::int64_t longest_of_grid() { return kSanitized || kEmulated ? 129 : kLengths.back(); }
+
 // The knobs in one order, so that a row of the covering array can be read as a case.
 std::vector<int> grid_knob_sizes() {
   const auto size = [](const auto& list) { return static_cast<int>(list.size()); };
-  return {size(lengths()),   size(lengths()), size(kHeadSizes), size(kSights), size(kWindows),  5 /*mask*/,
-          5 /*bias*/,        4 /*memory*/,    4 /*dv*/,         3 /*group*/,   3 /*key heads*/, 3 /*batch*/,
-          2 /*key lengths*/, 2 /*alibi*/,     2 /*softcap*/,    2 /*sinks*/,   2 /*scale*/,     2 /*packed*/};
+  return {size(lengths()), size(lengths()), size(kHeadSizes),  size(kSights), size(kWindows),
+          5 /*mask*/,      5 /*bias*/,      4 /*memory*/,      4 /*dv*/,      3 /*group*/,
+          3 /*key heads*/, 3 /*batch*/,     2 /*key lengths*/, 2 /*alibi*/,   2 /*softcap*/,
+          2 /*sinks*/,     2 /*scale*/,     2 /*packed*/,      size(kStorage)};
 }
 
 AttentionCase grid_case(const std::vector<int>& row) {
@@ -81,6 +86,7 @@ AttentionCase grid_case(const std::vector<int>& row) {
   c.sinks = pick(15) == 1;
   c.own_scale = pick(16) == 1;
   c.packed = pick(17) == 1;
+  c.dtype = kStorage[pick(18)];
   if (c.queries * c.keys > 300'000) c.batch = c.key_heads = 1;  // long ones: the shape matters, not how often
   if (c.queries * c.keys > 3'000'000) c.group = 1;
   return c;

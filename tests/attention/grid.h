@@ -13,12 +13,13 @@ inline constexpr double kGridBound = 1e-5;  // largest absolute error of fp32 at
 // How many values each knob has: lengths of queries and keys first, then head sizes, the rest behind them.
 inline constexpr std::size_t kQueryKnob = 0, kKeyKnob = 1, kHeadSizeKnob = 2, kGroupKnob = 9;
 std::vector<int> grid_knob_sizes();
+std::int64_t longest_of_grid();  // a sanitizer and an emulator get less
 AttentionCase grid_case(const std::vector<int>& row);
 
-// fp32 attention against float64, output and log-sum-exp; long sequences by sampled rows. A gtest assertion
-// that can fail fatally.
-// Beyond scores of size `near` the bound grows with them, as their rounding does: ALiBi far from the diagonal
-// makes scores of hundreds.
+// Attention in fp32 against float64 of the same inputs, which may be stored in 16 bits: output and
+// log-sum-exp; long sequences by sampled rows. A gtest assertion that can fail fatally. Beyond scores of size
+// `near` the bound grows with them, as their rounding does: ALiBi far from the diagonal makes scores of
+// hundreds.
 void expect_exact(const AttentionCase& c, double near = std::numeric_limits<double>::infinity());
 
 }  // namespace attend

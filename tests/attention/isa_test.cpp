@@ -4,12 +4,14 @@
 #include <attend/threads.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 
 #include "attention/grid.h"
 #include "support/compare.h"
 #include "support/covering_array.h"
+#include "support/emulated.h"
 #include "support/refuses.h"
 
 namespace attend {
@@ -26,14 +28,16 @@ INSTANTIATE_TEST_SUITE_P(All, Isa, testing::ValuesIn(available_isas()),
 
 TEST_P(Isa, TheForcedOneIsInUse) { EXPECT_EQ(isa(), GetParam()); }
 
-// The pairwise grid again, without the long sequences: those differ between instruction sets in nothing but
-// time.
-TEST_P(Isa, EveryPairOfShapesAndOptionsIsExact) {
+// The pairwise grid again, its storage in 32 and in 16 bits, without the long sequences: those differ between
+// instruction sets in nothing but time.
+TEST_P(Isa, EveryPairOfShapesOptionsAndTypesIsExact) {
+  const std::int64_t longest = kEmulated ? 65 : 129;
+  if (kEmulated) std::cout << "up to 65 x 65 queries and keys under an emulator\n";
   std::uint64_t seed = 1;
   for (const auto& row : covering_array(grid_knob_sizes())) {
     AttentionCase c = grid_case(row);
     c.seed = 100 * seed++;
-    if (c.queries * c.keys > 129 * 129) continue;
+    if (c.queries * c.keys > longest * longest) continue;
     expect_exact(c);
     if (HasFatalFailure()) return;
   }
@@ -49,6 +53,20 @@ TEST_P(Isa, WithinAMillionthAtUsualSizes) {
     Tensor expected = in.output(DType::f64);
     reference::attention(in.q, in.k, in.v, in.options, expected);
     EXPECT_LE(max_abs_difference(attention(in.q, in.k, in.v, in.options), expected), 1e-6) << length;
+  }
+}
+
+// Instruction sets differ in what the maximum of a number and NaN is.
+TEST_P(Isa, NanReachesTheRowsThatAttendToIt) {
+  AttentionCase c;
+  c.queries = c.keys = 40;
+  c.causal = true;
+  for (const bool in_value : {false, true}) {
+    AttentionInputs in = make_inputs(c);
+    Tensor& holder = in_value ? in.v_storage : in.k_storage;
+    for (float& x : holder.values<float>().subspan(static_cast<std::size_t>(17 * c.d), 8)) x = NAN;
+    const std::vector<double> out = values_of(attention(in.q, in.k, in.v, in.options));
+    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(std::isnan(out[i]), i >= 17 * 8) << in_value << i;
   }
 }
 
