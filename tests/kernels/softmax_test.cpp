@@ -9,6 +9,7 @@
 
 #include "kernels/softmax/softmax_reference.h"
 #include "support/compare.h"
+#include "support/each_isa.h"
 #include "support/finite_difference.h"
 #include "support/random.h"
 
@@ -18,6 +19,9 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
+class SoftmaxKernel : public EachIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, SoftmaxKernel, testing::ValuesIn(available_isas()), isa_name);
+
 std::vector<float> softmax_of(const std::vector<float>& x) {
   std::vector<float> out(x.size());
   softmax_row(x.data(), static_cast<std::int64_t>(x.size()), out.data());
@@ -25,7 +29,7 @@ std::vector<float> softmax_of(const std::vector<float>& x) {
 }
 
 // Every length around the lanes of the loops, and some that are long.
-TEST(SoftmaxKernel, AgreesWithTheReference) {
+TEST_P(SoftmaxKernel, AgreesWithTheReference) {
   std::vector<std::int64_t> lengths(70);
   std::iota(lengths.begin(), lengths.end(), 0);
   lengths.insert(lengths.end(), {4096, 4099, 100'003});
@@ -47,7 +51,7 @@ TEST(SoftmaxKernel, AgreesWithTheReference) {
   }
 }
 
-TEST(SoftmaxKernel, RowsAddUpToOne) {
+TEST_P(SoftmaxKernel, RowsAddUpToOne) {
   for (const std::int64_t n : {1, 100, 4096, 65'536, 1'000'000}) {
     const Tensor x = random_normal({n}, DType::f32, 5);
     const std::vector<float> out = softmax_of({x.values<float>().begin(), x.values<float>().end()});
@@ -55,7 +59,7 @@ TEST(SoftmaxKernel, RowsAddUpToOne) {
   }
 }
 
-TEST(SoftmaxKernel, InPlaceGivesTheSameBits) {
+TEST_P(SoftmaxKernel, InPlaceGivesTheSameBits) {
   Tensor x = random_normal({1003}, DType::f32, 8);
   Tensor out(DType::f32, {1003});
   softmax_row(x.values<float>().data(), 1003, out.values<float>().data());
@@ -63,7 +67,7 @@ TEST(SoftmaxKernel, InPlaceGivesTheSameBits) {
   EXPECT_TRUE(same_bits(x, out));
 }
 
-TEST(SoftmaxKernel, Edges) {
+TEST_P(SoftmaxKernel, Edges) {
   EXPECT_EQ(softmax_of({}), std::vector<float>{});
   EXPECT_EQ(softmax_of({-7.0f}), std::vector<float>{1.0f});
   EXPECT_EQ(softmax_of({-kInfinity, -kInfinity, -kInfinity}), std::vector<float>(3, 0.0f));
@@ -74,7 +78,7 @@ TEST(SoftmaxKernel, Edges) {
 }
 
 // At every place, so that no lane or tail forgets it; also when there is nothing else but -inf.
-TEST(SoftmaxKernel, NaNMakesTheRowNaN) {
+TEST_P(SoftmaxKernel, NaNMakesTheRowNaN) {
   for (const float rest : {0.0f, -kInfinity}) {
     for (std::size_t place = 0; place < 37; ++place) {
       for (const float bad : {kNaN, kInfinity}) {

@@ -1,4 +1,4 @@
-// Softmax of one row of f32, in plain loops that the compiler turns into vectors.
+// Softmax of one row of f32, over Google Highway.
 #pragma once
 
 #include <cstdint>
