@@ -3,7 +3,9 @@
 
 #include <attend/attention.h>
 #include <attend/dtype.h>
+#include <attend/gelu.h>
 #include <attend/isa.h>
+#include <attend/matmul.h>
 #include <attend/multi_head.h>
 #include <attend/positions.h>
 #include <attend/reference.h>

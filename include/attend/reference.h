@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include <attend/matmul.h>
 #include <attend/multi_head.h>
 #include <attend/positions.h>
 #include <attend/weights.h>
@@ -37,6 +38,13 @@ struct AttentionGradients {
 void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                         const AttentionOptions& options, ConstTensorView d_out,
                         const AttentionGradients& gradients);
+
+// As attend::matmul, for any mixture of floating dtypes.
+void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue = {});
+
+// As attend::gelu and attend::gelu_tanh.
+void gelu(ConstTensorView x, TensorView out);
+void gelu_tanh(ConstTensorView x, TensorView out);
 
 // d_x = weights (d_weights - sum(d_weights weights)), row by row over the last axis.
 void softmax_backward(ConstTensorView weights, ConstTensorView d_weights, TensorView d_x);

@@ -5,55 +5,33 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
-#include "base/rows.h"
-#include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_reference.h"
+#include "nn/packed_product.h"
+#include "base/rows.h"
 
 namespace attend {
 namespace {
 
-// Enough rows for the packing of w to cost a few percent of the product, few enough to go round the threads.
+// Enough rows for a thread's claim, few enough to go round the threads.
 constexpr std::int64_t kRowBlock = 64;
-
-constexpr auto multiply(const float*) { return &kernels::matmul; }
-constexpr auto multiply(const double*) { return &kernels::matmul_reference; }
 
 kernels::MatrixStrides strides_of(ConstTensorView matrix) {
   const int rank = matrix.rank();
   return {matrix.stride(rank - 2), matrix.stride(rank - 1)};
 }
 
-// (A, B, L, E) -> (A * B * L, E) as far as both views lie in memory so that the rows are evenly spaced: then
-// blocks of rows can cross from one sequence into the next.
-void merge_leading_axes(ConstTensorView& x, TensorView& out) {
-  const auto merged = [](auto view) {
-    const int axis = view.rank() - 3;
-    Dims shape = view.shape().without(axis);
-    shape[axis] = view.size(axis) * view.size(axis + 1);
-    return decltype(view)(view.raw(), view.dtype(), shape, view.strides().without(axis));
-  };
-  const auto evenly_spaced = [](ConstTensorView view) {
-    const int axis = view.rank() - 3;
-    return view.stride(axis) == view.stride(axis + 1) * view.size(axis + 1);
-  };
-  while (x.rank() > 2 && evenly_spaced(x) && evenly_spaced(out)) {
-    x = merged(x);
-    out = merged(out);
-  }
-}
-
-template <Element T>
-void multiply_blocks(ConstTensorView x, ConstTensorView w, const T* bias, TensorView out) {
+// The float64 reference, block of rows by block of rows.
+void multiply_reference(ConstTensorView x, ConstTensorView w, const double* bias, TensorView out) {
   const std::int64_t rows = x.size(x.rank() - 2), matrices = row_count(x) / rows;
   const std::int64_t blocks = (rows + kRowBlock - 1) / kRowBlock;
-  const T* const x_data = x.data<T>();
-  const T* const w_data = w.data<T>();
-  T* const out_data = out.data<T>();
+  const double* const x_data = x.data<double>();
+  const double* const w_data = w.data<double>();
+  double* const out_data = out.data<double>();
   parallel_for(matrices * blocks, [&](std::int64_t chunk, int) noexcept {
     const std::int64_t first = chunk % blocks * kRowBlock, row = chunk / blocks * rows + first;
-    multiply(x_data)(std::min(kRowBlock, rows - first), w.size(1), w.size(0), x_data + row_offset(x, row),
-                     strides_of(x), w_data, strides_of(w), bias, out_data + row_offset(out, row),
-                     strides_of(out));
+    kernels::matmul_reference(std::min(kRowBlock, rows - first), w.size(1), w.size(0),
+                              x_data + row_offset(x, row), strides_of(x), w_data, strides_of(w), bias,
+                              out_data + row_offset(out, row), strides_of(out));
   });
 }
 
@@ -89,19 +67,19 @@ void linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorVi
   require_shape(kOperation, {"out", out}, with_row_size(x, w.size(1)));
   require_dtype_of(kOperation, {"w", w}, {"x", x});
   require_dtype_of(kOperation, {"out", out}, {"x", x});
-  std::optional<Tensor> packed_bias;
   if (bias.given()) {
     require_shape(kOperation, {"bias", bias}, {w.size(1)});
     require_dtype_of(kOperation, {"bias", bias}, {"x", x});
-    packed_bias = copy_of(bias);
   }
   require_writable(kOperation, {"out", out}, {{"x", x}, {"w", w}, {"bias", bias}});
   if (out.count() == 0) return;
-  merge_leading_axes(x, out);
-  const auto run = [&]<class T>(T) {
-    multiply_blocks<T>(x, w, packed_bias ? packed_bias->values<T>().data() : nullptr, out);
-  };
-  x.dtype() == DType::f32 ? run(float{}) : run(double{});
+  if (x.dtype() == DType::f32) {
+    multiply_packed(x, PackedMatrix(w), out, {.bias = bias});
+    return;
+  }
+  std::optional<Tensor> wide_bias;
+  if (bias.given()) wide_bias = copy_of(bias);
+  multiply_reference(x, w, wide_bias ? wide_bias->values<double>().data() : nullptr, out);
 }
 
 void linear_backward(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,

@@ -1,86 +1,138 @@
+// How it works: columns of b stand in vector lanes, three panels at a time; rows of a are read in place by
+// broadcast. For each group of columns the depth is taken in parts, and for each part all rows: the part of
+// the panels, 384 x 48 floats, stays in the second-level cache while the rows go by. The sums of a part join
+// those of the parts before it in a strip of 128 rows, and the last part's tiles go on to bias, activation and
+// residual while they are in the first-level cache.
 #include "kernels/matmul/matmul.h"
 
 #include <algorithm>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul/matmul.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/cache_control.h>
+
+#include "kernels/simd/gelu-inl.h"
+#include "kernels/simd/panel_kernel-inl.h"
+#include "kernels/simd/partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels {
+namespace HWY_NAMESPACE {
+
+// This many products are added up, at most, before they join the total: the error grows with the part and the
+// number of parts, not with k. A function of k alone, as the bits of a row must be.
+constexpr std::int64_t kMaxPart = 384;
+
+HWY_INLINE std::int64_t part_of(std::int64_t depth) {
+  const std::int64_t parts = (depth + kMaxPart - 1) / kMaxPart;
+  return parts <= 1 ? depth : (depth + parts - 1) / parts;
+}
+
+// The sums of one tile, at `sums`, to their place in out.
+template <Activation kActivation>
+HWY_ATTR void finish_as(const MatmulBlock& block, std::int64_t first, std::int64_t rows, std::int64_t column,
+                        std::int64_t columns, const float* sums, std::int64_t width) {
+  const D d;
+  for (std::int64_t j = 0; j < columns; j += lanes()) {
+    const std::int64_t count = columns - j;
+    const V bias = block.bias != nullptr ? load_some(block.bias + column + j, count) : hn::Zero(d);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      V x = hn::Add(hn::Load(d, sums + r * width + j), bias);
+      if constexpr (kActivation == Activation::gelu) x = gelu_erf(x);
+      if constexpr (kActivation == Activation::gelu_tanh) x = gelu_tanh(x);
+      if (block.residual != nullptr) {
+        x = hn::Add(x, load_some(block.residual + (first + r) * block.residual_row + column + j, count));
+      }
+      store_some(x, block.out + (first + r) * block.out_row + column + j, count);
+    }
+  }
+}
+
+HWY_ATTR void finish(const MatmulBlock& block, std::int64_t first, std::int64_t rows, std::int64_t column,
+                     std::int64_t columns, const float* sums, std::int64_t width) {
+  switch (block.activation) {
+    case Activation::none:
+      return finish_as<Activation::none>(block, first, rows, column, columns, sums, width);
+    case Activation::gelu:
+      return finish_as<Activation::gelu>(block, first, rows, column, columns, sums, width);
+    case Activation::gelu_tanh:
+      return finish_as<Activation::gelu_tanh>(block, first, rows, column, columns, sums, width);
+  }
+}
+
+// Brings the places that finish() writes to into the cache while the sums are made.
+HWY_ATTR HWY_INLINE void prefetch(const MatmulBlock& block, std::int64_t first, std::int64_t rows,
+                                  std::int64_t column, std::int64_t columns) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t j = 0; j < columns; j += kPanelColumns) {
+      hwy::Prefetch(block.out + (first + r) * block.out_row + column + j);
+    }
+  }
+}
+
+// Rows [first, first + rows), rows <= kR, of one part.
+template <int kR, int kV>
+HWY_ATTR void tile(std::int64_t rows, bool add, std::int64_t depth, const float* a, std::int64_t a_row,
+                   const float* const (&b)[kV], float* sums, std::int64_t width) {
+  if constexpr (kR > 1) {
+    if (rows < kR) return tile<kR - 1, kV>(rows, add, depth, a, a_row, b, sums, width);
+  }
+  if (add) {
+    panel_kernel<kR, kV, true>(depth, a, a_row, b, sums, width);
+  } else {
+    panel_kernel<kR, kV, false>(depth, a, a_row, b, sums, width);
+  }
+}
+
+// The columns [column, column + columns) of all rows, columns <= kV vectors.
+template <int kV>
+HWY_ATTR void strip(const MatmulBlock& block, std::int64_t column, std::int64_t columns, float* sums) {
+  if constexpr (kV > 1) {
+    if (columns <= (kV - 1) * lanes()) return strip<kV - 1>(block, column, columns, sums);
+  }
+  const std::int64_t width = kV * lanes(), part = part_of(block.depth);
+  std::int64_t p = 0;
+  do {
+    const std::int64_t depth = std::min(part, block.depth - p);
+    const bool last = p + depth == block.depth;
+    const float* b[kV];
+    for (int v = 0; v < kV; ++v) {
+      b[v] = panel_vector(block.panels, block.depth, column + v * lanes()) + p * kPanelColumns;
+    }
+    for (std::int64_t r = 0; r < block.rows; r += kTileRows) {
+      const std::int64_t rows = std::min<std::int64_t>(kTileRows, block.rows - r);
+      if (last) prefetch(block, r, rows, column, columns);
+      tile<kTileRows, kV>(rows, p > 0, depth, block.a + r * block.a_row + p, block.a_row, b, sums + r * width,
+                          width);
+      if (last) finish(block, r, rows, column, columns, sums + r * width, width);
+    }
+    p += depth;
+  } while (p < block.depth);
+}
+
+HWY_ATTR void multiply(const MatmulBlock& block) {
+  HWY_ALIGN float sums[kMatmulRows * kTileVectors * HWY_MAX_BYTES / sizeof(float)];
+  const std::int64_t width = kTileVectors * lanes();
+  for (std::int64_t column = 0; column < block.columns; column += width) {
+    strip<kTileVectors>(block, column, std::min(width, block.columns - column), sums);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attend::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace attend::kernels {
 namespace {
 
-// A tile of c is kRows x kColumns sums, 8 of the 16 vector registers of plain x86-64, which leaves room for
-// b and a.
-constexpr std::int64_t kRows = 4;
-constexpr std::int64_t kColumns = 8;
-// This many products are added up before they join the total: the error grows with the block and the number
-// of blocks, 128 + 32 at k = 4096, not with k.
-constexpr std::int64_t kDepth = 128;
-// The packed piece of b, 128 x 32 floats, is 16 KiB: half of a first-level cache.
-constexpr std::int64_t kPanels = 4;
-
-// [panel][depth][column]: what a tile reads, in the order in which it reads it, whatever the strides of b.
-// Columns beyond n are 0, and their sums are thrown away.
-using PackedB = float[kPanels][kDepth][kColumns];
-
-void pack(const float* b, MatrixStrides strides, std::int64_t depth, std::int64_t columns,
-          PackedB& packed) noexcept {
-  for (std::int64_t first = 0; first < columns; first += kColumns) {
-    auto& panel = packed[first / kColumns];
-    const std::int64_t count = std::min(kColumns, columns - first);
-    for (std::int64_t p = 0; p < depth; ++p) {
-      const float* const from = b + p * strides.row + first * strides.column;
-      for (std::int64_t j = 0; j < count; ++j) panel[p][j] = from[j * strides.column];
-      for (std::int64_t j = count; j < kColumns; ++j) panel[p][j] = 0;
-    }
-  }
-}
-
-// sums = a tile of a b over one block of the depth.
-void multiply_tile(const float* const (&a)[kRows], std::int64_t a_step, const float (*b)[kColumns],
-                   std::int64_t depth, float (&sums)[kRows][kColumns]) noexcept {
-  float tile[kRows][kColumns] = {};
-  for (std::int64_t p = 0; p < depth; ++p) {
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      const float value = a[i][p * a_step];
-      for (std::int64_t j = 0; j < kColumns; ++j) tile[i][j] += value * b[p][j];
-    }
-  }
-  for (std::int64_t i = 0; i < kRows; ++i) std::copy_n(tile[i], kColumns, sums[i]);
-}
+HWY_EXPORT(multiply);
 
 }  // namespace
 
-void matmul(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, MatrixStrides a_strides,
-            const float* b, MatrixStrides b_strides, const float* bias, float* c,
-            MatrixStrides c_strides) noexcept {
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      c[i * c_strides.row + j * c_strides.column] = bias != nullptr ? bias[j] : 0;
-    }
-  }
-  alignas(64) PackedB packed;
-  for (std::int64_t p = 0; p < k; p += kDepth) {
-    const std::int64_t depth = std::min(kDepth, k - p);
-    for (std::int64_t j = 0; j < n; j += kPanels * kColumns) {
-      const std::int64_t columns = std::min(kPanels * kColumns, n - j);
-      pack(b + p * b_strides.row + j * b_strides.column, b_strides, depth, columns, packed);
-      for (std::int64_t i = 0; i < m; i += kRows) {
-        // A last tile with fewer rows repeats its last row: the same code then gives every row the same bits.
-        const std::int64_t rows = std::min(kRows, m - i);
-        const float* a_rows[kRows];
-        for (std::int64_t r = 0; r < kRows; ++r) {
-          a_rows[r] = a + (i + std::min(r, rows - 1)) * a_strides.row + p * a_strides.column;
-        }
-        for (std::int64_t first = 0; first < columns; first += kColumns) {
-          float sums[kRows][kColumns];
-          multiply_tile(a_rows, a_strides.column, packed[first / kColumns], depth, sums);
-          float* const tile = c + i * c_strides.row + (j + first) * c_strides.column;
-          for (std::int64_t r = 0; r < rows; ++r) {
-            for (std::int64_t s = 0; s < std::min(kColumns, columns - first); ++s) {
-              tile[r * c_strides.row + s * c_strides.column] += sums[r][s];
-            }
-          }
-        }
-      }
-    }
-  }
-}
+void matmul(const MatmulBlock& block) noexcept { HWY_DYNAMIC_DISPATCH(multiply)(block); }
 
 }  // namespace attend::kernels
+#endif

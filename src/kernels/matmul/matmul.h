@@ -1,22 +1,40 @@
-// The plain matrix product in f32: blocked loops that the compiler turns into vectors.
+// The matrix product in f32 over packed weights, with what follows it (bias, activation, residual) fused in.
+// One source over Google Highway, compiled for each instruction set, chosen at run time.
 #pragma once
+
+#include <attend/matmul.h>
 
 #include <cstdint>
 
 namespace attend::kernels {
 
-// How far apart two rows, and two columns, of a matrix lie, in elements. Swapped, they are the transpose.
-struct MatrixStrides {
-  std::int64_t row = 0;
-  std::int64_t column = 0;
-  MatrixStrides transposed() const noexcept { return {column, row}; }
+// The right-hand matrix (k, n) is packed as panels of 16 columns, (k, 16) floats each: a row of a panel is
+// one cache line, and 16 is a whole number of vectors on every instruction set, so a packed matrix serves
+// them all. Columns beyond n are 0, and what comes of them is thrown away.
+inline constexpr std::int64_t kPanelColumns = 16;
+constexpr std::int64_t panel_count(std::int64_t n) noexcept {
+  return (n + kPanelColumns - 1) / kPanelColumns;
+}
+
+// The most rows of one call.
+inline constexpr std::int64_t kMatmulRows = 128;
+
+// out = activation(a b + bias) + residual, for `rows` rows (at most kMatmulRows) and `columns` columns.
+struct MatmulBlock {
+  std::int64_t rows = 0, columns = 0, depth = 0;
+  const float* a = nullptr;  // (rows, depth), rows a_row apart
+  std::int64_t a_row = 0;
+  const float* panels = nullptr;  // (panel_count(columns), depth, 16), 64-byte aligned
+  const float* bias = nullptr;    // (columns) or null
+  Activation activation = Activation::none;
+  const float* residual = nullptr;  // (rows, columns) or null; may be out
+  std::int64_t residual_row = 0;
+  float* out = nullptr;  // (rows, columns), overlaps nothing else
+  std::int64_t out_row = 0;
 };
 
-// c = a b + bias: a (m, k), b (k, n), c (m, n), bias (n) for every row, or null. c overlaps nothing.
-//
-// Row i of c is a function of row i of a alone, to the bit: not of m, nor of how rows are spread over calls.
-void matmul(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, MatrixStrides a_strides,
-            const float* b, MatrixStrides b_strides, const float* bias, float* c,
-            MatrixStrides c_strides) noexcept;
+// Each element of out is a function of its row of a, its column of b, its bias and its residual, to the bit:
+// not of how rows and columns are spread over calls.
+void matmul(const MatmulBlock& block) noexcept;
 
 }  // namespace attend::kernels

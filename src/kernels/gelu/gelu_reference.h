@@ -1,0 +1,10 @@
+// Activations of one number in float64, as the formulas have them: what the f32 kernels are judged by.
+#pragma once
+
+#include <attend/matmul.h>
+
+namespace attend::kernels {
+
+double activation_reference(double x, Activation activation) noexcept;
+
+}  // namespace attend::kernels

@@ -1,0 +1,74 @@
+// The micro-kernel of the matrix product: rows read in place by broadcast, times panels of packed columns,
+// summed in registers.
+#if defined(ATTEND_KERNELS_SIMD_PANEL_KERNEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTEND_KERNELS_SIMD_PANEL_KERNEL_INL_H_
+#undef ATTEND_KERNELS_SIMD_PANEL_KERNEL_INL_H_
+#else
+#define ATTEND_KERNELS_SIMD_PANEL_KERNEL_INL_H_
+#endif
+
+#include "kernels/matmul/matmul.h"
+#include "kernels/simd/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels {
+namespace HWY_NAMESPACE {
+
+// Accumulators: kTileRows broadcasts against kTileVectors vectors of columns. 32 registers of 16 floats hold
+// 8 x 3, three panels at once; 16 hold 6 x 2, which is one panel of 8-float vectors. Vectors of one tile
+// either share one panel or fill whole ones.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+constexpr int kTileRows = 8, kTileVectors = 3;
+#elif HWY_TARGET == HWY_NEON
+constexpr int kTileRows = 6, kTileVectors = 4;
+#elif HWY_TARGET == HWY_SCALAR
+constexpr int kTileRows = 3, kTileVectors = 4;
+#else
+constexpr int kTileRows = 6, kTileVectors = 2;
+#endif
+
+// Where the vector that starts at a column stands in a packed matrix of that depth.
+HWY_INLINE const float* panel_vector(const float* panels, std::int64_t depth, std::int64_t column) {
+  return panels + column / kPanelColumns * depth * kPanelColumns + column % kPanelColumns;
+}
+
+// c[r][v] (+)= sum_i a[r * a_row + i] * b[v][i * kPanelColumns], i < n; rows of c are c_row apart. One sum
+// runs through the products in their order, so its bits do not depend on the tile that it stands in.
+template <int kR, int kV, bool kAdd>
+HWY_ATTR HWY_INLINE void panel_kernel(std::int64_t n, const float* HWY_RESTRICT a, std::int64_t a_row,
+                                      const float* const (&b)[kV], float* HWY_RESTRICT c,
+                                      std::int64_t c_row) {
+  const D d;
+  const std::int64_t lane = lanes();
+  V acc[kR][kV];
+#pragma GCC unroll 8
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kV; ++v) acc[r][v] = hn::Zero(d);
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    V row[kV];
+#pragma GCC unroll 4
+    for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b[v] + i * kPanelColumns);
+#pragma GCC unroll 8
+    for (int r = 0; r < kR; ++r) {
+      const V x = hn::Set(d, a[r * a_row + i]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kV; ++v) acc[r][v] = hn::MulAdd(x, row[v], acc[r][v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kV; ++v) {
+      float* const at = c + r * c_row + v * lane;
+      hn::Store(kAdd ? hn::Add(hn::Load(d, at), acc[r][v]) : acc[r][v], d, at);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attend::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // ATTEND_KERNELS_SIMD_PANEL_KERNEL_INL_H_

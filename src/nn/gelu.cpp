@@ -1,0 +1,59 @@
+#include <attend/gelu.h>
+#include <attend/reference.h>
+
+#include <array>
+
+#include "base/check.h"
+#include "kernels/gelu/gelu.h"
+#include "kernels/gelu/gelu_reference.h"
+#include "kernels/isa.h"
+#include "nn/transform_rows.h"
+
+namespace attend {
+namespace {
+
+void activate_row(const float* x, std::int64_t n, Activation form, float* out) noexcept {
+  kernels::gelu_row(x, n, form, out);
+}
+
+void activate_row(const double* x, std::int64_t n, Activation form, double* out) noexcept {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = kernels::activation_reference(x[i], form);
+}
+
+void check(const char* operation, ConstTensorView x, TensorView out) {
+  require_floats(operation, {"x", x}, 1, kMaxRank);
+  require_shape(operation, {"out", out}, x.shape());
+  require_writable_in_place(operation, {"out", out}, {"x", x});
+}
+
+void activate(const char* operation, ConstTensorView x, Activation form, TensorView out) {
+  check(operation, x, out);
+  require_dtype_of(operation, {"out", out}, {"x", x});
+  kernels::require_isa();
+  with_float_type(operation, x.dtype(), [&]<class T>(T) {
+    transform_rows<T>(std::array{x}, out, [&](const auto& from, auto* to) noexcept {
+      activate_row(from[0], row_size(x), form, to);
+    });
+  });
+}
+
+void activate_reference(const char* operation, ConstTensorView x, Activation form, TensorView out) {
+  check(operation, x, out);
+  Tensor wide = copy_of(x, DType::f64);
+  for (double& value : wide.values<double>()) value = kernels::activation_reference(value, form);
+  copy(wide, out);
+}
+
+}  // namespace
+
+void gelu(ConstTensorView x, TensorView out) { activate("gelu", x, Activation::gelu, out); }
+void gelu_tanh(ConstTensorView x, TensorView out) { activate("gelu_tanh", x, Activation::gelu_tanh, out); }
+
+void reference::gelu(ConstTensorView x, TensorView out) {
+  activate_reference("reference::gelu", x, Activation::gelu, out);
+}
+void reference::gelu_tanh(ConstTensorView x, TensorView out) {
+  activate_reference("reference::gelu_tanh", x, Activation::gelu_tanh, out);
+}
+
+}  // namespace attend

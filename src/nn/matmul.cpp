@@ -1,0 +1,102 @@
+#include <attend/matmul.h>
+#include <attend/reference.h>
+
+#include "base/check.h"
+#include "kernels/gelu/gelu_reference.h"
+#include "kernels/matmul/matmul_reference.h"
+#include "nn/packed_product.h"
+#include "base/rows.h"
+
+namespace attend {
+namespace {
+
+void refuse_double(const char* operation, const NamedView& tensor) {
+  if (tensor.view.dtype() == DType::f64) {
+    refuse(operation, tensor.name, " is f64, expected f32, bf16 or f16");
+  }
+}
+
+// Shapes and places; `w` is (k, n).
+void check(const char* operation, ConstTensorView a, std::int64_t k, std::int64_t n, TensorView out,
+           const MatmulEpilogue& epilogue) {
+  require_floats(operation, {"a", a}, 2, kMaxRank);
+  if (row_size(a) != k) {
+    refuse(operation, "a has shape ", to_string(a.shape()), ", which does not go with w of shape ",
+           to_string(Dims{k, n}));
+  }
+  Dims shape(a.shape());
+  shape[a.rank() - 1] = n;
+  require_shape(operation, {"out", out}, shape);
+  if (epilogue.bias.given()) require_shape(operation, {"bias", epilogue.bias}, {n});
+  require_writable(operation, {"out", out}, {{"a", a}, {"bias", epilogue.bias}});
+  if (epilogue.residual.given()) {
+    require_shape(operation, {"residual", epilogue.residual}, shape);
+    require_writable_in_place(operation, {"out", out}, {"residual", epilogue.residual});
+  }
+}
+
+void check_dtypes(const char* operation, ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue) {
+  require_dtype_of(operation, {"out", out}, {"a", a});
+  if (epilogue.residual.given()) require_dtype_of(operation, {"residual", epilogue.residual}, {"a", a});
+  if (epilogue.bias.given() && a.dtype() != DType::f64) refuse_double(operation, {"bias", epilogue.bias});
+}
+
+}  // namespace
+
+PackedMatrix::PackedMatrix(ConstTensorView w) {
+  constexpr const char* kOperation = "PackedMatrix";
+  require_floats(kOperation, {"w", w}, 2, 2);
+  refuse_double(kOperation, {"w", w});
+  panels_ = pack_panels(w);
+  rows_ = w.size(0);
+  columns_ = w.size(1);
+}
+
+void matmul(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue) {
+  constexpr const char* kOperation = "matmul";
+  check(kOperation, a, w.rows(), w.columns(), out, epilogue);
+  refuse_double(kOperation, {"a", a});
+  check_dtypes(kOperation, a, out, epilogue);
+  require_writable(kOperation, {"out", out}, {{"w", w.panels()}});
+  multiply_packed(a, w, out, epilogue);
+}
+
+void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue) {
+  constexpr const char* kOperation = "matmul";
+  require_floats(kOperation, {"w", w}, 2, 2);
+  check(kOperation, a, w.size(0), w.size(1), out, epilogue);
+  require_writable(kOperation, {"out", out}, {{"w", w}});
+  check_dtypes(kOperation, a, out, epilogue);
+  if (a.dtype() == DType::f64) {
+    require_dtype_of(kOperation, {"w", w}, {"a", a});
+    return reference::matmul(a, w, out, epilogue);
+  }
+  refuse_double(kOperation, {"w", w});
+  multiply_packed(a, PackedMatrix(w), out, epilogue);
+}
+
+void reference::matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue) {
+  constexpr const char* kOperation = "reference::matmul";
+  require_floats(kOperation, {"w", w}, 2, 2);
+  const std::int64_t k = w.size(0), n = w.size(1);
+  check(kOperation, a, k, n, out, epilogue);
+  require_writable(kOperation, {"out", out}, {{"w", w}});
+  const Tensor left = copy_of(a, DType::f64), right = copy_of(w, DType::f64);
+  Tensor bias, result(DType::f64, out.shape());
+  if (epilogue.bias.given()) bias = copy_of(epilogue.bias, DType::f64);
+  kernels::matmul_reference(
+      row_count(out), n, k, left.values<double>().data(), {k, 1}, right.values<double>().data(), {n, 1},
+      epilogue.bias.given() ? bias.values<double>().data() : nullptr, result.values<double>().data(), {n, 1});
+  for (double& value : result.values<double>()) {
+    value = kernels::activation_reference(value, epilogue.activation);
+  }
+  if (epilogue.residual.given()) {
+    const Tensor residual = copy_of(epilogue.residual, DType::f64);
+    for (std::size_t i = 0; i < residual.values<double>().size(); ++i) {
+      result.values<double>()[i] += residual.values<double>()[i];
+    }
+  }
+  copy(result, out);
+}
+
+}  // namespace attend

@@ -1,0 +1,29 @@
+// The matrix product behind matmul() and linear(), for tensors that were checked: packing, the cut into
+// blocks, storage types and strides.
+#pragma once
+
+#include <attend/matmul.h>
+
+namespace attend {
+
+// w (k, n) of f32, bf16 or f16 as panels (n / 16 rounded up, k, 16) of f32.
+Tensor pack_panels(ConstTensorView w);
+
+// out = activation(a w + bias) + residual, as in matmul().
+void multiply_packed(ConstTensorView a, const PackedMatrix& w, TensorView out,
+                     const MatmulEpilogue& epilogue);
+
+// (A, B, L, E) -> (A * B * L, E), so far as the rows are evenly spaced in memory.
+template <class View>
+View with_merged_rows(View view) {
+  while (view.rank() > 2) {
+    const int axis = view.rank() - 3;
+    if (view.stride(axis) != view.stride(axis + 1) * view.size(axis + 1)) break;
+    Dims shape = view.shape().without(axis);
+    shape[axis] = view.size(axis) * view.size(axis + 1);
+    view = View(view.raw(), view.dtype(), shape, view.strides().without(axis));
+  }
+  return view;
+}
+
+}  // namespace attend

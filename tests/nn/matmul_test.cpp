@@ -1,0 +1,225 @@
+#include <attend/matmul.h>
+#include <attend/reference.h>
+#include <attend/threads.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/compare.h"
+#include "support/covering_array.h"
+#include "support/each_isa.h"
+#include "support/random.h"
+#include "support/refuses.h"
+
+namespace attend {
+namespace {
+
+class Matmul : public EachIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Matmul, testing::ValuesIn(available_isas()), isa_name);
+
+constexpr Activation kActivations[] = {Activation::none, Activation::gelu, Activation::gelu_tanh};
+
+Dims with_columns(ConstTensorView a, std::int64_t n) {
+  Dims shape(a.shape());
+  shape[a.rank() - 1] = n;
+  return shape;
+}
+
+Tensor product(ConstTensorView a, const PackedMatrix& w, const MatmulEpilogue& epilogue = {}) {
+  Tensor out(a.dtype(), with_columns(a, w.columns()));
+  matmul(a, w, out, epilogue);
+  return out;
+}
+
+Tensor product(ConstTensorView a, ConstTensorView w, const MatmulEpilogue& epilogue = {}) {
+  Tensor out(a.dtype(), with_columns(a, w.size(1)));
+  matmul(a, w, out, epilogue);
+  return out;
+}
+
+Tensor reference_product(ConstTensorView a, ConstTensorView w, const MatmulEpilogue& epilogue = {}) {
+  Tensor out(DType::f64, with_columns(a, w.size(1)));
+  reference::matmul(a, w, out, epilogue);
+  return out;
+}
+
+// Weights of 1 / sqrt(k), so that results are near 1.
+Tensor random_weight(const Dims& shape, std::int64_t k, DType dtype, std::uint64_t seed) {
+  return random_normal(shape, dtype, seed, 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, k))));
+}
+
+double tolerance_of(DType dtype) {
+  return dtype == DType::bf16 ? 0.03 : dtype == DType::f16 ? 0.004 : dtype == DType::f64 ? 1e-14 : 4e-6;
+}
+
+// Every pair of: rows, columns, depth, type, weight type and order, bias, activation, residual.
+TEST_P(Matmul, EveryPairOfShapesAndOptionsAgreesWithFloat64) {
+  const std::vector<std::int64_t> rows{0, 1, 2, 7, 8, 9, 17, 65, 129, 200};
+  const std::vector<std::int64_t> sizes{0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 127, 129, 384};
+  const std::vector<DType> types{DType::f32, DType::bf16, DType::f16, DType::f64};
+  const std::vector<int> knobs{10, 17, 17, 4, 3, 2, 2, 3, 3};
+  std::uint64_t seed = 1;
+  for (const auto& row : covering_array(knobs)) {
+    const std::int64_t m = rows[static_cast<std::size_t>(row[0])];
+    const std::int64_t n = sizes[static_cast<std::size_t>(row[1])],
+                       k = sizes[static_cast<std::size_t>(row[2])];
+    const DType dtype = types[static_cast<std::size_t>(row[3])];
+    const DType w_dtype = dtype == DType::f64 ? dtype : types[static_cast<std::size_t>(row[4])];
+    const Tensor a = random_normal({m, k}, dtype, ++seed);
+    const Tensor stored =
+        row[5] == 0 ? random_weight({k, n}, k, w_dtype, ++seed) : random_weight({n, k}, k, w_dtype, ++seed);
+    const ConstTensorView w = row[5] == 0 ? stored.view() : stored.view().transposed(0, 1);
+    const Tensor bias = random_normal({n}, w_dtype, ++seed), residual = random_normal({m, n}, dtype, ++seed);
+    MatmulEpilogue epilogue;
+    if (row[6] != 0) epilogue.bias = bias;
+    epilogue.activation = kActivations[row[7]];
+    if (row[8] != 0) epilogue.residual = residual;
+    const std::string what = std::to_string(m) + ' ' + std::to_string(n) + ' ' + std::to_string(k);
+    const Tensor expected = reference_product(a, w, epilogue);
+    const Tensor once = product(a, w, epilogue);
+    ASSERT_LE(max_abs_difference(once, expected), tolerance_of(dtype)) << what;
+    if (dtype != DType::f64) {
+      ASSERT_TRUE(same_bits(product(a, PackedMatrix(w), epilogue), once)) << what;
+    }
+    if (row[8] == 2) {  // in place of the residual
+      Tensor out = copy_of(residual);
+      epilogue.residual = out;
+      matmul(a, w, out, epilogue);
+      ASSERT_TRUE(same_bits(out, once)) << what;
+    }
+  }
+}
+
+// Sequences that do not lie one after the other, rows the other way round, an output that is turned, and all
+// of it in 16 bits.
+TEST_P(Matmul, AnyStrides) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    const Tensor x = random_normal({70, 3, 20}, dtype, 1), w = random_weight({13, 20}, 20, dtype, 2);
+    const Tensor biases = random_normal({13, 2}, dtype, 3), r = random_normal({13, 70, 3}, dtype, 4);
+    const ConstTensorView a = x.view().transposed(0, 1), weight = w.view().transposed(0, 1);
+    const ConstTensorView bias = biases.view().select(1, 1), residual = r.view().transposed(0, 2);
+    const Tensor expected =
+        product(copy_of(a), copy_of(weight), {copy_of(bias), Activation::gelu, copy_of(residual)});
+    EXPECT_TRUE(same_bits(product(a, weight, {bias, Activation::gelu, residual}), expected));
+    Tensor out(dtype, {13, 70, 3});
+    matmul(a, PackedMatrix(weight), out.view().transposed(0, 2), {bias, Activation::gelu, residual});
+    EXPECT_TRUE(same_bits(out.view().transposed(0, 2), expected));
+    Tensor over = copy_of(r);
+    matmul(a, weight, over.view().transposed(0, 2), {bias, Activation::gelu, over.view().transposed(0, 2)});
+    EXPECT_TRUE(same_bits(over.view().transposed(0, 2), expected));
+  }
+  const Tensor row = Tensor::from<float>({1, 3}, {1, 2, 3}), ten = Tensor::from<float>({3, 1}, {100, 10, 1});
+  const ConstTensorView reversed(row.values<float>().data() + 2, {1, 3}, {3, -1});
+  EXPECT_EQ(product(reversed, ten).values<float>()[0], 321.0f);
+  const ConstTensorView repeated(row.values<float>().data(), {4, 3}, {0, 1});
+  EXPECT_TRUE(same_bits(product(repeated, ten), Tensor::from<float>({4, 1}, {123, 123, 123, 123})));
+}
+
+TEST_P(Matmul, ARowHasTheSameBitsInAnyCompanyAndWithAnyThreads) {
+  const Tensor a = random_normal({2, 131, 100}, DType::f32, 1),
+               w = random_weight({100, 200}, 100, DType::f32, 2);
+  const Tensor bias = random_normal({200}, DType::f32, 3), r = random_normal({2, 131, 200}, DType::f32, 4);
+  const PackedMatrix packed(w);
+  set_threads(1);
+  const Tensor expected = product(a, packed, {bias, Activation::gelu, r});
+  for (const int count : {1, 2, 3, 8}) {
+    set_threads(count);
+    EXPECT_TRUE(same_bits(product(a, packed, {bias, Activation::gelu, r}), expected));
+    for (const auto& [first, last] : {std::pair{0, 1}, {5, 7}, {60, 70}, {3, 130}}) {
+      const auto part = [&](ConstTensorView view) { return view.slice(1, first, last); };
+      EXPECT_TRUE(same_bits(product(part(a), packed, {bias, Activation::gelu, part(r)}), part(expected)));
+    }
+  }
+  set_threads(0);
+}
+
+// A packed matrix serves every instruction set, whichever packed it.
+TEST_P(Matmul, PackedOnAnotherInstructionSet) {
+  const Tensor a = random_normal({9, 33}, DType::f32, 1), w = random_weight({33, 50}, 33, DType::f32, 2);
+  const Tensor expected = product(a, w);
+  for (const std::string& other : available_isas()) {
+    set_isa(other);
+    const PackedMatrix packed(w);
+    set_isa(GetParam());
+    EXPECT_TRUE(same_bits(product(a, packed), expected)) << other;
+  }
+}
+
+TEST_P(Matmul, NotANumberStaysInItsRowAndColumn) {
+  Tensor a = random_normal({70, 10}, DType::f32, 1), w = random_normal({10, 19}, DType::f32, 2);
+  a.values<float>()[4 * 10 + 3] = HUGE_VALF;
+  w.values<float>()[2 * 19 + 7] = NAN;
+  const Tensor out = product(a, w, {.activation = Activation::gelu_tanh});
+  for (std::size_t i = 0; i < 70; ++i) {
+    for (std::size_t j = 0; j < 19; ++j) {
+      if (i == 4 && j != 7) continue;  // the infinity of row 4 becomes 0 or NaN or stays, by its sign
+      ASSERT_EQ(std::isfinite(out.values<float>()[i * 19 + j]), j != 7) << i << ' ' << j;
+    }
+  }
+}
+
+TEST(MatmulEdges, NothingGoesIn) {
+  EXPECT_EQ(product(Tensor(DType::f32, {0, 4}), Tensor(DType::f32, {4, 3})).count(), 0);
+  EXPECT_EQ(product(Tensor(DType::f32, {2, 0, 4}), Tensor(DType::f32, {4, 3})).count(), 0);
+  EXPECT_EQ(product(Tensor(DType::bf16, {2, 4}), Tensor(DType::f32, {4, 0})).count(), 0);
+  EXPECT_EQ(product(Tensor(DType::f32, {2, 0}), PackedMatrix()).count(), 0);
+  const Tensor bias = Tensor::from<float>({2}, {1, 2});  // nothing goes in, the bias comes out
+  EXPECT_TRUE(same_bits(product(Tensor(DType::f32, {1, 0}), Tensor(DType::f32, {0, 2}), {.bias = bias}),
+                        Tensor::from<float>({1, 2}, {1, 2})));
+}
+
+TEST(MatmulEdges, APackedMatrixMovesAndOutlivesItsSource) {
+  const Tensor a = random_normal({3, 5}, DType::f32, 1);
+  Tensor w = random_normal({5, 4}, DType::f32, 2);
+  const Tensor expected = product(a, w);
+  PackedMatrix packed(w);
+  w = Tensor();
+  const PackedMatrix moved = std::move(packed);
+  EXPECT_EQ(moved.rows(), 5);
+  EXPECT_EQ(moved.columns(), 4);
+  EXPECT_TRUE(same_bits(product(a, moved), expected));
+}
+
+TEST(MatmulEdges, Refuses) {
+  Tensor a(DType::f32, {5, 4}), out(DType::f32, {5, 3}), doubles(DType::f64, {5, 3});
+  const Tensor w(DType::f32, {4, 3}), wide_w(DType::f64, {4, 3});
+  const PackedMatrix packed(w);
+  EXPECT_REFUSES(PackedMatrix(wide_w), "[PackedMatrix] w is f64, expected f32, bf16 or f16");
+  EXPECT_REFUSES(PackedMatrix(w.view().select(0, 0)),
+                 "[PackedMatrix] w has shape (3,), expected 2 dimensions");
+  EXPECT_REFUSES(PackedMatrix(ConstTensorView()), "[PackedMatrix] w is not given");
+  EXPECT_REFUSES(matmul(out, packed, out),
+                 "[matmul] a has shape (5, 3), which does not go with w of shape (4, 3)");
+  EXPECT_REFUSES(matmul(a, packed, a), "[matmul] out has shape (5, 4), expected (5, 3)");
+  EXPECT_REFUSES(matmul(a, packed, {}), "[matmul] out is not given");
+  EXPECT_REFUSES(matmul(a, packed, doubles), "[matmul] out is f64, expected f32 as a");
+  EXPECT_REFUSES(matmul(Tensor(DType::f64, {5, 4}), packed, doubles),
+                 "[matmul] a is f64, expected f32, bf16 or f16");
+  EXPECT_REFUSES(matmul(Tensor(DType::f64, {5, 4}), w, doubles), "[matmul] w is f32, expected f64 as a");
+  EXPECT_REFUSES(matmul(a, wide_w, out), "[matmul] w is f64, expected f32, bf16 or f16");
+  EXPECT_REFUSES(matmul(a, packed, out, {.bias = Tensor(DType::f32, {4})}),
+                 "[matmul] bias has shape (4,), expected (3,)");
+  EXPECT_REFUSES(matmul(a, packed, out, {.bias = Tensor(DType::f64, {3})}),
+                 "[matmul] bias is f64, expected f32, bf16 or f16");
+  EXPECT_REFUSES(matmul(a, packed, out, {.residual = a}),
+                 "[matmul] residual has shape (5, 4), expected (5, 3)");
+  EXPECT_REFUSES(matmul(a, packed, out, {.residual = doubles}),
+                 "[matmul] residual is f64, expected f32 as a");
+  EXPECT_REFUSES(matmul(Tensor(DType::f32, {4}), packed, out),
+                 "[matmul] a has shape (4,), expected 2 to 4 dimensions");
+  Tensor square(DType::f32, {4, 4}), large(DType::f32, {6, 3});
+  EXPECT_REFUSES(matmul(square, PackedMatrix(square), square), "[matmul] out overlaps a in memory");
+  EXPECT_REFUSES(matmul(Tensor(DType::f32, {4, 4}), square, square), "[matmul] out overlaps w in memory");
+  EXPECT_REFUSES(matmul(a, packed, out, {.bias = out.view().select(0, 1)}),
+                 "[matmul] out overlaps bias in memory");
+  EXPECT_REFUSES(matmul(a, packed, large.view().slice(0, 0, 5), {.residual = large.view().slice(0, 1, 6)}),
+                 "[matmul] out overlaps residual in memory");
+  const TensorView repeated(out.values<float>().data(), {5, 3}, {0, 1});
+  EXPECT_REFUSES(matmul(a, packed, repeated), "[matmul] out has strides (0, 1) for shape (5, 3)");
+}
+
+}  // namespace
+}  // namespace attend
