@@ -5,6 +5,7 @@
 #include <attend/dtype.h>
 #include <attend/gelu.h>
 #include <attend/isa.h>
+#include <attend/layer_norm.h>
 #include <attend/matmul.h>
 #include <attend/multi_head.h>
 #include <attend/positions.h>

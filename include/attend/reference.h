@@ -42,6 +42,10 @@ void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
 // As attend::matmul, for any mixture of floating dtypes.
 void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue = {});
 
+// As attend::layer_norm and attend::add_layer_norm; residual may be not given.
+void layer_norm(ConstTensorView x, ConstTensorView residual, ConstTensorView gamma, ConstTensorView beta,
+                double epsilon, TensorView out);
+
 // As attend::gelu and attend::gelu_tanh.
 void gelu(ConstTensorView x, TensorView out);
 void gelu_tanh(ConstTensorView x, TensorView out);

@@ -1,0 +1,19 @@
+// Layer normalisation over the last axis (Ba, Kiros and Hinton 2016).
+#pragma once
+
+#include <attend/tensor.h>
+
+namespace attend {
+
+// out = (x - mean) / sqrt(variance + epsilon) gamma + beta, mean and variance being those of the row (the
+// variance divides by n). x and out: one shape of rank 1 to 4, any strides; f32, bf16, f16 or f64; out may be
+// x itself. gamma and beta: (n), of any of these types, or not given (1 and 0). epsilon >= 0; a row of
+// variance and epsilon 0 has no norm and gives NaN.
+void layer_norm(ConstTensorView x, ConstTensorView gamma, ConstTensorView beta, double epsilon,
+                TensorView out);
+
+// The same of x + residual, in one pass; residual has the shape and dtype of x. out may be either of them.
+void add_layer_norm(ConstTensorView x, ConstTensorView residual, ConstTensorView gamma, ConstTensorView beta,
+                    double epsilon, TensorView out);
+
+}  // namespace attend

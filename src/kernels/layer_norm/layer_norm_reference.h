@@ -1,0 +1,12 @@
+// Layer normalisation of one row in float64, as the formula has it: what the f32 kernel is judged by.
+#pragma once
+
+#include <cstdint>
+
+namespace attend::kernels {
+
+// As layer_norm_row().
+void layer_norm_row_reference(const double* x, const double* residual, std::int64_t n, const double* gamma,
+                              const double* beta, double epsilon, double* out) noexcept;
+
+}  // namespace attend::kernels
