@@ -1,5 +1,5 @@
-// copy(), but rows between f32 and 16 bits go by vectors and on all threads: the way into and out of the form
-// that kernels compute in.
+// copy() of floating types, but by vectors and on all threads: the way into and out of the form that kernels
+// compute in.
 #pragma once
 
 #include <attend/tensor.h>

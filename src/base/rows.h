@@ -1,4 +1,4 @@
-// A tensor as rows along its last axis, whatever its strides, and rows in and out of contiguous scratch.
+// A tensor as rows along its last axis, whatever its strides.
 #pragma once
 
 #include <attend/tensor.h>
@@ -35,32 +35,6 @@ BasicView<Pointer> row_view(BasicView<Pointer> view, std::int64_t row) {
   const std::int64_t bytes = row_offset(view, row) * static_cast<std::int64_t>(size_of(view.dtype()));
   Byte* const start = static_cast<Byte*>(view.raw()) + (row_size(view) > 0 ? bytes : 0);
   return {start, view.dtype(), {row_size(view)}, {row_stride(view)}};
-}
-
-// One element in another type: exactly, or rounded once to nearest, as copy() does it.
-template <Element To, Element From>
-To converted(From value) noexcept {
-  if constexpr (std::is_same_v<From, To>) {
-    return value;
-  } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, bfloat16>) {
-    return to_bfloat16(value);
-  } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, float16>) {
-    return to_float16(value);
-  } else if constexpr (std::is_same_v<To, float> && !std::is_arithmetic_v<From>) {
-    return to_float(value);
-  } else {
-    return narrow<To>(widen(value));
-  }
-}
-
-template <Element From, Element To>
-void copy_row(const From* from, std::int64_t from_stride, std::int64_t n, To* to,
-              std::int64_t to_stride) noexcept {
-  if (from_stride == 1 && to_stride == 1) {  // a loop of its own, which becomes vectors
-    for (std::int64_t i = 0; i < n; ++i) to[i] = converted<To>(from[i]);
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) to[i * to_stride] = converted<To>(from[i * from_stride]);
-  }
 }
 
 // Rows in chunks: a thread should have some microseconds of work for each claim.

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/rows.h"
+#include "kernels/convert/copy_row.h"
 #include "kernels/isa.h"
 #include "kernels/matmul/matmul.h"
-#include "base/rows.h"
 
 namespace attend {
 namespace {
@@ -89,11 +90,22 @@ void scatter(const float* from, TensorView view, std::int64_t first, std::int64_
   });
 }
 
+// All of it as f32 rows side by side.
+Tensor gathered(ConstTensorView view) {
+  const std::int64_t rows = row_count(view), columns = row_size(view);
+  Tensor copy(DType::f32, {rows, columns});
+  float* const to = copy.values<float>().data();
+  for_each_row(rows, columns,
+               [&](std::int64_t row, int) noexcept { gather(view, row, 1, 0, columns, to + row * columns); });
+  return copy;
+}
+
 std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
 
 }  // namespace
 
 Tensor pack_panels(ConstTensorView w) {
+  kernels::require_isa();
   const std::int64_t k = w.size(0), n = w.size(1), panels = kernels::panel_count(n);
   Tensor packed(DType::f32, {panels, k, kPanelColumns});
   if (k == 0) return packed;
@@ -113,7 +125,10 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
                      const MatmulEpilogue& epilogue) {
   if (out_given.count() == 0) return;
   kernels::require_isa();
-  const Rows a(a_given), residual(epilogue.residual);
+  const Rows given(a_given), residual(epilogue.residual);
+  // Every block of columns reads all of a, so it is brought into order once; residual and out block by block.
+  const Tensor copied = given.direct ? Tensor() : gathered(a_given);
+  const Rows a = given.direct ? given : Rows(ConstTensorView(copied));
   const Rows<TensorView> out(out_given);
   const std::int64_t m = row_count(a_given), n = w.columns(), k = w.rows();
   const Cut cut(m, n, k);
@@ -122,9 +137,8 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
   if (epilogue.bias.given()) bias = copy_of(epilogue.bias, DType::f32);
   const float* const bias_data = epilogue.bias.given() ? bias.values<float>().data() : nullptr;
 
-  const std::int64_t a_room = a.staged() ? whole_lines(cut.rows * k) : 0;
   const std::int64_t out_room = whole_lines(cut.rows * cut.columns);
-  const std::int64_t room = a_room + (residual.staged() ? out_room : 0) + (out.staged() ? out_room : 0);
+  const std::int64_t room = (residual.staged() ? out_room : 0) + (out.staged() ? out_room : 0);
   const int lanes = lanes_for(cut.count());
   Tensor scratch(DType::f32, {lanes, room});
   float* const scratch_data = scratch.values<float>().data();
@@ -132,8 +146,7 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
   parallel_for(cut.count(), lanes, [&](std::int64_t index, int lane) noexcept {
     const std::int64_t first = index / cut.column_blocks * cut.rows;
     const std::int64_t column = index % cut.column_blocks * cut.columns;
-    float* const a_rows = scratch_data + lane * room;
-    float* const residual_rows = a_rows + a_room;
+    float* const residual_rows = scratch_data + lane * room;
     float* const out_rows = residual_rows + (residual.staged() ? out_room : 0);
     kernels::MatmulBlock block;
     block.rows = std::min(cut.rows, m - first);
@@ -142,14 +155,8 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
     block.panels = panels + column * k;
     block.bias = bias_data != nullptr ? bias_data + column : nullptr;
     block.activation = epilogue.activation;
-    if (a.direct) {
-      block.a = a.at(first, 0);
-      block.a_row = a.view.stride(0);
-    } else {
-      gather(a.view, first, block.rows, 0, k, a_rows);
-      block.a = a_rows;
-      block.a_row = k;
-    }
+    block.a = a.at(first, 0);
+    block.a_row = a.view.stride(0);
     if (residual.direct) {
       block.residual = residual.at(first, column);
       block.residual_row = residual.view.stride(0);

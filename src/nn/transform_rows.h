@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/rows.h"
+#include "kernels/convert/copy_row.h"
 
 namespace attend {
 
