@@ -15,12 +15,12 @@ namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
 // Accumulators: kTileRows broadcasts against kTileVectors vectors of columns. 32 registers of 16 floats hold
-// 8 x 3, three panels at once; 16 hold 6 x 2, which is one panel of 8-float vectors. Vectors of one tile
-// either share one panel or fill whole ones.
+// 8 x 3, three panels at once; 16 hold 6 x 2, which is one panel of 8-float vectors. NEON's 32 of 4
+// floats hold 5 x 4, one panel: gcc loads the elements of all rows first, and at 6 x 4 spills two sums.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr int kTileRows = 8, kTileVectors = 3;
 #elif HWY_TARGET == HWY_NEON
-constexpr int kTileRows = 6, kTileVectors = 4;
+constexpr int kTileRows = 5, kTileVectors = 4;
 #elif HWY_TARGET == HWY_SCALAR
 constexpr int kTileRows = 3, kTileVectors = 4;
 #else
