@@ -94,6 +94,8 @@ double define_cell(const WeightsRequest& request, const double* weights, const P
              : sum / static_cast<double>((bottom - top) * (right - left));
 }
 
+}  // namespace
+
 void expect_close(const char* what, const Tensor& got, const Tensor& expected, double bound) {
   ASSERT_EQ(got.shape(), expected.shape()) << what;
   const std::vector<double> a = values_of(got), b = values_of(expected);
@@ -101,8 +103,6 @@ void expect_close(const char* what, const Tensor& got, const Tensor& expected, d
     ASSERT_LE(difference(a[i], b[i]), bound * std::max(1.0, std::abs(b[i]))) << what << " at " << i;
   }
 }
-
-}  // namespace
 
 std::string describe(const WeightsCase& c) {
   std::ostringstream text;

@@ -32,6 +32,9 @@ WeightsSummary defined_summary(const AttentionInputs& in, const WeightsRequest& 
 void expect_summary(const AttentionInputs& in, const WeightsSummary& got, const WeightsSummary& expected,
                     double bound);
 
+// The same of one tensor. Far from the diagonal ALiBi makes scores of hundreds, which f32 rounds accordingly.
+void expect_close(const char* what, const Tensor& got, const Tensor& expected, double bound);
+
 // Every tensor of the two: the same bits.
 bool same_bits(const WeightsSummary& a, const WeightsSummary& b);
 

@@ -54,13 +54,16 @@ TEST(Weights, EveryPairOfShapesOptionsAndRequestsIsExact) {
 TEST(Weights, EveryStageOfChosenRowsIsExact) {
   const EveryIsa isas;
   for (const WeightsCase& c : weights_cases()) {
-    if (c.attention.queries == 0 || (c.attention.packed && c.attention.batch > 1)) continue;
+    if (c.attention.queries == 0) continue;
     SCOPED_TRACE(describe(c));
     const AttentionInputs in = make_inputs(c.attention);
     std::vector<std::int64_t> rows;  // out of order, one of them twice
     for (std::int64_t i = c.attention.queries - 1; i >= 0; i -= 1 + i / 7) rows.push_back(i);
     rows.push_back(rows.front());
-    const RowSelection selection{.rows = rows};
+    RowSelection selection{.rows = rows};
+    const std::int64_t last =
+        c.attention.packed ? 0 : c.attention.batch - 1;  // the first packed one is longest
+    selection.sequences = {last};
     for (const Stage stage : {Stage::scores, Stage::capped, Stage::biased, Stage::weights}) {
       const Tensor expected = reference::attention_rows(in.q, in.k, in.options, stage, selection);
       for (const std::string& isa : isas.names) {
@@ -68,7 +71,9 @@ TEST(Weights, EveryStageOfChosenRowsIsExact) {
         const RowState state = c.state_given ? state_of(in) : RowState();
         const Tensor got = c.state_given ? attention_rows(in.q, in.k, in.options, stage, selection, state)
                                          : attention_rows(in.q, in.k, in.options, stage, selection);
-        ASSERT_LE(max_abs_difference(got, expected), 1e-5) << name_of(stage) << " " << isa;
+        SCOPED_TRACE(isa);
+        expect_close(std::string(name_of(stage)).c_str(), got, expected, 1e-5);
+        if (HasFatalFailure()) return;
       }
     }
   }
@@ -88,22 +93,18 @@ WeightsCase long_case() {
 
 TEST(Weights, LongSequencesAreExact) {
   const EveryIsa isas;
-  for (const bool causal : {false, true}) {
-    for (const MapReduction reduction : {MapReduction::mean, MapReduction::max}) {
-      for (const std::int64_t top_k : {8, 50}) {
-        WeightsCase c = long_case();
-        c.attention.causal = causal;
-        c.request.map_reduction = reduction;
-        c.request.top_k = top_k;
-        const AttentionInputs in = make_inputs(c.attention);
-        const WeightsSummary expected = reference::summarize_weights(in.q, in.k, in.options, c.request);
-        for (const std::string& isa : isas.names) {
-          SCOPED_TRACE(isa);
-          set_isa(isa);
-          expect_summary(in, summary_of(in, c), expected, 1e-5);
-          if (HasFatalFailure()) return;
-        }
-      }
+  for (const bool other : {false, true}) {
+    WeightsCase c = long_case();
+    c.attention.causal = c.state_given = other;
+    c.request.map_reduction = other ? MapReduction::max : MapReduction::mean;
+    c.request.top_k = other ? 50 : 8;
+    const AttentionInputs in = make_inputs(c.attention);
+    const WeightsSummary expected = reference::summarize_weights(in.q, in.k, in.options, c.request);
+    for (const std::string& isa : isas.names) {
+      SCOPED_TRACE(isa);
+      set_isa(isa);
+      expect_summary(in, summary_of(in, c), expected, 1e-5);
+      if (HasFatalFailure()) return;
     }
   }
 }
@@ -178,6 +179,20 @@ TEST(Weights, PackedEqualsItsSequencesAloneBitForBit) {
   }
 }
 
+// Partial results of so many maps would take 70 MB, so heads take turns.
+TEST(Weights, HeadsThatTakeTurnsEqualHeadsAlone) {
+  const std::int64_t heads = kSanitized ? 14 : 24, length = 600;
+  const Tensor q = random_normal({1, heads, length, 1}, DType::f32, 1);
+  const WeightsRequest request{.received = true, .map_rows = length, .map_columns = length};
+  const WeightsSummary all = summarize_weights(q, q, {}, request);
+  for (std::int64_t h = 0; h < heads; h += heads / 2 - 1) {
+    const ConstTensorView one = q.view().slice(1, h, h + 1);
+    const WeightsSummary single = summarize_weights(one, one, {}, request);
+    EXPECT_TRUE(same_bits(all.map.view().slice(1, h, h + 1), single.map)) << h;
+    EXPECT_TRUE(same_bits(all.received.view().slice(1, h, h + 1), single.received)) << h;
+  }
+}
+
 // What is asked for at the same time does not matter, nor do keys that do not exist.
 TEST(Weights, OneAnswerDoesNotDependOnTheOthers) {
   const WeightsCase c = long_case();
@@ -216,6 +231,32 @@ TEST(Weights, TopWeightsAreTheWeightsOfTheirRows) {
     const auto key = static_cast<std::size_t>(got.top_keys.values<std::int64_t>()[place]);
     EXPECT_EQ(got.top_weights.values<float>()[place], rows.values<float>()[key]);
   }
+}
+
+// Of two halves of the keys, each with the state of both.
+TEST(Weights, AMergedStateServesItsParts) {
+  WeightsCase c = long_case();
+  c.attention.queries = 90;
+  c.request = {.top_k = 3, .received = true};
+  const AttentionInputs in = make_inputs(c.attention);
+  const RowState whole = state_of(in);
+  const std::int64_t cut = 133, keys = c.attention.keys;
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    RowState state(in.q);
+    Tensor out = in.output(DType::f32);
+    attention(in.q, in.k.slice(2, begin, end), in.v.slice(2, begin, end), {}, out, state);
+    return std::pair{std::move(out), std::move(state)};
+  };
+  auto [out_a, a] = part(0, cut);
+  auto [out_b, b] = part(cut, keys);
+  RowState merged(in.q);
+  merge_attention(out_a, a, out_b, b, out_a, merged);
+  const Tensor expected = summarize_weights(in.q, in.k, {}, c.request, whole).received;
+  const auto received = [&](std::int64_t begin, std::int64_t end) {
+    return summarize_weights(in.q, in.k.slice(2, begin, end), {}, c.request, merged).received;
+  };
+  EXPECT_LE(max_abs_difference(received(0, cut), expected.view().slice(2, 0, cut)), 1e-5);
+  EXPECT_LE(max_abs_difference(received(cut, keys), expected.view().slice(2, cut, keys)), 1e-5);
 }
 
 TEST(Weights, F64QueriesUseTheReference) {
