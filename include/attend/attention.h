@@ -119,12 +119,13 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
 Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                  const AttentionOptions& options = {});
 
-// The kernel that attention() picks for queries of this dtype, and why.
+// The kernel that attention() picks for such a call, and why. It follows from dtype and the lengths of each
+// sequence; a packed batch of short and long queries is shared by two.
 struct KernelChoice {
   std::string_view name;
   std::string_view why;
 };
-KernelChoice attention_kernel(DType dtype);
+KernelChoice attention_kernel(ConstTensorView q, ConstTensorView k, const AttentionOptions& options = {});
 
 // max + log(sum), of any shape; -inf where a row has no keys.
 void log_sum_exp(ConstRowStateView row_state, TensorView out);

@@ -15,16 +15,15 @@ Dims output_shape(ConstTensorView q, const Layout& layout) {
   return shape;
 }
 
-void run(const char* operation, const AttentionKernel& kernel, const Layout& layout, ConstTensorView q,
-         ConstTensorView k, ConstTensorView v, const AttentionOptions& options, TensorView out,
-         RowStateView row_state) {
+void check_outputs(const char* operation, const Layout& layout, ConstTensorView q, ConstTensorView k,
+                   ConstTensorView v, const AttentionOptions& options, TensorView out,
+                   RowStateView row_state) {
   require_shape(operation, {"out", out}, output_shape(q, layout));
   require_writable(operation, {"out", out},
                    {{"query", q}, {"key", k}, {"value", v}, {"mask", options.mask}, {"bias", options.bias}});
   check_row_state(
       operation, row_state, q.shape().without(q.rank() - 1),
       {{"query", q}, {"key", k}, {"value", v}, {"mask", options.mask}, {"bias", options.bias}, {"out", out}});
-  kernel.forward(layout, q, k, v, options, out, row_state);
 }
 
 std::int64_t count_of(const Indices& indices, const char* name, std::int64_t size) {
@@ -73,31 +72,39 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
                TensorView out, RowStateView row_state) {
   const char* const operation = "attention";
   if (!v.given()) refuse(operation, "value is not given");
-  const Layout layout = check_attention(operation, q, k, v, options);
-  const AttentionKernel& kernel = pick_attention_kernel(q.dtype());
-  if (out.given() && out.dtype() != q.dtype() && out.dtype() != kernel.computes_in) {
+  run_attention(operation, check_attention(operation, q, k, v, options), q, k, v, options, out, row_state);
+}
+
+void run_attention(const char* operation, const Layout& layout, ConstTensorView q, ConstTensorView k,
+                   ConstTensorView v, const AttentionOptions& options, TensorView out,
+                   RowStateView row_state) {
+  const DType computes_in = pick_attention_kernel(q.dtype()).computes_in;
+  if (out.given() && out.dtype() != q.dtype() && out.dtype() != computes_in) {
     refuse(operation, "out is ", name_of(out.dtype()), ", expected ", name_of(q.dtype()),
-           q.dtype() == kernel.computes_in ? "" : " or f32");
+           q.dtype() == computes_in ? "" : " or f32");
   }
   for (const TensorView& state : {row_state.max, row_state.sum}) {
-    if (state.given() && state.dtype() != kernel.computes_in) {
-      refuse(operation, "row_state is ", name_of(state.dtype()), ", expected ", name_of(kernel.computes_in));
+    if (state.given() && state.dtype() != computes_in) {
+      refuse(operation, "row_state is ", name_of(state.dtype()), ", expected ", name_of(computes_in));
     }
   }
-  run(operation, kernel, layout, q, k, v, options, out, row_state);
+  check_outputs(operation, layout, q, k, v, options, out, row_state);
+  forward_by_sequence(layout, q, k, v, options, out, row_state);
 }
 
 Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options) {
   if (!v.given()) refuse("attention", "value is not given");
   const Layout layout = check_attention("attention", q, k, v, options);
   Tensor out(q.dtype(), output_shape(q, layout));
-  run("attention", pick_attention_kernel(q.dtype()), layout, q, k, v, options, out, {});
+  forward_by_sequence(layout, q, k, v, options, out, {});
   return out;
 }
 
-KernelChoice attention_kernel(DType dtype) {
-  if (!is_float(dtype)) refuse("attention_kernel", name_of(dtype), " is not a floating type");
-  return pick_attention_kernel(dtype).choice;
+KernelChoice attention_kernel(ConstTensorView q, ConstTensorView k, const AttentionOptions& options) {
+  const Layout layout = check_attention("attention_kernel", q, k, {}, options);
+  const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout);
+  if (kernel != nullptr) return kernel->choice;
+  return {"decode and fused", "each sequence by its own number of queries: decode up to 8, fused beyond"};
 }
 
 Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options, Stage stage,
@@ -109,8 +116,9 @@ void reference::attention(ConstTensorView q, ConstTensorView k, ConstTensorView 
                           const AttentionOptions& options, TensorView out, RowStateView row_state) {
   const char* const operation = "reference::attention";
   if (!v.given()) refuse(operation, "value is not given");
-  run(operation, reference_kernel(), check_attention(operation, q, k, v, options), q, k, v, options, out,
-      row_state);
+  const Layout layout = check_attention(operation, q, k, v, options);
+  check_outputs(operation, layout, q, k, v, options, out, row_state);
+  reference_kernel().forward(layout, q, k, v, options, out, row_state);
 }
 
 Tensor reference::attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,

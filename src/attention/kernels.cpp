@@ -1,5 +1,7 @@
 #include "attention/kernels.h"
 
+#include "attention/decode.h"
+#include "attention/outputs.h"
 #include "attention/problem.h"
 #include "attention/row_blocks.h"
 #include "base/parallel.h"
@@ -40,11 +42,7 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
   const RowBlocks blocks(layout, Kernel::rows());
   if (blocks.count() == 0) return;
   const Problem<T> problem(layout, q, k, v, options);
-  StagedOutput<T> staged_out(out), staged_max(row_state.max), staged_sum(row_state.sum);
-  const Placement out_place(staged_out, layout.packed);
-  const bool keeps_state = row_state.max.given();
-  const Placement max_place = keeps_state ? Placement(staged_max, layout.packed) : Placement();
-  const Placement sum_place = keeps_state ? Placement(staged_sum, layout.packed) : Placement();
+  const Outputs<T> outputs(layout, out, row_state);
   const std::int64_t scratch_size =
       (Kernel::scratch(layout) + 15) / 16 * 16;  // each lane's part is aligned, too
   const int lanes = lanes_for(blocks.count());
@@ -52,37 +50,41 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
 
   parallel_for(blocks.count(), lanes, [&](std::int64_t index, int lane) noexcept {
     const auto [s, h, first, last] = blocks[index];
-    const std::int64_t row = problem.sequence(s).query_begin;
-    kernels::HeadOutput<T> target;
-    target.out = staged_out.at(out_place.offset(s, row, h));
-    target.out_stride = layout.dv == 0 ? 0 : out_place.row_stride;
-    if (keeps_state) {
-      target.max = staged_max.at(max_place.offset(s, row, h));
-      target.sum = staged_sum.at(sum_place.offset(s, row, h));
-      target.max_stride = max_place.row_stride;
-      target.sum_stride = sum_place.row_stride;
-    }
-    Kernel::forward(problem.head(s, h), first, last, target, scratch.template as<T>() + lane * scratch_size);
+    Kernel::forward(problem.head(s, h), first, last, outputs.head(s, h),
+                    scratch.template as<T>() + lane * scratch_size);
   });
-  staged_out.deliver();
-  staged_max.deliver();
-  staged_sum.deliver();
+  outputs.deliver();
 }
 
+bool computes_in_f32(DType query) { return query != DType::f64; }
+bool any_sequence(const SequenceLayout&) { return true; }
+
 constexpr AttentionKernel kKernels[] = {
-    {{"fused", "fp32 vectors, scores made and used tile by tile, for f32, bf16 and f16"},
-     [](DType query) { return query != DType::f64; },
+    {{"decode",
+      "fp32 vectors along the head dimension, the keys cut into blocks, for sequences of up to 8 "
+      "queries in f32, bf16 or f16"},
+     computes_in_f32,
+     [](const SequenceLayout& sequence) { return sequence.queries <= kMostDecodedQueries; },
+     forward_decode,
+     rows_fused,
+     summarize_fused,
+     DType::f32},
+    {{"fused", "fp32 vectors of queries, scores made and used tile by tile, for f32, bf16 and f16"},
+     computes_in_f32,
+     any_sequence,
      forward<FusedF32>,
      rows_fused,
      summarize_fused,
      DType::f32},
     {{"reference", "plain float64 loops, for f64 and as the judge of the others"},
      [](DType) { return true; },
+     any_sequence,
      forward<ReferenceF64>,
      rows_reference,
      summarize_reference,
      DType::f64},
 };
+static_assert(kMostDecodedQueries == 8, "as the table says");
 
 }  // namespace
 
@@ -90,11 +92,49 @@ std::span<const AttentionKernel> attention_kernels() noexcept { return kKernels;
 
 const AttentionKernel& reference_kernel() noexcept { return attention_kernels().back(); }
 
-const AttentionKernel& pick_attention_kernel(DType query) noexcept {
+const AttentionKernel& pick_attention_kernel(DType query, const SequenceLayout& sequence) noexcept {
   for (const AttentionKernel& kernel : attention_kernels()) {
-    if (kernel.supports(query)) return kernel;
+    if (kernel.supports(query) && kernel.takes(sequence)) return kernel;
   }
   return reference_kernel();
+}
+
+const AttentionKernel& pick_attention_kernel(DType query) noexcept {
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    if (kernel.supports(query) && kernel.takes == any_sequence) return kernel;
+  }
+  return reference_kernel();
+}
+
+const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout) noexcept {
+  const AttentionKernel* picked = nullptr;
+  for (const SequenceLayout& sequence : layout.sequences) {
+    if (sequence.queries == 0) continue;
+    const AttentionKernel& kernel = pick_attention_kernel(query, sequence);
+    if (picked != nullptr && picked != &kernel) return nullptr;
+    picked = &kernel;
+  }
+  return picked == nullptr ? &pick_attention_kernel(query) : picked;
+}
+
+void forward_by_sequence(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                         const AttentionOptions& options, TensorView out, RowStateView row_state) {
+  if (const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout)) {
+    return kernel->forward(layout, q, k, v, options, out, row_state);
+  }
+  // Several kernels write into one tensor, so it is staged here, once. Kernels that share a call compute in
+  // f32.
+  const StagedOutput<float> staged_out(out), staged_max(row_state.max), staged_sum(row_state.sum);
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    Layout part = layout;
+    for (SequenceLayout& sequence : part.sequences) {
+      if (&pick_attention_kernel(q.dtype(), sequence) != &kernel) sequence.queries = 0;
+    }
+    kernel.forward(part, q, k, v, options, staged_out.view(), {staged_max.view(), staged_sum.view()});
+  }
+  staged_out.deliver();
+  staged_max.deliver();
+  staged_sum.deliver();
 }
 
 }  // namespace attend

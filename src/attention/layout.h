@@ -35,6 +35,11 @@ struct Layout {
 Layout check_attention(const char* operation, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                        const AttentionOptions& options);
 
+// Carries out a call that was checked: checks the outputs, then picks the kernels.
+void run_attention(const char* operation, const Layout& layout, ConstTensorView q, ConstTensorView k,
+                   ConstTensorView v, const AttentionOptions& options, TensorView out,
+                   RowStateView row_state);
+
 // A row state is given whole or not at all, is writable, and overlaps none of the inputs.
 void check_row_state(const char* operation, RowStateView row_state, const Dims& shape,
                      std::initializer_list<NamedView> inputs = {});

@@ -24,7 +24,8 @@ struct Placement {
   }
 };
 
-// Keeps references to layout and options: they must outlive it.
+// Keeps references to layout and options: they must outlive it. k and v may be not given: their heads are
+// then null.
 template <Element T>
 class Problem {
  public:
@@ -38,7 +39,7 @@ class Problem {
         bias_(options.bias),
         mask_strides_(options.mask) {
     q_place_ = Placement(q_, layout.packed);
-    k_place_ = Placement(k_, layout.packed);
+    if (k.given()) k_place_ = Placement(k_, layout.packed);
     if (v.given()) v_place_ = Placement(v_, layout.packed);
   }
 

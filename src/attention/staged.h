@@ -57,6 +57,7 @@ class StagedOutput {
 
   T* at(std::int64_t offset) const noexcept { return data_ == nullptr ? nullptr : data_ + offset; }
   std::int64_t stride(int axis) const noexcept { return view_.stride(axis); }
+  TensorView view() const noexcept { return view_; }
   void deliver() const {
     if (staged_) convert_rows(copy_, target_);
   }

@@ -177,9 +177,16 @@ TEST(Properties, ACausalPrefixDoesNotSeeWhatFollows) {
     const AttentionInputs in = make_inputs(c);
     const std::int64_t length = *rc::gen::inRange<std::int64_t>(0, c.queries + 1);
     const Result whole = run(in);
-    const Result prefix =
-        run(in, in.q.slice(2, 0, length), in.k.slice(2, 0, length), in.v.slice(2, 0, length), in.options);
-    RC_ASSERT(same_bits(whole.out.view().slice(2, 0, length), prefix.out));
+    const ConstTensorView q = in.q.slice(2, 0, length), k = in.k.slice(2, 0, length);
+    const Result prefix = run(in, q, k, in.v.slice(2, 0, length), in.options);
+    // A prefix of few queries goes to another kernel, and then agrees but for rounding.
+    const bool same_kernel = attention_kernel(q, k, in.options).name == attention_kernel(in.q, in.k).name;
+    const ConstTensorView expected = whole.out.view().slice(2, 0, length);
+    if (same_kernel) {
+      RC_ASSERT(same_bits(expected, prefix.out));
+    } else {
+      RC_ASSERT(max_abs_difference(expected, prefix.out) <= 2e-6);
+    }
   });
 }
 

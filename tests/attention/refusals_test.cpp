@@ -230,8 +230,7 @@ TEST(Refusals, ViewsThatAreNotGiven) {
   EXPECT_REFUSES(attention_rows(c.q, {}, {}, Stage::weights), "[attention_rows] key is not given");
   EXPECT_REFUSES(reference::attention(c.q, c.k, {}, {}, c.out), "[reference::attention] value is not given");
   EXPECT_REFUSES(log_sum_exp({}, c.out), "[log_sum_exp] row_state is not given");
-  EXPECT_REFUSES(attention_kernel(DType::boolean), "[attention_kernel] boolean is not a floating type");
-  EXPECT_REFUSES(attention_kernel(DType::i64), "[attention_kernel] i64 is not a floating type");
+  EXPECT_REFUSES(attention_kernel(c.q, {}), "[attention_kernel] key is not given");
 }
 
 TEST(Refusals, AnOutputWhoseElementsShareOnePlace) {
@@ -300,10 +299,27 @@ TEST(Refusals, Merge) {
 }
 
 TEST(KernelChoice, SaysWhichAndWhy) {
-  EXPECT_EQ(attention_kernel(DType::f32).name, "fused");
-  EXPECT_EQ(attention_kernel(DType::bf16).name, "fused");
-  EXPECT_EQ(attention_kernel(DType::f64).name, "reference");
-  EXPECT_FALSE(attention_kernel(DType::f64).why.empty());
+  const auto choice = [](DType dtype, std::int64_t queries) {
+    return attention_kernel(Tensor(dtype, {2, 4, queries, 8}), Tensor(dtype, {2, 2, 20, 8}));
+  };
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    EXPECT_EQ(choice(dtype, 1).name, "decode");
+    EXPECT_EQ(choice(dtype, 8).name, "decode");
+    EXPECT_EQ(choice(dtype, 9).name, "fused");
+  }
+  EXPECT_EQ(choice(DType::f64, 1).name, "reference");
+  for (const std::int64_t queries : {0, 1, 9}) EXPECT_FALSE(choice(DType::f32, queries).why.empty());
+
+  // Packed sequences choose for themselves; one without queries has nothing to choose.
+  const Tensor q(DType::f32, {13, 4, 8}), k(DType::f32, {20, 2, 8});
+  AttentionOptions options;
+  options.cumulative_key_lengths = {0, 10, 15, 20};
+  options.cumulative_query_lengths = {0, 1, 1, 13};
+  EXPECT_EQ(attention_kernel(q, k, options).name, "decode and fused");
+  options.cumulative_query_lengths = {0, 0, 0, 13};
+  EXPECT_EQ(attention_kernel(q, k, options).name, "fused");
+  options.cumulative_query_lengths = {0, 7, 7, 13};
+  EXPECT_EQ(attention_kernel(q, k, options).name, "decode");
 }
 
 }  // namespace
