@@ -28,25 +28,28 @@ namespace attend {
 // and ALiBi measure from there. With a cache of past keys the offset is the number of past keys.
 class QueryOffset {
  public:
-  QueryOffset() = default;  // top_left
+  QueryOffset() = default;  // not given: top left, and where a cache attends, bottom right
   template <std::integral Integer>
-  QueryOffset(Integer offset) : values_{static_cast<std::int64_t>(offset)} {}
+  QueryOffset(Integer offset) : given_(true), values_{static_cast<std::int64_t>(offset)} {}
   QueryOffset(std::vector<std::int64_t> per_sequence)
-      : kind_(Kind::per_sequence), values_(std::move(per_sequence)) {}
+      : kind_(Kind::per_sequence), given_(true), values_(std::move(per_sequence)) {}
 
-  static QueryOffset top_left() { return {}; }  // 0: the first query sees the first key
-  static QueryOffset bottom_right() {           // Lk - Lq: the last query sees the last key that exists
+  static QueryOffset top_left() { return 0; }  // 0: the first query sees the first key
+  static QueryOffset bottom_right() {          // Lk - Lq: the last query sees the last key that exists
     QueryOffset offset;
     offset.kind_ = Kind::bottom_right;
+    offset.given_ = true;
     return offset;
   }
 
   enum class Kind : std::uint8_t { one, per_sequence, bottom_right };
   Kind kind() const noexcept { return kind_; }
+  bool given() const noexcept { return given_; }
   const std::vector<std::int64_t>& values() const noexcept { return values_; }
 
  private:
   Kind kind_ = Kind::one;
+  bool given_ = false;
   std::vector<std::int64_t> values_{0};
 };
 

@@ -16,6 +16,7 @@ struct Checker {
   const char* operation;
   ConstTensorView q, k, v;
   const AttentionOptions& options;
+  StoredAs stored;
   Layout layout;
 
   template <class... Parts>
@@ -29,7 +30,8 @@ struct Checker {
     if (view.rank() != rank) no(name, " has shape ", to_string(view.shape()), ", expected ", axes);
     if (!is_float(view.dtype()))
       no(name, " holds ", name_of(view.dtype()), " values, expected a floating type");
-    if (view.dtype() != q.dtype())
+    const bool computed_alike = (view.dtype() == DType::f64) == (q.dtype() == DType::f64);
+    if (view.dtype() != q.dtype() && !(computed_alike && stored == StoredAs::anything_computed_alike))
       no(name, " is ", name_of(view.dtype()), " but query is ", name_of(q.dtype()));
   }
 
@@ -205,8 +207,8 @@ struct Checker {
 }  // namespace
 
 Layout check_attention(const char* operation, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                       const AttentionOptions& options) {
-  Checker checker{operation, q, k, v, options, {}};
+                       const AttentionOptions& options, StoredAs stored) {
+  Checker checker{operation, q, k, v, options, stored, {}};
   checker.shapes();
   checker.sequences();
   checker.key_lengths();

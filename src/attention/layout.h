@@ -31,9 +31,12 @@ struct Layout {
   std::int64_t longest_queries = 0, longest_keys = 0;
 };
 
+// Which types k and v may have: the query's, or any that is computed in the same one.
+enum class StoredAs { the_query, anything_computed_alike };
+
 // Refuses, with a sentence that begins with [operation], whatever has no meaning. v may be not given.
 Layout check_attention(const char* operation, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                       const AttentionOptions& options);
+                       const AttentionOptions& options, StoredAs stored = StoredAs::the_query);
 
 // Carries out a call that was checked: checks the outputs, then picks the kernels.
 void run_attention(const char* operation, const Layout& layout, ConstTensorView q, ConstTensorView k,

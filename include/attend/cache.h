@@ -1,0 +1,67 @@
+// The keys and values of the past, kept for attention: append what each step brings, then let the step's
+// queries attend to everything so far.
+//
+//   KeyValueCache cache(DType::bf16, batch, heads, d, dv);
+//   cache.append(k, v);                     // (B, Hkv, L, D) and (B, Hkv, L, Dv), any strides
+//   cache.attention(q, {.causal = true}, out);
+//
+// Sequences of a batch may differ in length: append() with counts takes that many rows of each, and attention
+// sees of each sequence only what it has. Reading from several threads at once is fine, changing is not.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <attend/attention.h>
+#include <attend/tensor.h>
+
+namespace attend {
+
+class KeyValueCache {
+ public:
+  // Stores f32, bf16, f16 or f64. capacity: rows for which there is room from the start.
+  KeyValueCache(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t d, std::int64_t dv,
+                std::int64_t capacity = 0);
+
+  // Rounded to the cache's type. Either everything is appended or, on an exception, nothing has changed. k
+  // and v may be views of this cache. When the room does not suffice it is at least doubled, which copies
+  // everything and makes views of the cache invalid.
+  void append(ConstTensorView k, ConstTensorView v);
+  // counts (B): of sequence b the first counts[b] rows. The queries that belong to them then stand at the
+  // lengths from before: options.query_offset = cache.lengths(), taken before appending.
+  void append(ConstTensorView k, ConstTensorView v, std::span<const std::int64_t> counts);
+
+  void reserve(std::int64_t capacity);
+  // Takes back what is behind `length`, which must not exceed length(); shorter sequences stay as they are.
+  void truncate(std::int64_t length);
+  void truncate(std::span<const std::int64_t> lengths);  // (B), none longer than it is
+  void clear() noexcept;                                 // keeps the room
+
+  DType dtype() const noexcept { return keys_.dtype(); }
+  std::int64_t length() const noexcept;  // of the longest sequence
+  std::int64_t capacity() const noexcept { return keys_.size(2); }
+  const std::vector<std::int64_t>& lengths() const noexcept { return lengths_; }
+
+  // (B, Hkv, length(), D) and (B, Hkv, length(), Dv). Behind the end of a shorter sequence anything may
+  // stand.
+  ConstTensorView keys() const&;
+  ConstTensorView values() const&;
+  ConstTensorView keys() const&& = delete;
+  ConstTensorView values() const&& = delete;
+
+  // attention() of q over what is cached. Two things are filled in where options say nothing: the queries are
+  // the last rows (query_offset bottom right), and a sequence has its own length (key_lengths). q may be of
+  // another type than the cache, as long as both or neither are f64; out and row_state follow q.
+  void attention(ConstTensorView q, const AttentionOptions& options, TensorView out,
+                 RowStateView row_state = {}) const;
+  Tensor attention(ConstTensorView q, const AttentionOptions& options = {}) const;
+
+ private:
+  AttentionOptions filled_in(const AttentionOptions& options) const;
+
+  Tensor keys_, values_;  // (B, Hkv, capacity, D), (B, Hkv, capacity, Dv)
+  std::vector<std::int64_t> lengths_;
+};
+
+}  // namespace attend
