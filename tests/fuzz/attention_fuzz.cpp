@@ -42,6 +42,9 @@ AttentionCase case_from(FuzzedDataProvider& data) {
   c.packed = c.batch > 0 && data.ConsumeBool();
   c.memory = static_cast<CaseMemory>(below(4));
   c.seed = data.ConsumeIntegral<std::uint16_t>();
+  // Few queries are decoded, and decoding cuts the keys at multiples of 512. Not with ALiBi, whose scores
+  // would grow with the distance, and their rounding with them.
+  if (c.queries <= 8 && !c.alibi && data.ConsumeBool()) c.keys += 500;
   return c;
 }
 
