@@ -2,6 +2,7 @@
 #pragma once
 
 #include <attend/attention.h>
+#include <attend/attention_backward.h>
 #include <attend/cache.h>
 #include <attend/dtype.h>
 #include <attend/gelu.h>

@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include <attend/attention_backward.h>
 #include <attend/matmul.h>
 #include <attend/multi_head.h>
 #include <attend/positions.h>
@@ -27,14 +28,9 @@ Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptio
 WeightsSummary summarize_weights(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
                                  const WeightsRequest& request);
 
-struct AttentionGradients {
-  TensorView q{}, k{}, v{};
-  TensorView bias{};          // the shape of the bias as given: broadcast axes are summed over
-  TensorView alibi_slopes{};  // (Hq)
-  TensorView sinks{};         // (Hq)
-};
-
-// d_out has the shape of the output.
+// As attend::attention_backward, without need of what the forward pass left. d_out has the shape of the
+// output.
+using attend::AttentionGradients;
 void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                         const AttentionOptions& options, ConstTensorView d_out,
                         const AttentionGradients& gradients);

@@ -1,9 +1,11 @@
-// The float64 backward pass of attention. One thread: key heads are shared by query heads and a bias by whole
-// batches, and the order in which their gradients are added is then always the same.
+// The backward pass of attention: what must hold of its inputs, and the float64 reference. The reference runs
+// on one thread: key heads are shared by query heads and a bias by whole batches, and the order in which
+// their gradients are added is then always the same.
 #include <attend/reference.h>
 
 #include <iterator>
 
+#include "attention/backward_fused.h"
 #include "attention/problem.h"
 #include "base/error.h"
 #include "kernels/attention/attention_backward_reference.h"
@@ -14,12 +16,8 @@ namespace {
 // A gradient that is added up in float64 and delivered once, into whatever the caller has.
 class Accumulator {
  public:
-  Accumulator(const char* operation, const char* name, TensorView target, const Dims& shape)
-      : target_(target) {
-    if (!target.given()) return;
-    require_shape(operation, {name, target}, shape);
-    require_writable(operation, {name, target}, {});
-    sum_ = Tensor(DType::f64, shape);
+  explicit Accumulator(TensorView target) : target_(target) {
+    if (target.given()) sum_ = Tensor(DType::f64, target.shape());
   }
   double* at(std::int64_t offset) {
     double* const data = wanted() ? sum_.view().data<double>() : nullptr;
@@ -37,14 +35,12 @@ class Accumulator {
   Tensor sum_;
 };
 
-}  // namespace
-
-void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                                   const AttentionOptions& options, ConstTensorView d_out,
-                                   const AttentionGradients& gradients) {
-  const char* const operation = "reference::attention_backward";
+// The layout, when everything that both passes take makes sense together.
+Layout check_backward(const char* operation, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                      const AttentionOptions& options, ConstTensorView d_out,
+                      const AttentionGradients& gradients) {
   if (!v.given()) refuse(operation, "value is not given");
-  const Layout layout = check_attention(operation, q, k, v, options);
+  Layout layout = check_attention(operation, q, k, v, options);
   Dims out_shape = q.shape();
   out_shape[out_shape.rank() - 1] = layout.dv;
   require_shape(operation, {"d_out", d_out}, out_shape);
@@ -52,8 +48,9 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
   if (gradients.alibi_slopes.given() && options.alibi_slopes.empty()) {
     refuse(operation, "a gradient of alibi_slopes without slopes");
   }
-  if (gradients.sinks.given() && options.sinks.empty())
+  if (gradients.sinks.given() && options.sinks.empty()) {
     refuse(operation, "a gradient of sinks without sinks");
+  }
 
   const NamedView wanted[] = {{"d_q", gradients.q},
                               {"d_k", gradients.k},
@@ -61,15 +58,31 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
                               {"d_bias", gradients.bias},
                               {"d_alibi_slopes", gradients.alibi_slopes},
                               {"d_sinks", gradients.sinks}};
+  const Dims per_head{layout.query_heads};
+  const Dims* const shapes[] = {&q.shape(), &k.shape(), &v.shape(), &options.bias.shape(),
+                                &per_head,  &per_head};
   for (const NamedView* a = std::begin(wanted); a != std::end(wanted); ++a) {
+    if (!a->view.given()) continue;
+    require_shape(operation, *a, *shapes[a - std::begin(wanted)]);
+    require_writable(operation, *a, {});
     for (const NamedView* b = std::begin(wanted); b != a; ++b) require_writable(operation, *a, {*b});
   }
-  Accumulator d_q(operation, "d_q", gradients.q, q.shape());
-  Accumulator d_k(operation, "d_k", gradients.k, k.shape());
-  Accumulator d_v(operation, "d_v", gradients.v, v.shape());
-  Accumulator d_bias(operation, "d_bias", gradients.bias, options.bias.shape());
-  Accumulator d_slopes(operation, "d_alibi_slopes", gradients.alibi_slopes, {layout.query_heads});
-  Accumulator d_sinks(operation, "d_sinks", gradients.sinks, {layout.query_heads});
+  return layout;
+}
+
+}  // namespace
+
+void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                                   const AttentionOptions& options, ConstTensorView d_out,
+                                   const AttentionGradients& gradients) {
+  const char* const operation = "reference::attention_backward";
+  const Layout layout = check_backward(operation, q, k, v, options, d_out, gradients);
+  Accumulator d_q(gradients.q);
+  Accumulator d_k(gradients.k);
+  Accumulator d_v(gradients.v);
+  Accumulator d_bias(gradients.bias);
+  Accumulator d_slopes(gradients.alibi_slopes);
+  Accumulator d_sinks(gradients.sinks);
 
   const Problem<double> problem(layout, q, k, v, options);
   const StagedInput<double> staged_d_out(d_out);
@@ -104,6 +117,49 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
     }
   }
   for (const Accumulator* sum : {&d_q, &d_k, &d_v, &d_bias, &d_slopes, &d_sinks}) sum->deliver();
+}
+
+void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                        const AttentionOptions& options, ConstTensorView out, ConstRowStateView row_state,
+                        ConstTensorView d_out, const AttentionGradients& gradients) {
+  const char* const operation = "attention_backward";
+  const Layout layout = check_backward(operation, q, k, v, options, d_out, gradients);
+  const DType computes_in = q.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const auto require_type = [&](const char* name, ConstTensorView view, DType usual) {
+    if (!view.given() || view.dtype() == usual || view.dtype() == computes_in) return;
+    refuse(operation, name, " is ", name_of(view.dtype()), ", expected ", name_of(usual),
+           usual == computes_in ? "" : " or ", usual == computes_in ? "" : name_of(computes_in));
+  };
+  const Dims state_shape = q.shape().without(q.rank() - 1);
+  const NamedView left[] = {
+      {"out", out}, {"row_state.max", row_state.max}, {"row_state.sum", row_state.sum}, {"d_out", d_out}};
+  require_shape(operation, left[0], d_out.shape());
+  require_shape(operation, left[1], state_shape);
+  require_shape(operation, left[2], state_shape);
+  require_type("out", out, q.dtype());
+  require_type("d_out", d_out, q.dtype());
+  require_type("row_state.max", row_state.max, computes_in);
+  require_type("row_state.sum", row_state.sum, computes_in);
+  require_type("d_q", gradients.q, q.dtype());
+  require_type("d_k", gradients.k, q.dtype());
+  require_type("d_v", gradients.v, q.dtype());
+  require_type("d_bias", gradients.bias, options.bias.dtype());
+  require_type("d_alibi_slopes", gradients.alibi_slopes, DType::f64);
+  require_type("d_sinks", gradients.sinks, DType::f64);
+  const NamedView inputs[] = {
+      {"query", q}, {"key", k}, {"value", v}, {"mask", options.mask}, {"bias", options.bias}, left[0],
+      left[1],      left[2],    left[3]};
+  for (const NamedView& target :
+       {NamedView{"d_q", gradients.q}, NamedView{"d_k", gradients.k}, NamedView{"d_v", gradients.v},
+        NamedView{"d_bias", gradients.bias}, NamedView{"d_alibi_slopes", gradients.alibi_slopes},
+        NamedView{"d_sinks", gradients.sinks}}) {
+    for (const NamedView& input : inputs) require_writable(operation, target, {input});
+  }
+  if (computes_in == DType::f64) {
+    reference::attention_backward(q, k, v, options, d_out, gradients);
+  } else {
+    backward_fused(layout, q, k, v, options, out, row_state, d_out, gradients);
+  }
 }
 
 }  // namespace attend

@@ -40,7 +40,7 @@ TEST(Backward, EveryGradientAgreesWithFiniteDifferences) {
     Tensor d_q(DType::f64, in.q.shape()), d_k(DType::f64, in.k.shape()), d_v(DType::f64, in.v.shape());
     Tensor d_bias(DType::f64, in.bias_storage.shape());
     Tensor d_slopes(DType::f64, {c.query_heads()}), d_sinks(DType::f64, {c.query_heads()});
-    reference::AttentionGradients gradients{.q = d_q, .k = d_k, .v = d_v};
+    AttentionGradients gradients{.q = d_q, .k = d_k, .v = d_v};
     if (options.bias.given()) gradients.bias = d_bias;
     if (c.alibi) gradients.alibi_slopes = d_slopes;
     if (c.sinks) gradients.sinks = d_sinks;

@@ -1,5 +1,6 @@
 // O(n) memory: nothing of size n x n is allocated unless the caller asks for that very matrix. Every
 // allocation of this program is counted.
+#include <attend/attention_backward.h>
 #include <attend/reference.h>
 #include <attend/threads.h>
 #include <attend/weights.h>
@@ -105,6 +106,32 @@ TEST(Memory, BackwardIsLinear) {
               reference::attention_backward(c.q, c.k, c.k, options, c.out, {.q = d_q, .k = d_k, .v = d_v});
             }),
             kMatrix / 20);
+
+  options.alibi_slopes = {0.1};
+  options.sinks = {0.5};
+  attention(c.q, c.k, c.k, options, c.out, c.state);
+  const Tensor bias = random_normal({1, kLength}, DType::f32, 3), d_out = copy_of(c.q);
+  options.bias = bias;
+  Tensor d_bias(DType::f32, bias.shape()), d_slopes(DType::f32, {1}), d_sinks(DType::f32, {1});
+  EXPECT_LT(allocated([&] {
+              attention_backward(
+                  c.q, c.k, c.k, options, c.out, c.state, d_out,
+                  {.q = d_q, .k = d_k, .v = d_v, .bias = d_bias, .alibi_slopes = d_slopes, .sinks = d_sinks});
+            }),
+            kMatrix / 20);
+}
+
+// The caller's own matrix is added to in place.
+TEST(Memory, TheGradientOfABiasMatrixCostsNoSecondMatrix) {
+  Long c;
+  Tensor d_bias(DType::f32, {kLength, kLength});
+  const Tensor bias(DType::f32, {kLength, kLength}), d_out = copy_of(c.q);
+  AttentionOptions options;
+  options.bias = bias;
+  attention(c.q, c.k, c.k, options, c.out, c.state);
+  EXPECT_LT(
+      allocated([&] { attention_backward(c.q, c.k, c.k, options, c.out, c.state, d_out, {.bias = d_bias}); }),
+      kMatrix / 20);
 }
 
 TEST(Memory, TheCountersCount) {

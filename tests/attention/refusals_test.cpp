@@ -264,7 +264,7 @@ TEST(Refusals, OutputsThatOverlapInputs) {
 TEST(Refusals, Backward) {
   Call c;
   Tensor gradient(DType::f64, {4}), d_out(DType::f32, {2, 4, 3, 6});
-  const auto backward = [&](ConstTensorView d, const reference::AttentionGradients& gradients) {
+  const auto backward = [&](ConstTensorView d, const AttentionGradients& gradients) {
     reference::attention_backward(c.q, c.k, c.v, {}, d, gradients);
   };
   EXPECT_REFUSES(backward(c.q, {}), "d_out has shape (2, 4, 3, 8), expected (2, 4, 3, 6)");

@@ -76,7 +76,7 @@ TEST(PyTorch, ScaledDotProductAttention) {
     const AttentionOptions options = sdpa_options(golden);
     Tensor d_q(DType::f64, q.shape()), d_k(DType::f64, k.shape()), d_v(DType::f64, v.shape());
     Tensor d_bias(DType::f64, options.bias.shape());
-    reference::AttentionGradients gradients{.q = d_q, .k = d_k, .v = d_v};
+    AttentionGradients gradients{.q = d_q, .k = d_k, .v = d_v};
     if (options.bias.given()) gradients.bias = d_bias;
     reference::attention_backward(q, k, v, options, golden.tensor("d_out"), gradients);
     EXPECT_GRADIENT(d_q, golden.tensor("d_q"));

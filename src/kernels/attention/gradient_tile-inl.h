@@ -1,0 +1,267 @@
+// The gradients of a tile of queries, against one tile of keys after another. Queries stand in lanes, as in
+// score_tile-inl.h, whose scores it starts from. With 1 / sum folded into d_out where it is packed:
+//
+//   P^T  = exp(S^T - max)                     (keys, queries)
+//   dP^T = V dO^T - delta                     (keys, queries)  the accumulators start at -delta
+//   dS^T = P^T o dP^T
+//   dV  += P^T dO     dK += dS^T Q            (keys, columns)  rows of dO and Q are packed, too
+//   dQ^T += K^T dS^T                          (d, queries)
+#if defined(ATTEND_KERNELS_ATTENTION_GRADIENT_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTEND_KERNELS_ATTENTION_GRADIENT_TILE_INL_H_
+#undef ATTEND_KERNELS_ATTENTION_GRADIENT_TILE_INL_H_
+#else
+#define ATTEND_KERNELS_ATTENTION_GRADIENT_TILE_INL_H_
+#endif
+
+#include "kernels/attention/attention_backward.h"
+#include "kernels/attention/score_tile-inl.h"
+#include "kernels/simd/outer_product-inl.h"
+#include "kernels/simd/product_from-inl.h"
+#include "kernels/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels {
+namespace HWY_NAMESPACE {
+
+// The gradients of a block of keys while it is worked on: rows are whole vectors.
+struct KeyBlock {
+  KeyRange keys;
+  float* k = nullptr;  // (keys, whole_vectors(d)); null where not wanted
+  float* v = nullptr;  // (keys, whole_vectors(dv))
+};
+
+template <int kV>
+struct GradientTile {
+  const BackwardHead& at;
+  const Head<float>& head = at.head;
+  ScoreTile<kV> scores;
+  const std::int64_t first = scores.first, count = scores.count, width = scores.width;
+  const std::int64_t q_width = whole_vectors(head.d), o_width = whole_vectors(head.dv);
+  float* const p = scores.s;  // (keys, width): scores, then P^T
+  float* const ds;            // (kKeyTile, width): dP^T, then dS^T
+  float* const dq;            // (d, width)
+  float* const o_columns;     // (dv, width): dO^T / sum
+  float* const o_rows;        // (width, o_width): dO / sum
+  float* const q_rows;        // (width, q_width): scale Q
+  float* const base;          // (width)
+  float* const start;         // (width): -delta / sum
+  float* const seen;          // (kKeyTile, width): scores, kept where something masked is not finite
+  float* const slope;         // (kKeyTile, width): of the soft cap
+  bool finite = true;         // q and d_out
+
+  static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
+    const std::int64_t columns = 3 * kKeyTile + d + dv + whole_vectors(d) + whole_vectors(dv) + 2;
+    return ScoreTile<kV>::scratch_size(d) + columns * kV * lanes();
+  }
+
+  HWY_ATTR GradientTile(const BackwardHead& which, std::int64_t first_row, std::int64_t rows, float* scratch)
+      : at(which),
+        scores(which.head, first_row, rows, scratch),
+        ds(scratch + ScoreTile<kV>::scratch_size(which.head.d)),
+        dq(ds + kKeyTile * width),
+        o_columns(dq + head.d * width),
+        o_rows(o_columns + head.dv * width),
+        q_rows(o_rows + width * o_width),
+        base(q_rows + width * q_width),
+        start(base + width),
+        seen(start + width),
+        slope(seen + kKeyTile * width) {}
+
+  HWY_ATTR void pack() {
+    scores.pack_queries();
+    const float* const inverse = at.rows.inverse + first;
+    for (std::int64_t i = 0; i < width; ++i) {
+      const bool real = i < count;
+      base[i] = real ? at.rows.base[first + i] : 0;
+      start[i] = real ? -at.rows.delta[first + i] * inverse[i] : 0;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float* const row = at.d_out + (first + i) * at.d_out_stride;
+      copy_row(row, head.dv, inverse[i], o_rows + i * o_width);
+      copy_row(head.query(first + i), head.d, head.scale, q_rows + i * q_width);
+    }
+    rows_to_columns(o_rows, o_width, count, head.dv, 1, o_columns, width);
+    for (std::int64_t c = 0; c < head.dv && count < width; ++c) {
+      std::fill(o_columns + c * width + count, o_columns + (c + 1) * width, 0.0f);
+    }
+    finite = all_finite(o_rows, o_width, count, o_width) && all_finite(q_rows, q_width, count, q_width);
+    std::fill(dq, dq + head.d * width, 0.0f);
+  }
+
+  // 1 - tanh^2, from the capped scores.
+  HWY_ATTR void make_slope(std::int64_t first_key, std::int64_t n) {
+    const D d;
+    scores.make(first_key, n, Stage::capped);
+    const V inverse = hn::Set(d, 1 / head.softcap), one = hn::Set(d, 1.0f);
+    for (std::int64_t x = 0; x < n * width; x += lanes()) {
+      const V tanh = hn::Mul(hn::Load(d, p + x), inverse);
+      hn::Store(hn::NegMulAdd(tanh, tanh, one), d, slope + x);
+    }
+  }
+
+  // P^T and dS^T from scores and dP^T, in place. A score of -inf in a masked tile is a key that takes no
+  // part: both are then 0, whatever dP^T holds.
+  template <bool kMasked>
+  HWY_ATTR void weigh(std::int64_t n) {
+    const D d;
+    const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
+    V from[kV];
+    for (int v = 0; v < kV; ++v) from[v] = hn::Load(d, base + v * lanes());
+    for (std::int64_t j = 0; j < n; ++j) {
+#pragma GCC unroll 3
+      for (int v = 0; v < kV; ++v) {
+        const std::int64_t x = j * width + v * lanes();
+        const V score = hn::Load(d, p + x);
+        V weight = exponential(hn::Sub(score, from[v]));
+        V change = hn::Mul(weight, hn::Load(d, ds + x));
+        if constexpr (kMasked) {
+          const auto none = hn::Eq(score, minus_infinity);
+          weight = hn::IfThenZeroElse(none, weight);
+          change = hn::IfThenZeroElse(none, change);
+        }
+        hn::Store(weight, d, p + x);
+        hn::Store(change, d, ds + x);
+      }
+    }
+  }
+
+  HWY_ATTR void apply_slope(std::int64_t n) {
+    const D d;
+    for (std::int64_t x = 0; x < n * width; x += lanes()) {
+      hn::Store(hn::Mul(hn::Load(d, ds + x), hn::Load(d, slope + x)), d, ds + x);
+    }
+  }
+
+  // Everything that is a sum over the gradient of the biased scores.
+  HWY_ATTR void add_bias(std::int64_t first_key, std::int64_t n) {
+    const D d;
+    const DI di;
+    for (int v = 0; v < kV; ++v) {
+      const std::int64_t lane = v * lanes();
+      const std::int64_t here = std::min(count - lane, lanes());
+      if (here <= 0) break;
+      V sum = hn::Zero(d), moment = hn::Zero(d);
+      const V lane_number = hn::ConvertTo(d, hn::Iota(di, static_cast<std::int32_t>(lane)));
+      for (std::int64_t j = 0; j < n; ++j) {
+        const std::int64_t distance = first + head.visible.query_offset - first_key - j;
+        const V change = hn::Load(d, ds + j * width + lane);
+        const V apart = hn::Abs(hn::Add(hn::Set(d, static_cast<float>(distance)), lane_number));
+        sum = hn::Add(sum, change);
+        // A gradient of exactly 0 may belong to a key that takes no part.
+        moment = hn::NegMulAdd(change, apart, moment);
+      }
+      if (at.bias_of_query != nullptr) add_lanes(sum, here, at.bias_of_query + first + lane);
+      if (at.slope != nullptr) add_lanes(moment, here, at.slope + first + lane);
+    }
+    if (at.bias_of_key != nullptr) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::int64_t i = 0; i < count; ++i) sum += ds[j * width + i];
+        at.bias_of_key[first_key + j] += sum;
+      }
+    }
+    if (at.bias == nullptr) return;
+    float* const target = at.bias + first * at.bias_query_stride + first_key * at.bias_key_stride;
+    if (at.bias_key_stride == 1) {
+      add_columns_to_rows(ds, width, count, n, target, at.bias_query_stride);
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        target[i * at.bias_query_stride + j * at.bias_key_stride] += ds[j * width + i];
+      }
+    }
+  }
+
+  HWY_ATTR void add_products(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
+    const std::int64_t row = first_key - block.keys.begin;
+    if (block.v != nullptr) {
+      add_outer_product(n, count, p, width, o_rows, block.v + row * o_width, o_width);
+    }
+    if (block.k != nullptr) {
+      add_outer_product(n, count, ds, width, q_rows, block.k + row * q_width, q_width);
+    }
+    if (at.q != nullptr) {
+      product<kV, true>(head.d, n, head.key(first_key), 1, head.k_stride, ds, dq, width);
+    }
+  }
+
+  // The same sums in the same order, leaving out what takes no part: 0 x NaN is NaN.
+  HWY_ATTR void add_products_guarded(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
+    const D d;
+    const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
+    const std::int64_t row = first_key - block.keys.begin;
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        if (seen[j * width + i] == kMinusInfinity<float>) continue;
+        const std::int64_t x = j * width + i;
+        if (block.v != nullptr)
+          add_scaled_row(p[x], o_rows + i * o_width, o_width, block.v + (row + j) * o_width);
+        if (block.k != nullptr)
+          add_scaled_row(ds[x], q_rows + i * q_width, q_width, block.k + (row + j) * q_width);
+      }
+    }
+    if (at.q == nullptr) return;
+    for (std::int64_t c = 0; c < head.d; ++c) {
+      for (std::int64_t lane = 0; lane < width; lane += lanes()) {
+        V total = hn::Load(d, dq + c * width + lane);
+        for (std::int64_t j = 0; j < n; ++j) {
+          const V score = hn::Load(d, seen + j * width + lane);
+          const V change = hn::Load(d, ds + j * width + lane);
+          const V added = hn::MulAdd(hn::Set(d, head.key(first_key + j)[c]), change, total);
+          total = hn::IfThenElse(hn::Eq(score, minus_infinity), total, added);
+        }
+        hn::Store(total, d, dq + c * width + lane);
+      }
+    }
+  }
+
+  HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
+    if (head.softcap != 0) make_slope(first_key, n);
+    const bool masked = scores.make(first_key, n);
+    product_from<kV>(n, head.dv, head.value(first_key), head.v_stride, o_columns, start, ds);
+    const bool guarded = masked && !(finite && all_finite(head.key(first_key), head.k_stride, n, head.d));
+    if (guarded) std::copy(p, p + n * width, seen);
+    if (masked) {
+      weigh<true>(n);
+    } else {
+      weigh<false>(n);
+    }
+    if (at.bias != nullptr || at.bias_of_query != nullptr || at.bias_of_key != nullptr ||
+        at.slope != nullptr) {
+      add_bias(first_key, n);
+    }
+    if (head.softcap != 0) apply_slope(n);
+    if (guarded) {
+      add_products_guarded(first_key, n, block);
+    } else {
+      add_products(first_key, n, block);
+    }
+  }
+
+  HWY_ATTR void run(const KeyBlock& block) {
+    const KeyRange visible = scores.keys();
+    const KeyRange keys{std::max(visible.begin, block.keys.begin), std::min(visible.end, block.keys.end)};
+    if (keys.begin >= keys.end) return;
+    pack();
+    for (std::int64_t key = keys.begin; key < keys.end;) {
+      const std::int64_t next = scores.next_tile(key, keys.end);
+      key_tile(key, next - key, block);
+      key = next;
+    }
+    if (at.q != nullptr) {
+      const D d;
+      const V scale = hn::Set(d, head.scale);
+      for (std::int64_t x = 0; x < head.d * width; x += lanes()) {
+        hn::Store(hn::Mul(scale, hn::Load(d, dq + x)), d, dq + x);
+      }
+      add_columns_to_rows(dq, width, count, head.d, at.q + first * at.q_stride, at.q_stride);
+    }
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attend::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // ATTEND_KERNELS_ATTENTION_GRADIENT_TILE_INL_H_

@@ -1,0 +1,111 @@
+// Rows of floats: copied to whole vectors, added up, looked through, and added to from columns.
+#if defined(ATTEND_KERNELS_SIMD_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTEND_KERNELS_SIMD_ROWS_INL_H_
+#undef ATTEND_KERNELS_SIMD_ROWS_INL_H_
+#else
+#define ATTEND_KERNELS_SIMD_ROWS_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "kernels/simd/transpose-inl.h"
+#include "kernels/simd/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels {
+namespace HWY_NAMESPACE {
+
+// n, rounded up to whole vectors.
+HWY_INLINE std::int64_t whole_vectors(std::int64_t n) { return (n + lanes() - 1) / lanes() * lanes(); }
+
+// to[c] = factor * from[c], and zeros up to a whole vector. `to` is aligned.
+HWY_ATTR inline void copy_row(const float* from, std::int64_t n, float factor, float* to) {
+  const D d;
+  const V f = hn::Set(d, factor);
+  std::int64_t c = 0;
+  for (; c + lanes() <= n; c += lanes()) hn::Store(hn::Mul(f, hn::LoadU(d, from + c)), d, to + c);
+  if (c == n) return;
+  hn::Store(hn::Zero(d), d, to + c);
+  for (; c < n; ++c) to[c] = factor * from[c];
+}
+
+// to[c] += factor * from[c], over n = whole vectors, both aligned.
+HWY_ATTR inline void add_scaled_row(float factor, const float* from, std::int64_t n, float* to) {
+  const D d;
+  const V f = hn::Set(d, factor);
+  for (std::int64_t c = 0; c < n; c += lanes()) {
+    hn::Store(hn::MulAdd(f, hn::Load(d, from + c), hn::Load(d, to + c)), d, to + c);
+  }
+}
+
+// to[l] += sum[l] for the first `count` lanes.
+HWY_ATTR inline void add_lanes(V sum, std::int64_t count, float* to) {
+  const D d;
+  HWY_ALIGN float lane[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(sum, d, lane);
+  for (std::int64_t l = 0; l < count; ++l) to[l] += lane[l];
+}
+
+HWY_ATTR inline float dot(const float* a, const float* b, std::int64_t n) {
+  const D d;
+  V sum = hn::Zero(d);
+  std::int64_t c = 0;
+  for (; c + lanes() <= n; c += lanes()) sum = hn::MulAdd(hn::LoadU(d, a + c), hn::LoadU(d, b + c), sum);
+  float total = hn::GetLane(hn::SumOfLanes(d, sum));
+  for (; c < n; ++c) total += a[c] * b[c];
+  return total;
+}
+
+// Neither NaN nor infinite, all `count` rows of n.
+HWY_ATTR inline bool all_finite(const float* rows, std::int64_t stride, std::int64_t count, std::int64_t n) {
+  const D d;
+  // x - x is 0 for finite x and NaN otherwise.
+  V wrong = hn::Zero(d);
+  float rest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* const row = rows + i * stride;
+    std::int64_t c = 0;
+    for (; c + lanes() <= n; c += lanes()) {
+      const V x = hn::LoadU(d, row + c);
+      wrong = hn::Add(wrong, hn::Sub(x, x));
+    }
+    for (; c < n; ++c) rest += row[c] - row[c];
+  }
+  return rest == 0 && hn::AllTrue(d, hn::Eq(wrong, hn::Zero(d)));
+}
+
+// rows[i * stride + c] += columns[c * width + i], for `count` rows of n. A sum and nothing else, so that it
+// rounds in one way whether a row goes alone or with others.
+HWY_ATTR inline void add_columns_to_rows(const float* columns, std::int64_t width, std::int64_t count,
+                                         std::int64_t n, float* rows, std::int64_t stride) {
+  const D d;
+  HWY_ALIGN float mixed[kTogether * HWY_MAX_BYTES / sizeof(float)];
+  std::int64_t i = 0;
+  for (; i + kTogether <= count; i += kTogether) {
+    float* const to = rows + i * stride;
+    std::int64_t c = 0;
+    for (; c + lanes() <= n; c += lanes()) {
+      for (std::int64_t l = 0; l < lanes(); ++l) {
+        std::memcpy(mixed + l * kTogether, columns + (c + l) * width + i, kTogether * sizeof(float));
+      }
+      V row[kTogether];
+      hn::LoadInterleaved4(d, mixed, row[0], row[1], row[2], row[3]);
+      for (std::int64_t r = 0; r < kTogether; ++r) {
+        float* const at = to + r * stride + c;
+        hn::StoreU(hn::Add(row[r], hn::LoadU(d, at)), d, at);
+      }
+    }
+    for (; c < n; ++c) {
+      for (std::int64_t r = 0; r < kTogether; ++r) to[r * stride + c] += columns[c * width + i + r];
+    }
+  }
+  for (; i < count; ++i) {
+    for (std::int64_t c = 0; c < n; ++c) rows[i * stride + c] += columns[c * width + i];
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attend::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // ATTEND_KERNELS_SIMD_ROWS_INL_H_
