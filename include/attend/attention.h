@@ -84,6 +84,13 @@ struct AttentionOptions {
   double softcap = 0;                  // 0 = none
   std::vector<double> sinks{};         // (Hq): a logit that takes weight and gives no value
 
+  // Training: each weight is dropped with this probability before it meets its value, and the others are
+  // divided by 1 - dropout. Which ones is a function of (seed, sequence, query head, query, key) alone, the
+  // same in forward and backward, on every machine and thread; `sequence` is the place in the batch, so with
+  // dropout a result does depend on it. The row state and the stages are those without dropout.
+  double dropout = 0;
+  std::uint64_t dropout_seed = 0;
+
   // Packed sequences, never padded: sequence s is rows [c[s], c[s + 1]) of q (and of k and v), where c starts
   // at 0 and ends at the total. Mask and bias then broadcast to (sequences, Hq, longest Lq, longest Lk),
   // indexed by place within the sequence.

@@ -154,6 +154,9 @@ struct Checker {
       if (options.softcap < smallest())
         no("softcap is ", options.softcap, ", expected a positive number, or 0 for none");
     }
+    if (!(options.dropout >= 0 && options.dropout < 1)) {
+      no("dropout is ", options.dropout, ", expected a probability from 0 to below 1");
+    }
     per_head("alibi_slopes", options.alibi_slopes);
     for (const double slope : options.alibi_slopes) require_finite("alibi_slopes holds ", slope);
     per_head("sinks", options.sinks);

@@ -81,6 +81,11 @@ class Problem {
     const auto index = static_cast<std::size_t>(h);
     if (!options_.alibi_slopes.empty()) head.alibi_slope = static_cast<T>(options_.alibi_slopes[index]);
     if (!options_.sinks.empty()) head.sink = static_cast<T>(options_.sinks[index]);
+    if (options_.dropout != 0) {
+      head.dropout = DropoutStream(options_.dropout, options_.dropout_seed, static_cast<std::uint64_t>(s),
+                                   static_cast<std::uint64_t>(h));
+      head.kept = static_cast<T>(1 / (1 - options_.dropout));
+    }
     return head;
   }
 

@@ -37,7 +37,8 @@ std::vector<int> knob_sizes() {
           2 /*softcap*/,
           2 /*sinks*/,
           2 /*scale*/,
-          2 /*packed*/};
+          2 /*packed*/,
+          2 /*dropout*/};
 }
 
 AttentionCase case_of(const std::vector<int>& row) {
@@ -66,6 +67,7 @@ AttentionCase case_of(const std::vector<int>& row) {
   c.sinks = next() == 1;
   c.own_scale = next() == 1;
   c.packed = next() == 1;
+  c.dropout = next() == 1;
   if (c.queries * c.keys > 129 * 129) c.batch = c.key_heads = 1;
   return c;
 }

@@ -25,7 +25,8 @@ void set(Tensor& tensor, std::int64_t index, double value) {
 TEST(BackwardProperties, TheSameBitsWithAnyNumberOfThreads) {
   EXPECT_PROPERTY("1, 2, 3 and 8 threads", [] {
     // Beyond 256 keys a sequence is cut into parts.
-    const AttentionCase c = arbitrary_case(DType::f32, *rc::gen::element(40, 300));
+    AttentionCase c = arbitrary_case(DType::f32, *rc::gen::element(40, 300));
+    c.dropout = *rc::gen::arbitrary<bool>();
     RC_LOG(describe(c));
     const AttentionInputs in = make_inputs(c);
     const Tensor d_out = random_d_out(in, DType::f32, c.seed);
@@ -136,6 +137,7 @@ TEST(BackwardProperties, PackedSequencesEqualThemselvesAloneBitForBit) {
 TEST(BackwardProperties, NanAppearsWhereTheReferenceHasIt) {
   EXPECT_PROPERTY("sprinkled NaN", [] {
     AttentionCase c = arbitrary_case(*rc::gen::element(DType::f32, DType::bf16));
+    c.dropout = *rc::gen::arbitrary<bool>();
     RC_LOG(describe(c));
     AttentionInputs in = make_inputs(c);
     Tensor d_out = random_d_out(in, DType::f32, c.seed);

@@ -18,6 +18,7 @@ AttentionCase small_case() {
   c.batch = 1 + c.batch % 2;
   c.key_heads = 1 + c.key_heads % 2;
   c.group = 1 + c.group % 2;
+  c.dropout = *rc::gen::arbitrary<bool>();
   c.memory = CaseMemory::row_major;  // the storage is moved, so it must be the view
   return c;
 }

@@ -1,5 +1,5 @@
-// Any shapes and options, with NaN sprinkled over the inputs: fp32 must agree with float64, in value and in
-// where NaN appears.
+// Any shapes and options, with NaN sprinkled over the inputs: fp32 must agree with float64, forward and
+// backward, in value and in where NaN appears.
 #include <attend/isa.h>
 #include <attend/reference.h>
 #include <attend/weights.h>
@@ -12,6 +12,7 @@
 
 #include "support/attention_case.h"
 #include "support/compare.h"
+#include "support/gradient_set.h"
 
 namespace {
 
@@ -41,6 +42,7 @@ AttentionCase case_from(FuzzedDataProvider& data) {
   c.own_scale = data.ConsumeBool();
   c.packed = c.batch > 0 && data.ConsumeBool();
   c.memory = static_cast<CaseMemory>(below(4));
+  c.dropout = data.ConsumeBool();
   c.seed = data.ConsumeIntegral<std::uint16_t>();
   // Few queries are decoded, and decoding cuts the keys at multiples of 512. Not with ALiBi, whose scores
   // would grow with the distance, and their rounding with them.
@@ -99,5 +101,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   require_close("received", c, got.received, judge.received, 1e-4);
   require_close("entropy", c, got.entropy, judge.entropy, 1e-4);
   require_close("map", c, got.map, judge.map, 2e-5);
+
+  Tensor d_out = random_d_out(in, DType::f32, c.seed);
+  sprinkle(data, d_out);
+  std::string where;
+  const double error = largest_error(fused_gradients(in, d_out), reference_gradients(in, d_out), where);
+  if (error > 5e-5) {
+    std::fprintf(stderr, "%s is %g from float64: %s\n", where.c_str(), error, describe(c).c_str());
+    std::abort();
+  }
   return 0;
 }

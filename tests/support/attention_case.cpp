@@ -144,6 +144,10 @@ AttentionInputs make_inputs(const AttentionCase& c) {
   if (c.alibi) options.alibi_slopes = numbers(c.query_heads(), 0.05, 0.5, c.seed + 6);
   if (c.sinks) options.sinks = numbers(c.query_heads(), -1, 1, c.seed + 7);
   if (c.softcap) options.softcap = 1.5;
+  if (c.dropout) {
+    options.dropout = 0.3;
+    options.dropout_seed = c.seed + 8;
+  }
   // Near the default, so that scores stay near 1 at any d, where the bounds of the tests are meant to hold.
   if (c.own_scale) options.scale = 1.2 / std::sqrt(static_cast<double>(c.d));
   return in;
@@ -163,8 +167,8 @@ std::string describe(const AttentionCase& c) {
        << c.window_left << "," << c.window_right << ") key_lengths=" << c.key_lengths
        << " mask=" << kMasks[static_cast<int>(c.mask)] << " bias=" << kBiases[static_cast<int>(c.bias)]
        << " alibi=" << c.alibi << " softcap=" << c.softcap << " sinks=" << c.sinks
-       << " own_scale=" << c.own_scale << " memory=" << kMemories[static_cast<int>(c.memory)]
-       << " seed=" << c.seed;
+       << " own_scale=" << c.own_scale << " dropout=" << c.dropout
+       << " memory=" << kMemories[static_cast<int>(c.memory)] << " seed=" << c.seed;
   return text.str();
 }
 

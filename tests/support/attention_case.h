@@ -34,6 +34,7 @@ struct AttentionCase {
   bool softcap = false;
   bool sinks = false;
   bool own_scale = false;
+  bool dropout = false;
   bool packed = false;  // `batch` sequences of different lengths up to queries, keys
   CaseMemory memory = CaseMemory::row_major;
   std::uint64_t seed = 1;

@@ -26,8 +26,8 @@ double cap_slope(const Head<double>& head, std::int64_t i, std::int64_t j) noexc
 
 }  // namespace
 
-// With o = sum_j w_j v_j and w = softmax(b):
-//   dv_j += w_j do            dw_j = do.v_j
+// With o = sum_j m_j w_j v_j, w = softmax(b) and m what dropout multiplies with:
+//   dv_j += m_j w_j do        dw_j = m_j do.v_j
 //   db_j  = w_j (dw_j - delta), delta = sum_j w_j dw_j           (the sink: db = w_sink (0 - delta))
 //   ds_j  = db_j cap'(s_j)
 //   dq   += scale sum_j ds_j k_j                 dk_j += scale ds_j q
@@ -44,7 +44,7 @@ void attention_backward_reference(const Head<double>& head, const double* d_out,
     double delta = 0;
     for (std::int64_t j = 0; j < head.keys; ++j) {
       if (!takes_part(j)) continue;
-      d_weight[j] = dot(d_o, head.value(j), head.dv);
+      d_weight[j] = head.dropped(i, j, dot(d_o, head.value(j), head.dv));
       delta += weight_reference(biased[j], row) * d_weight[j];
     }
     if (gradients.sink != nullptr) *gradients.sink -= weight_reference(head.sink, row) * delta;
@@ -54,7 +54,8 @@ void attention_backward_reference(const Head<double>& head, const double* d_out,
       const double weight = weight_reference(biased[j], row);
       const double d_biased = weight * (d_weight[j] - delta);
       const double d_score = head.scale * d_biased * cap_slope(head, i, j);
-      if (gradients.v != nullptr) add_scaled(gradients.v + j * gradients.v_stride, weight, d_o, head.dv);
+      if (gradients.v != nullptr)
+        add_scaled(gradients.v + j * gradients.v_stride, head.dropped(i, j, weight), d_o, head.dv);
       if (gradients.q != nullptr)
         add_scaled(gradients.q + i * gradients.q_stride, d_score, head.key(j), head.d);
       if (gradients.k != nullptr)

@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/attention/score_tile-inl.h"
+#include "kernels/simd/dropout-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
@@ -166,6 +167,7 @@ struct Tile {
       absorb_stored(keys);
     }
     for (int v = 0; v < kV; ++v) sum[v] = hn::Add(sum[v], tile_sum[v]);
+    drop_weights<kV>(head.dropout, scores.first, first_key, keys, s);
     if (guarded) {
       fill_output();
       add_values_guarded(first_key, keys);
@@ -190,7 +192,7 @@ struct Tile {
     float* const inverses = seen + 2 * width;
     for (int v = 0; v < kV; ++v) {
       const V empty = hn::Zero(d);
-      const V inverse = hn::IfThenZeroElse(hn::Eq(sum[v], empty), hn::Div(hn::Set(d, 1.0f), sum[v]));
+      const V inverse = hn::IfThenZeroElse(hn::Eq(sum[v], empty), hn::Div(hn::Set(d, head.kept), sum[v]));
       hn::Store(inverse, d, inverses + v * lanes());
       // The state is that of the row's own maximum, whatever base it was summed with. A NaN score may have
       // been passed over by the maximum, but never by the sum.

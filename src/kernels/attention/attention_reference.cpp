@@ -62,12 +62,12 @@ void attention_reference(const Head<double>& head, std::int64_t first, std::int6
     const RowStatistics row = biased_row_reference(head, i, biased);
     output.set_state(i, row.max, row.sum);
 
-    // o = sum_j w_j v_j
+    // o = sum_j w_j v_j, without the weights that were dropped
     double* const out = output.out + i * output.out_stride;
     for (std::int64_t c = 0; c < head.dv; ++c) out[c] = 0;
     for (std::int64_t j = 0; j < head.keys; ++j) {
       if (biased[j] == kMinusInfinity<double>) continue;
-      const double weight = weight_reference(biased[j], row);
+      const double weight = head.dropped(i, j, weight_reference(biased[j], row));
       for (std::int64_t c = 0; c < head.dv; ++c) out[c] += weight * head.value(j)[c];
     }
   }

@@ -15,6 +15,7 @@
 
 #include "kernels/attention/attention_backward.h"
 #include "kernels/attention/score_tile-inl.h"
+#include "kernels/simd/dropout-inl.h"
 #include "kernels/simd/outer_product-inl.h"
 #include "kernels/simd/product_from-inl.h"
 #include "kernels/simd/rows-inl.h"
@@ -44,13 +45,14 @@ struct GradientTile {
   float* const o_rows;        // (width, o_width): dO / sum
   float* const q_rows;        // (width, q_width): scale Q
   float* const base;          // (width)
-  float* const start;         // (width): -delta / sum
+  float* const shift;         // (width): -delta / sum
+  float* const start;         // (width): what dP^T starts from: shift, or 0 where dropout comes between
   float* const seen;          // (kKeyTile, width): scores, kept where something masked is not finite
   float* const slope;         // (kKeyTile, width): of the soft cap
   bool finite = true;         // q and d_out
 
   static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
-    const std::int64_t columns = 3 * kKeyTile + d + dv + whole_vectors(d) + whole_vectors(dv) + 2;
+    const std::int64_t columns = 3 * kKeyTile + d + dv + whole_vectors(d) + whole_vectors(dv) + 3;
     return ScoreTile<kV>::scratch_size(d) + columns * kV * lanes();
   }
 
@@ -63,7 +65,8 @@ struct GradientTile {
         o_rows(o_columns + head.dv * width),
         q_rows(o_rows + width * o_width),
         base(q_rows + width * q_width),
-        start(base + width),
+        shift(base + width),
+        start(shift + width),
         seen(start + width),
         slope(seen + kKeyTile * width) {}
 
@@ -73,11 +76,12 @@ struct GradientTile {
     for (std::int64_t i = 0; i < width; ++i) {
       const bool real = i < count;
       base[i] = real ? at.rows.base[first + i] : 0;
-      start[i] = real ? -at.rows.delta[first + i] * inverse[i] : 0;
+      shift[i] = real ? -at.rows.delta[first + i] * inverse[i] : 0;
+      start[i] = head.dropout.drops_any() ? 0 : shift[i];
     }
     for (std::int64_t i = 0; i < count; ++i) {
       const float* const row = at.d_out + (first + i) * at.d_out_stride;
-      copy_row(row, head.dv, inverse[i], o_rows + i * o_width);
+      copy_row(row, head.dv, inverse[i] * head.kept, o_rows + i * o_width);
       copy_row(head.query(first + i), head.d, head.scale, q_rows + i * q_width);
     }
     rows_to_columns(o_rows, o_width, count, head.dv, 1, o_columns, width);
@@ -120,6 +124,32 @@ struct GradientTile {
           change = hn::IfThenZeroElse(none, change);
         }
         hn::Store(weight, d, p + x);
+        hn::Store(change, d, ds + x);
+      }
+    }
+  }
+
+  // With dropout: P^T is what reaches the values, and dP^T only comes from there. dS^T does not know of it.
+  template <bool kMasked>
+  HWY_ATTR void weigh_dropped(std::int64_t first_key, std::int64_t n) {
+    const D d;
+    const DropoutLanes coins(head.dropout);
+    const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
+    for (int v = 0; v < kV; ++v) {
+      const V from = hn::Load(d, base + v * lanes()), less = hn::Load(d, shift + v * lanes());
+      const auto rows = coins.rows(first + v * lanes());
+      for (std::int64_t j = 0; j < n; ++j) {
+        const std::int64_t x = j * width + v * lanes();
+        const auto gone = coins.drops(rows, first_key + j);
+        const V score = hn::Load(d, p + x);
+        V weight = exponential(hn::Sub(score, from));
+        V change = hn::Mul(weight, hn::Add(hn::IfThenZeroElse(gone, hn::Load(d, ds + x)), less));
+        if constexpr (kMasked) {
+          const auto none = hn::Eq(score, minus_infinity);
+          weight = hn::IfThenZeroElse(none, weight);
+          change = hn::IfThenZeroElse(none, change);
+        }
+        hn::Store(hn::IfThenZeroElse(gone, weight), d, p + x);
         hn::Store(change, d, ds + x);
       }
     }
@@ -222,10 +252,10 @@ struct GradientTile {
     product_from<kV>(n, head.dv, head.value(first_key), head.v_stride, o_columns, start, ds);
     const bool guarded = masked && !(finite && all_finite(head.key(first_key), head.k_stride, n, head.d));
     if (guarded) std::copy(p, p + n * width, seen);
-    if (masked) {
-      weigh<true>(n);
+    if (head.dropout.drops_any()) {
+      masked ? weigh_dropped<true>(first_key, n) : weigh_dropped<false>(first_key, n);
     } else {
-      weigh<false>(n);
+      masked ? weigh<true>(n) : weigh<false>(n);
     }
     if (at.bias != nullptr || at.bias_of_query != nullptr || at.bias_of_key != nullptr ||
         at.slope != nullptr) {

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/random.h"
+
 namespace attend::kernels {
 
 template <class T>
@@ -58,6 +60,13 @@ struct Head {
   std::int64_t bias_query_stride = 0, bias_key_stride = 0;
   T alibi_slope = 0;
   T sink = kMinusInfinity<T>;  // -inf = none
+  DropoutStream dropout;       // which weights reach no value
+  T kept = 1;                  // what the others are multiplied with
+
+  // What dropout makes of the weight of key j.
+  T dropped(std::int64_t i, std::int64_t j, T weight) const noexcept {
+    return dropout.keeps(i, j) ? weight * kept : weight * 0;
+  }
 
   const T* query(std::int64_t i) const noexcept { return q + i * q_stride; }
   const T* key(std::int64_t j) const noexcept { return k + j * k_stride; }
