@@ -49,12 +49,11 @@ class BackwardSchedule {
     for (std::int64_t s = 0; s < static_cast<std::int64_t>(layout.sequences.size()); ++s) {
       for (std::int64_t h = 0; h < layout.key_heads; ++h) {
         const SequenceLayout& at = layout.sequences[static_cast<std::size_t>(s)];
-        const std::int64_t blocks = (at.key_count + block_keys - 1) / block_keys;
-        const std::int64_t part_blocks = std::max<std::int64_t>((blocks + kMostParts - 1) / kMostParts, 1);
+        const std::int64_t part_keys = keys_of_a_part(at.key_count, block_keys);
         const std::int64_t tiles = (at.queries + tile_queries - 1) / tile_queries;
         strands_[static_cast<std::size_t>(strand_of(s, h))].push_back(
             {s, h, at.key_count, tiles * (layout.query_heads / layout.key_heads),
-             std::max<std::int64_t>((blocks + part_blocks - 1) / part_blocks, 1), part_blocks * block_keys});
+             std::max<std::int64_t>((at.key_count + part_keys - 1) / part_keys, 1), part_keys});
       }
     }
   }
@@ -102,6 +101,13 @@ class BackwardSchedule {
   }
 
  private:
+  // Half a block where that gives short sequences something to share, whole ones where it is work enough.
+  static std::int64_t keys_of_a_part(std::int64_t key_count, std::int64_t block_keys) {
+    if (key_count < 2 * block_keys) return block_keys / 2;
+    const std::int64_t blocks = (key_count + block_keys - 1) / block_keys;
+    return (blocks + kMostParts - 1) / kMostParts * block_keys;
+  }
+
   std::vector<std::vector<BackwardUnit>> strands_;
 };
 

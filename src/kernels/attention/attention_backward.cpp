@@ -6,14 +6,16 @@
 #define HWY_TARGET_INCLUDE "kernels/attention/attention_backward.cpp"
 #include <hwy/foreach_target.h>
 
+#include <hwy/cache_control.h>
+
 #include "kernels/attention/gradient_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// With d = 64, k, v and their gradients are 64 KiB each: a quarter of a mebibyte.
-constexpr std::int64_t kBlockKeys = 256;
+// With d = 64, k, v and their gradients are 128 KiB each: half a mebibyte.
+constexpr std::int64_t kBlockKeys = 512;
 
 template <int kV>
 HWY_ATTR void run_gradient_tile(const BackwardHead& head, std::int64_t first, std::int64_t last,
@@ -25,39 +27,71 @@ HWY_ATTR void run_gradient_tile(const BackwardHead& head, std::int64_t first, st
   GradientTile<kV>(head, first, last - first, scratch).run(block);
 }
 
-// Rows of n floats into rows of whole vectors, or back.
-HWY_ATTR void load_gradient_rows(const float* rows, std::int64_t stride, std::int64_t count, std::int64_t n,
-                                 float* wide) {
-  for (std::int64_t i = 0; i < count; ++i) copy_row(rows + i * stride, n, 1, wide + i * whole_vectors(n));
+// What a block of rows takes that is not whole vectors already.
+HWY_INLINE std::int64_t copied_rows(std::int64_t n) {
+  return n == whole_vectors(n) ? 0 : kBlockKeys * whole_vectors(n);
 }
-HWY_ATTR void store_gradient_rows(const float* wide, std::int64_t count, std::int64_t n, float* rows,
-                                  std::int64_t stride) {
-  for (std::int64_t i = 0; i < count; ++i) std::copy_n(wide + i * whole_vectors(n), n, rows + i * stride);
+
+// Rows of gradients as whole vectors: in place where they are, else in a copy that is written back.
+struct GradientRows {
+  float* const rows;
+  const std::int64_t stride, count, n;
+  float* const wide;
+
+  HWY_ATTR GradientRows(float* target, std::int64_t target_stride, KeyRange keys, std::int64_t columns,
+                        float* scratch)
+      : rows(target == nullptr ? nullptr : target + keys.begin * target_stride),
+        stride(target_stride),
+        count(keys.end - keys.begin),
+        n(columns),
+        wide(scratch) {
+    if (rows == nullptr || in_place()) return;
+    for (std::int64_t i = 0; i < count; ++i) copy_row(rows + i * stride, n, 1, wide + i * whole_vectors(n));
+  }
+  HWY_ATTR void finish() const {
+    if (rows == nullptr || in_place()) return;
+    for (std::int64_t i = 0; i < count; ++i) std::copy_n(wide + i * whole_vectors(n), n, rows + i * stride);
+  }
+  bool in_place() const { return copied_rows(n) == 0; }
+  float* data() const { return rows == nullptr || in_place() ? rows : wide; }
+  std::int64_t row_stride() const { return in_place() ? stride : whole_vectors(n); }
+};
+
+// Asks for a tile's rows of q, d_out and d_q while the tile before it is worked on.
+HWY_ATTR void prefetch_rows(const float* rows, std::int64_t stride, std::int64_t first, std::int64_t last,
+                            std::int64_t n) {
+  constexpr std::int64_t kLine = 64 / sizeof(float);
+  if (rows == nullptr) return;
+  for (std::int64_t i = first; i < last; ++i) {
+    for (std::int64_t c = 0; c < n; c += kLine) hwy::Prefetch(rows + i * stride + c);
+  }
 }
 
 HWY_ATTR void run_backward(std::span<const BackwardHead> group, std::int64_t first_tile,
                            std::int64_t last_tile, KeyRange keys, const KeyGradients& gradients,
                            float* scratch) {
   const Head<float>& shape = group.front().head;
-  const std::int64_t count = keys.end - keys.begin;
-  KeyBlock block{keys, nullptr, nullptr};
-  float* const k_block = scratch;
-  float* const v_block = k_block + kBlockKeys * whole_vectors(shape.d);
-  float* const rest = v_block + kBlockKeys * whole_vectors(shape.dv);
-  float* const k = gradients.k == nullptr ? nullptr : gradients.k + keys.begin * gradients.k_stride;
-  float* const v = gradients.v == nullptr ? nullptr : gradients.v + keys.begin * gradients.v_stride;
-  if (k != nullptr) load_gradient_rows(k, gradients.k_stride, count, shape.d, block.k = k_block);
-  if (v != nullptr) load_gradient_rows(v, gradients.v_stride, count, shape.dv, block.v = v_block);
+  float* const k_scratch = scratch;
+  float* const v_scratch = k_scratch + copied_rows(shape.d);
+  float* const rest = v_scratch + copied_rows(shape.dv);
+  const GradientRows k(gradients.k, gradients.k_stride, keys, shape.d, k_scratch);
+  const GradientRows v(gradients.v, gradients.v_stride, keys, shape.dv, v_scratch);
+  const KeyBlock block{keys, k.data(), v.data(), k.row_stride(), v.row_stride()};
 
   const std::int64_t rows = tile_queries();
   const std::int64_t tiles = (shape.queries + rows - 1) / rows;
   for (std::int64_t tile = first_tile; tile < last_tile; ++tile) {
     const std::int64_t first = tile % tiles * rows;
-    run_gradient_tile<kVectors>(group[static_cast<std::size_t>(tile / tiles)], first,
-                                std::min(first + rows, shape.queries), block, rest);
+    const BackwardHead& head = group[static_cast<std::size_t>(tile / tiles)];
+    const std::int64_t last = std::min(first + rows, shape.queries),
+                       next = std::min(last + rows, shape.queries);
+    prefetch_rows(head.head.q, head.head.q_stride, last, next, shape.d);
+    prefetch_rows(head.d_out, head.d_out_stride, last, next, shape.dv);
+    prefetch_rows(head.q, head.q_stride, last, next, shape.d);
+    run_gradient_tile<kVectors>(head, first, last, block, rest);
   }
-  if (k != nullptr) store_gradient_rows(block.k, count, shape.d, k, gradients.k_stride);
-  if (v != nullptr) store_gradient_rows(block.v, count, shape.dv, v, gradients.v_stride);
+  k.finish();
+  v.finish();
 }
 
 HWY_ATTR void row_terms(const BackwardHead& head, const HeadOutput<const float>& forward, std::int64_t first,
@@ -79,7 +113,7 @@ HWY_ATTR std::int64_t gradient_queries() { return tile_queries(); }
 HWY_ATTR std::int64_t gradient_block_keys() { return kBlockKeys; }
 
 HWY_ATTR std::int64_t gradient_scratch_size(std::int64_t d, std::int64_t dv) {
-  return kBlockKeys * (whole_vectors(d) + whole_vectors(dv)) + GradientTile<kVectors>::scratch_size(d, dv);
+  return copied_rows(d) + copied_rows(dv) + GradientTile<kVectors>::scratch_size(d, dv);
 }
 
 }  // namespace HWY_NAMESPACE

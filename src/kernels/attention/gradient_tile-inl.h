@@ -29,7 +29,12 @@ struct KeyBlock {
   KeyRange keys;
   float* k = nullptr;  // (keys, whole_vectors(d)); null where not wanted
   float* v = nullptr;  // (keys, whole_vectors(dv))
+  std::int64_t k_stride = 0, v_stride = 0;
 };
+
+// Keys of a tile, counted from the sequence's first. 64 and 96 were 2 to 5 points slower.
+constexpr std::int64_t kGradientKeys = 128;
+static_assert(kGradientKeys <= kKeyTile);
 
 template <int kV>
 struct GradientTile {
@@ -39,7 +44,7 @@ struct GradientTile {
   const std::int64_t first = scores.first, count = scores.count, width = scores.width;
   const std::int64_t q_width = whole_vectors(head.d), o_width = whole_vectors(head.dv);
   float* const p = scores.s;  // (keys, width): scores, then P^T
-  float* const ds;            // (kKeyTile, width): dP^T, then dS^T
+  float* const ds;            // (kGradientKeys, width): dP^T, then dS^T
   float* const dq;            // (d, width)
   float* const o_columns;     // (dv, width): dO^T / sum
   float* const o_rows;        // (width, o_width): dO / sum
@@ -47,12 +52,12 @@ struct GradientTile {
   float* const base;          // (width)
   float* const shift;         // (width): -delta / sum
   float* const start;         // (width): what dP^T starts from: shift, or 0 where dropout comes between
-  float* const seen;          // (kKeyTile, width): scores, kept where something masked is not finite
-  float* const slope;         // (kKeyTile, width): of the soft cap
+  float* const seen;          // (kGradientKeys, width): scores, kept where something masked is not finite
+  float* const slope;         // (kGradientKeys, width): of the soft cap
   bool finite = true;         // q and d_out
 
   static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
-    const std::int64_t columns = 3 * kKeyTile + d + dv + whole_vectors(d) + whole_vectors(dv) + 3;
+    const std::int64_t columns = 3 * kGradientKeys + d + dv + whole_vectors(d) + whole_vectors(dv) + 3;
     return ScoreTile<kV>::scratch_size(d) + columns * kV * lanes();
   }
 
@@ -60,7 +65,7 @@ struct GradientTile {
       : at(which),
         scores(which.head, first_row, rows, scratch),
         ds(scratch + ScoreTile<kV>::scratch_size(which.head.d)),
-        dq(ds + kKeyTile * width),
+        dq(ds + kGradientKeys * width),
         o_columns(dq + head.d * width),
         o_rows(o_columns + head.dv * width),
         q_rows(o_rows + width * o_width),
@@ -68,7 +73,7 @@ struct GradientTile {
         shift(base + width),
         start(shift + width),
         seen(start + width),
-        slope(seen + kKeyTile * width) {}
+        slope(seen + kGradientKeys * width) {}
 
   HWY_ATTR void pack() {
     scores.pack_queries();
@@ -203,18 +208,61 @@ struct GradientTile {
     }
   }
 
-  HWY_ATTR void add_products(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
-    const std::int64_t row = first_key - block.keys.begin;
+  // Keys [begin, end) of those at hand, which no query of the first kV - kSeeing vectors sees.
+  template <int kSeeing>
+  HWY_ATTR void make_d_weights(std::int64_t first_key, std::int64_t begin, std::int64_t end) {
+    const std::int64_t lane = (kV - kSeeing) * lanes();
+    product_from<kSeeing>(end - begin, head.dv, head.value(first_key + begin), head.v_stride,
+                          o_columns + lane, start + lane, ds + begin * width + lane, width);
+  }
+  template <int kSeeing>
+  HWY_ATTR void add_products(std::int64_t first_key, std::int64_t begin, std::int64_t end,
+                             const KeyBlock& block) {
+    const std::int64_t lane = (kV - kSeeing) * lanes(), n = end - begin;
+    const std::int64_t row = first_key + begin - block.keys.begin;
     if (block.v != nullptr) {
-      add_outer_product(n, count, p, width, o_rows, block.v + row * o_width, o_width);
+      add_outer_product(n, count - lane, p + begin * width + lane, width, o_rows + lane * o_width,
+                        block.v + row * block.v_stride, block.v_stride, o_width);
     }
     if (block.k != nullptr) {
-      add_outer_product(n, count, ds, width, q_rows, block.k + row * q_width, q_width);
+      add_outer_product(n, count - lane, ds + begin * width + lane, width, q_rows + lane * q_width,
+                        block.k + row * block.k_stride, block.k_stride, q_width);
     }
     if (at.q != nullptr) {
-      product<kV, true>(head.d, n, head.key(first_key), 1, head.k_stride, ds, dq, width);
+      product<kSeeing, true>(head.d, n, head.key(first_key + begin), 1, head.k_stride,
+                             ds + begin * width + lane, dq + lane, width);
     }
   }
+
+  // What is left of keys [begin, n) from vector kV - kSeeing on. Towards the diagonal of a causal tile fewer
+  // and fewer vectors see a key, and those that do not are passed over.
+  template <int kSeeing, class Work>
+  HWY_ATTR void for_each_sight(std::int64_t first_key, std::int64_t begin, std::int64_t n, const Work& work) {
+    std::int64_t end = n;
+    if constexpr (kSeeing > 1) {
+      const std::int64_t last_lane = std::min((kV - kSeeing + 1) * lanes(), count) - 1;
+      end = std::clamp<std::int64_t>(head.visible.keys_of(first + last_lane).end - first_key, begin, n);
+    }
+    if (begin < end) work.template run<kSeeing>(*this, first_key, begin, end);
+    if constexpr (kSeeing > 1) {
+      if (end < n) for_each_sight<kSeeing - 1>(first_key, end, n, work);
+    }
+  }
+  struct DWeights {
+    template <int kSeeing>
+    HWY_ATTR void run(GradientTile& tile, std::int64_t first_key, std::int64_t begin,
+                      std::int64_t end) const {
+      tile.template make_d_weights<kSeeing>(first_key, begin, end);
+    }
+  };
+  struct Products {
+    const KeyBlock& block;
+    template <int kSeeing>
+    HWY_ATTR void run(GradientTile& tile, std::int64_t first_key, std::int64_t begin,
+                      std::int64_t end) const {
+      tile.template add_products<kSeeing>(first_key, begin, end, block);
+    }
+  };
 
   // The same sums in the same order, leaving out what takes no part: 0 x NaN is NaN.
   HWY_ATTR void add_products_guarded(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
@@ -226,9 +274,9 @@ struct GradientTile {
         if (seen[j * width + i] == kMinusInfinity<float>) continue;
         const std::int64_t x = j * width + i;
         if (block.v != nullptr)
-          add_scaled_row(p[x], o_rows + i * o_width, o_width, block.v + (row + j) * o_width);
+          add_scaled_row(p[x], o_rows + i * o_width, o_width, block.v + (row + j) * block.v_stride);
         if (block.k != nullptr)
-          add_scaled_row(ds[x], q_rows + i * q_width, q_width, block.k + (row + j) * q_width);
+          add_scaled_row(ds[x], q_rows + i * q_width, q_width, block.k + (row + j) * block.k_stride);
       }
     }
     if (at.q == nullptr) return;
@@ -249,7 +297,7 @@ struct GradientTile {
   HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
     if (head.softcap != 0) make_slope(first_key, n);
     const bool masked = scores.make(first_key, n);
-    product_from<kV>(n, head.dv, head.value(first_key), head.v_stride, o_columns, start, ds);
+    for_each_sight<kV>(first_key, 0, n, DWeights{});
     const bool guarded = masked && !(finite && all_finite(head.key(first_key), head.k_stride, n, head.d));
     if (guarded) std::copy(p, p + n * width, seen);
     if (head.dropout.drops_any()) {
@@ -265,7 +313,7 @@ struct GradientTile {
     if (guarded) {
       add_products_guarded(first_key, n, block);
     } else {
-      add_products(first_key, n, block);
+      for_each_sight<kV>(first_key, 0, n, Products{block});
     }
   }
 
@@ -275,7 +323,7 @@ struct GradientTile {
     if (keys.begin >= keys.end) return;
     pack();
     for (std::int64_t key = keys.begin; key < keys.end;) {
-      const std::int64_t next = scores.next_tile(key, keys.end);
+      const std::int64_t next = std::min((key / kGradientKeys + 1) * kGradientKeys, keys.end);
       key_tile(key, next - key, block);
       key = next;
     }

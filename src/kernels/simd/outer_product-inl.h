@@ -7,6 +7,8 @@
 #define ATTEND_KERNELS_SIMD_OUTER_PRODUCT_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
+
 #include "kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,10 +28,11 @@ constexpr int kColumnVectors = 2;
 constexpr int rows_for(int) { return 6; }
 #endif
 
-// c[r][v] += sum_i a[r * a_row + i] * b[i][v], for kR rows and kV vectors; b and c have rows of `width`.
+// c[r][v] += sum_i a[r * a_row + i] * b[i][v], for kR rows and kV vectors. Rows of b are `width` apart and
+// aligned, those of c `c_row` apart and need not be.
 template <int kR, int kV>
 HWY_ATTR HWY_INLINE void outer_kernel(std::int64_t n, const float* HWY_RESTRICT a, std::int64_t a_row,
-                                      const float* HWY_RESTRICT b, float* HWY_RESTRICT c,
+                                      const float* HWY_RESTRICT b, float* HWY_RESTRICT c, std::int64_t c_row,
                                       std::int64_t width) {
   const D d;
   const std::int64_t lane = lanes();
@@ -37,7 +40,13 @@ HWY_ATTR HWY_INLINE void outer_kernel(std::int64_t n, const float* HWY_RESTRICT 
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) acc[r][v] = hn::Load(d, c + r * width + v * lane);
+    for (int v = 0; v < kV; ++v) acc[r][v] = hn::LoadU(d, c + r * c_row + v * lane);
+  }
+  // The rows that come next: they were last touched a tile of queries ago.
+#pragma GCC unroll 8
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kV; ++v) hwy::Prefetch(c + (kR + r) * c_row + v * lane);
   }
   for (std::int64_t i = 0; i < n; ++i) {
     V row[kV];
@@ -53,18 +62,18 @@ HWY_ATTR HWY_INLINE void outer_kernel(std::int64_t n, const float* HWY_RESTRICT 
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) hn::Store(acc[r][v], d, c + r * width + v * lane);
+    for (int v = 0; v < kV; ++v) hn::StoreU(acc[r][v], d, c + r * c_row + v * lane);
   }
 }
 
 template <int kR, int kV>
 HWY_ATTR void last_outer_rows(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                              const float* b, float* c, std::int64_t width) {
+                              const float* b, float* c, std::int64_t c_row, std::int64_t width) {
   if constexpr (kR > 0) {
     if (rows == kR) {
-      outer_kernel<kR, kV>(n, a, a_row, b, c, width);
+      outer_kernel<kR, kV>(n, a, a_row, b, c, c_row, width);
     } else {
-      last_outer_rows<kR - 1, kV>(rows, n, a, a_row, b, c, width);
+      last_outer_rows<kR - 1, kV>(rows, n, a, a_row, b, c, c_row, width);
     }
   }
 }
@@ -72,35 +81,38 @@ HWY_ATTR void last_outer_rows(std::int64_t rows, std::int64_t n, const float* a,
 // kV vectors of columns, all rows.
 template <int kV>
 HWY_ATTR void outer_columns(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                            const float* b, float* c, std::int64_t width) {
+                            const float* b, float* c, std::int64_t c_row, std::int64_t width) {
   constexpr int kR = rows_for(kV);
   std::int64_t r = 0;
-  for (; r + kR <= rows; r += kR) outer_kernel<kR, kV>(n, a + r * a_row, a_row, b, c + r * width, width);
-  last_outer_rows<kR - 1, kV>(rows - r, n, a + r * a_row, a_row, b, c + r * width, width);
+  for (; r + kR <= rows; r += kR)
+    outer_kernel<kR, kV>(n, a + r * a_row, a_row, b, c + r * c_row, c_row, width);
+  last_outer_rows<kR - 1, kV>(rows - r, n, a + r * a_row, a_row, b, c + r * c_row, c_row, width);
 }
 
 template <int kV>
 HWY_ATTR void outer_columns_of(std::int64_t vectors, std::int64_t rows, std::int64_t n, const float* a,
-                               std::int64_t a_row, const float* b, float* c, std::int64_t width) {
+                               std::int64_t a_row, const float* b, float* c, std::int64_t c_row,
+                               std::int64_t width) {
   if constexpr (kV > 0) {
     if (vectors == kV) {
-      outer_columns<kV>(rows, n, a, a_row, b, c, width);
+      outer_columns<kV>(rows, n, a, a_row, b, c, c_row, width);
     } else {
-      outer_columns_of<kV - 1>(vectors, rows, n, a, a_row, b, c, width);
+      outer_columns_of<kV - 1>(vectors, rows, n, a, a_row, b, c, c_row, width);
     }
   }
 }
 
-// c (rows, width) += a (rows, n) b (n, width): width is whole vectors, cut into pieces of nearly equal size.
+// c (rows, width) += a (rows, n) b (n, width), where width is whole vectors, cut into pieces of nearly equal
+// size.
 HWY_ATTR inline void add_outer_product(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                                       const float* b, float* c, std::int64_t width) {
+                                       const float* b, float* c, std::int64_t c_row, std::int64_t width) {
   const std::int64_t vectors = width / lanes();
   const std::int64_t pieces = (vectors + kColumnVectors - 1) / kColumnVectors;
   std::int64_t done = 0;
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     const std::int64_t end = vectors * (piece + 1) / pieces;
     outer_columns_of<kColumnVectors>(end - done, rows, n, a, a_row, b + done * lanes(), c + done * lanes(),
-                                     width);
+                                     c_row, width);
     done = end;
   }
 }

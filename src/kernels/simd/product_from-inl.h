@@ -12,13 +12,13 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// c[r][v] = start[v] + sum_i a[r * a_row + i] * b[i][v]: b and c have rows of kV vectors.
+// c[r][v] = start[v] + sum_i a[r * a_row + i] * b[i][v]: b and c have rows of `width` floats.
 template <int kR, int kV>
 HWY_ATTR HWY_INLINE void kernel_from(std::int64_t n, const float* HWY_RESTRICT a, std::int64_t a_row,
                                      const float* HWY_RESTRICT b, const float* HWY_RESTRICT start,
-                                     float* HWY_RESTRICT c) {
+                                     float* HWY_RESTRICT c, std::int64_t width) {
   const D d;
-  const std::int64_t lane = lanes(), width = kV * lane;
+  const std::int64_t lane = lanes();
   V acc[kR][kV];
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
@@ -45,25 +45,24 @@ HWY_ATTR HWY_INLINE void kernel_from(std::int64_t n, const float* HWY_RESTRICT a
 
 template <int kR, int kV>
 HWY_ATTR void last_rows_from(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                             const float* b, const float* start, float* c) {
+                             const float* b, const float* start, float* c, std::int64_t width) {
   if constexpr (kR > 0) {
     if (rows == kR) {
-      kernel_from<kR, kV>(n, a, a_row, b, start, c);
+      kernel_from<kR, kV>(n, a, a_row, b, start, c, width);
     } else {
-      last_rows_from<kR - 1, kV>(rows, n, a, a_row, b, start, c);
+      last_rows_from<kR - 1, kV>(rows, n, a, a_row, b, start, c, width);
     }
   }
 }
 
 template <int kV>
 HWY_ATTR void product_from(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                           const float* b, const float* start, float* c) {
-  const std::int64_t width = kV * lanes();
+                           const float* b, const float* start, float* c, std::int64_t width) {
   std::int64_t r = 0;
   for (; r + kRows <= rows; r += kRows) {
-    kernel_from<kRows, kV>(n, a + r * a_row, a_row, b, start, c + r * width);
+    kernel_from<kRows, kV>(n, a + r * a_row, a_row, b, start, c + r * width, width);
   }
-  last_rows_from<kRows - 1, kV>(rows - r, n, a + r * a_row, a_row, b, start, c + r * width);
+  last_rows_from<kRows - 1, kV>(rows - r, n, a + r * a_row, a_row, b, start, c + r * width, width);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -29,12 +29,12 @@ HWY_ATTR inline void copy_row(const float* from, std::int64_t n, float factor, f
   for (; c < n; ++c) to[c] = factor * from[c];
 }
 
-// to[c] += factor * from[c], over n = whole vectors, both aligned.
+// to[c] += factor * from[c], over n = whole vectors; `from` is aligned.
 HWY_ATTR inline void add_scaled_row(float factor, const float* from, std::int64_t n, float* to) {
   const D d;
   const V f = hn::Set(d, factor);
   for (std::int64_t c = 0; c < n; c += lanes()) {
-    hn::Store(hn::MulAdd(f, hn::Load(d, from + c), hn::Load(d, to + c)), d, to + c);
+    hn::StoreU(hn::MulAdd(f, hn::Load(d, from + c), hn::LoadU(d, to + c)), d, to + c);
   }
 }
 
