@@ -26,7 +26,8 @@ struct Globals {
 // Adds --color, which works before and after the command's name.
 void add_color_option(CLI::App& app, Globals& globals);
 
-// Registers `attend steps`; `run` is set to what to do when it was chosen.
+// Each registers one command; `run` is set to what to do when it was chosen.
+void add_bench_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 
 }  // namespace attend::app

@@ -1,0 +1,139 @@
+// attend bench: how fast, as a share of what this machine can do.
+#include <attend/isa.h>
+#include <attend/threads.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "bench/bench.h"
+#include "bench/machine.h"
+#include "draw/plot_terminal.h"
+#include "draw/table.h"
+#include "draw/text_width.h"
+#include "steps/narrate.h"
+
+namespace attend::app {
+namespace {
+
+struct BenchOptions {
+  std::optional<std::string> what;
+  int threads = 0;
+  bool quick = false, json = false;
+};
+
+struct Benchmark {
+  const char* name;
+  const char* summary;
+  bench::Report (*run)(const bench::Settings&);
+  bool by_default = true;
+};
+
+constexpr Benchmark kBenchmarks[] = {
+    {"attention", "forward and backward, full and causal, by shape", bench::bench_attention},
+};
+
+constexpr const char* kFooter = R"(
+Every answer is checked against float64 before it is timed. The peak is a loop
+of multiply-adds (for decode: of reads from memory), run in turns with what is
+measured, on as many threads. Times are medians; half of all turns lie between
+the quartiles. Run it alone: whatever else runs is measured too.
+
+Try:
+  attend bench                             all but length; some minutes
+  attend bench attention --quick           a first impression, in seconds
+  attend bench length                      what O(n^2) costs, and where it ends
+  attend bench decode --json               the numbers, for a program
+  ATTEND_ISA=avx2 attend bench attention --threads 1)";
+
+std::string benchmark_list() {
+  std::string text = "Benchmarks:\n";
+  for (const Benchmark& benchmark : kBenchmarks) {
+    text.append("  ").append(draw::pad_right(benchmark.name, 10)).append(" ").append(benchmark.summary);
+    text.append("\n");
+  }
+  return text;
+}
+
+std::vector<const Benchmark*> chosen_benchmarks(const BenchOptions& options) {
+  std::vector<const Benchmark*> chosen;
+  std::string names;
+  for (const Benchmark& benchmark : kBenchmarks) {
+    if (options.what ? *options.what == benchmark.name : benchmark.by_default) chosen.push_back(&benchmark);
+    names.append(names.empty() ? "" : ", ").append(benchmark.name);
+  }
+  if (!chosen.empty()) return chosen;
+  throw UsageError("there is no benchmark \"" + draw::printable(*options.what) + "\"; there are " + names);
+}
+
+// One line that comes and goes, where somebody looks; it is gone when the results are printed.
+class ProgressLine {
+ public:
+  ~ProgressLine() { show(""); }
+  void show(std::string_view text) const {
+    if (watched_) std::cerr << "\r\x1b[K" << text << std::flush;
+  }
+
+ private:
+  bool watched_ = isatty(STDERR_FILENO) == 1;
+};
+
+std::string render(const bench::Report& report, const draw::Terminal& terminal) {
+  std::string text = steps::heading(report.title, terminal);
+  for (const draw::Table& table : report.tables) text += "\n" + draw::render_table(table, terminal);
+  if (report.plot) text += "\n" + draw::render_plot(*report.plot, terminal);
+  for (const std::string& note : report.notes) text += "\n" + steps::paragraph(note, terminal);
+  return text;
+}
+
+void run_bench(const BenchOptions& options, const Globals& globals) {
+  const std::vector<const Benchmark*> chosen = chosen_benchmarks(options);
+  if (options.threads != 0) set_threads(options.threads);
+  std::vector<bench::Report> reports;
+  {
+    const ProgressLine line;
+    const bench::Settings settings{.quick = options.quick,
+                                   .progress = [&](std::string_view text) { line.show(text); }};
+    for (const Benchmark* benchmark : chosen) reports.push_back(benchmark->run(settings));
+  }
+  if (options.json) {
+    write_output(bench::to_json(reports));
+    return;
+  }
+  const draw::Terminal terminal = draw::detect_terminal(STDOUT_FILENO, globals.color);
+  std::string text = steps::paragraph(bench::cpu_name() + ", " + isa() + ", " + std::to_string(threads()) +
+                                          (threads() == 1 ? " thread." : " threads."),
+                                      terminal);
+  for (const bench::Report& report : reports) text += "\n" + render(report, terminal);
+  write_output(text);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
+  const auto options = std::make_shared<BenchOptions>();
+  CLI::App* const command =
+      program.add_subcommand("bench", "How fast, as a share of this machine's measured peak");
+  command->add_option("WHAT", options->what, "One benchmark (default: all but length)")->type_name("");
+  command->add_option("--threads", options->threads, "Threads to use (default: all cores)")
+      ->check([](const std::string& text) {
+        const bool fine = !text.empty() && text.find_first_not_of("0123456789") == text.npos &&
+                          text.size() <= 4 && std::stoi(text) >= 1 && std::stoi(text) <= 1024;
+        return fine ? std::string() : "\"" + text + "\" is not a number of threads from 1 to 1024";
+      })
+      ->take_last()
+      ->type_name("N");
+  command->add_flag("--quick", options->quick, "Fewer and smaller cases, a few seconds")
+      ->disable_flag_override();
+  command->add_flag("--json", options->json, "Print a JSON list with an object for each case")
+      ->disable_flag_override();
+  add_color_option(*command, globals);
+  command->footer(benchmark_list() + kFooter);
+  command->callback(
+      [options, &globals, &run] { run = [options, &globals] { run_bench(*options, globals); }; });
+}
+
+}  // namespace attend::app

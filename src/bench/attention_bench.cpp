@@ -1,0 +1,80 @@
+// attend bench attention.
+#include <attend/attention.h>
+
+#include <array>
+
+#include "bench/bench.h"
+#include "bench/cases.h"
+#include "bench/check.h"
+#include "bench/measure.h"
+#include "draw/number.h"
+
+namespace attend::bench {
+namespace {
+
+Record record_of(const AttentionCase& one) {
+  Record record;
+  record.bench = "attention";
+  record.name = to_string(one);
+  record.dtype = one.dtype;
+  record.direction = one.direction;
+  record.causal = one.causal;
+  record.shape = one.shape;
+  record.flops = attention_flops(one.shape, one.direction, one.causal);
+  return record;
+}
+
+AttentionOptions options_of(const AttentionCase& one) {
+  AttentionOptions options;
+  options.causal = one.causal;
+  return options;
+}
+
+Record measure_forward(const AttentionCase& one, const Settings& settings) {
+  Record record = record_of(one);
+  const Inputs inputs = random_inputs(one.shape, one.dtype);
+  const AttentionOptions options = options_of(one);
+  Tensor out(DType::f32, inputs.q.shape());
+  const auto run = [&] { attention(inputs.q, inputs.k, inputs.v, options, out); };
+  run();
+  record.error = check_output(record.name, inputs, options, out);
+  measure(std::array{Measured{record, run}}, settings);
+  return record;
+}
+
+// A causal case follows the full one of its shape.
+void compare_with_full(Record& record, const std::vector<Record>& before) {
+  if (!record.causal || before.empty()) return;
+  const Record& full = before.back();
+  record.more.push_back({"time_over_full", record.seconds.median / full.seconds.median});
+}
+
+draw::Table causal_table(const std::vector<Record>& records) {
+  draw::Table table{.title = "Causal, in times of full (half of the work)",
+                    .label_header = "case",
+                    .columns = {{"time over full"}},
+                    .rows = {}};
+  for (const Record& record : records) {
+    if (record.more.empty()) continue;
+    table.rows.push_back({.label = std::string(name_of(record.direction)) + " " + to_string(record.shape),
+                          .cells = {draw::format_number(record.more.front().second, {.decimals = 3})}});
+  }
+  return table;
+}
+
+}  // namespace
+
+Report bench_attention(const Settings& settings) {
+  Report report;
+  report.title = "Attention";
+  for (const AttentionCase& one : attention_cases(settings.quick)) {
+    settings.progress("attention " + to_string(one));
+    Record record = measure_forward(one, settings);
+    compare_with_full(record, report.records);
+    report.records.push_back(std::move(record));
+  }
+  report.tables = {speed_table("B, heads, tokens, head size", report.records), causal_table(report.records)};
+  return report;
+}
+
+}  // namespace attend::bench

@@ -1,0 +1,48 @@
+#include "bench/cases.h"
+
+namespace attend::bench {
+namespace {
+
+Shape square(std::int64_t b, std::int64_t h, std::int64_t n, std::int64_t d) { return {b, h, h, n, n, d}; }
+
+const std::vector<Shape>& short_shapes() {
+  static const std::vector<Shape> shapes = {square(1, 12, 128, 32),  // MiniLM
+                                            square(1, 12, 128, 64), square(1, 12, 512, 64),
+                                            square(1, 8, 1024, 64)};
+  return shapes;
+}
+
+const std::vector<Shape>& long_shapes() {
+  static const std::vector<Shape> shapes = {
+      square(8, 12, 128, 64),  square(1, 8, 2048, 64),     square(1, 8, 4096, 64), square(1, 8, 4096, 128),
+      square(1, 4, 16384, 64), square(1, 8, 512, 80),      square(1, 8, 512, 96),  square(1, 8, 512, 128),
+      square(1, 8, 512, 256),  {1, 32, 8, 1024, 1024, 128}};
+  return shapes;
+}
+
+}  // namespace
+
+std::string to_string(const AttentionCase& attention_case) {
+  std::string text = std::string(name_of(attention_case.direction)) +
+                     (attention_case.causal ? " causal " : " full ") + to_string(attention_case.shape);
+  if (attention_case.dtype != DType::f32) text.append(" ").append(attend::name_of(attention_case.dtype));
+  return text;
+}
+
+std::vector<AttentionCase> attention_cases(bool quick) {
+  std::vector<AttentionCase> cases;
+  std::vector<Shape> shapes = short_shapes();
+  if (!quick) shapes.insert(shapes.end(), long_shapes().begin(), long_shapes().end());
+  for (const Direction direction : {Direction::forward}) {
+    for (const Shape& shape : shapes) {
+      for (const bool causal : {false, true}) cases.push_back({shape, DType::f32, direction, causal});
+    }
+  }
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    cases.push_back({square(1, 12, 512, 64), dtype});
+    if (!quick) cases.push_back({square(1, 8, 2048, 128), dtype});
+  }
+  return cases;
+}
+
+}  // namespace attend::bench

@@ -1,0 +1,143 @@
+#include "bench/check.h"
+
+#include <attend/reference.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "draw/number.h"
+
+namespace attend::bench {
+namespace {
+
+constexpr double kBound = 1e-5;
+
+Shape shape_of(const Inputs& inputs) {
+  return {inputs.q.size(0), inputs.q.size(1), inputs.k.size(1),
+          inputs.q.size(2), inputs.k.size(2), inputs.q.size(3)};
+}
+
+// The (1, 1, rows, d) of one head.
+template <class View>
+View head_of(View tensor, std::int64_t sequence, std::int64_t head) {
+  return tensor.slice(0, sequence, sequence + 1).slice(1, head, head + 1);
+}
+
+template <class View>
+View row_of(View tensor, const Row& row) {
+  return head_of(tensor, row.sequence, row.head).slice(2, row.query, row.query + 1);
+}
+
+struct OneRow {
+  ConstTensorView q, k, v;
+  AttentionOptions options;
+
+  OneRow(const Inputs& inputs, const AttentionOptions& all, const Row& row) : options(all) {
+    const std::int64_t kv_head = row.head / (inputs.q.size(1) / inputs.k.size(1));
+    q = row_of(inputs.q.view(), row);
+    k = head_of(inputs.k.view(), row.sequence, kv_head);
+    v = head_of(inputs.v.view(), row.sequence, kv_head);
+    options.query_offset = all.query_offset.values().front() + row.query;
+  }
+};
+
+void add(ConstTensorView from, TensorView to) {  // (1, 1, rows, d), f64
+  for (std::int64_t i = 0; i < from.size(2); ++i) {
+    for (std::int64_t c = 0; c < from.size(3); ++c) {
+      to.data<double>()[i * to.stride(2) + c * to.stride(3)] +=
+          from.data<double>()[i * from.stride(2) + c * from.stride(3)];
+    }
+  }
+}
+
+double largest_of(const Tensor& tensor) {
+  double largest = 0;
+  for (const double value : tensor.values<double>()) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+}  // namespace
+
+double require_close(const std::string& what, ConstTensorView got, ConstTensorView expected, double bound) {
+  const Tensor a = copy_of(got, DType::f64), b = copy_of(expected, DType::f64);
+  if (a.shape() != b.shape()) {
+    throw WrongAnswer(what + " has shape " + to_string(a.shape()) + ", expected " + to_string(b.shape()));
+  }
+  double largest = 0;
+  for (std::size_t i = 0; i < a.values<double>().size(); ++i) {
+    const double apart = std::abs(a.values<double>()[i] - b.values<double>()[i]);
+    if (!(apart <= largest)) largest = apart;  // NaN stays
+    if (std::isnan(largest)) break;
+  }
+  if (!(largest <= bound)) {
+    throw WrongAnswer(what + " differs from float64 by " + draw::format_short(largest) + ", more than " +
+                      draw::format_short(bound));
+  }
+  return largest;
+}
+
+std::vector<Row> sample_rows(const Shape& shape) {
+  constexpr std::int64_t kMost = 16,
+                         kStep = 5;  // 5 shares no factor with 16: rows and heads do not go together
+  const std::int64_t heads = shape.b * shape.hq;
+  const std::int64_t count = std::min(kMost, heads * shape.lq);
+  std::vector<Row> rows;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t query = count == 1 ? 0 : i * (shape.lq - 1) / (count - 1);
+    const std::int64_t head = i * kStep % kMost * (heads - 1) / (kMost - 1);
+    rows.push_back({head / shape.hq, head % shape.hq, query});
+  }
+  const auto order = [](const Row& a, const Row& b) {
+    return std::tie(a.sequence, a.head, a.query) < std::tie(b.sequence, b.head, b.query);
+  };
+  const auto equal = [&](const Row& a, const Row& b) { return !order(a, b) && !order(b, a); };
+  std::sort(rows.begin(), rows.end(), order);
+  rows.erase(std::unique(rows.begin(), rows.end(), equal), rows.end());
+  return rows;
+}
+
+double check_output(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
+                    ConstTensorView out) {
+  double error = 0;
+  for (const Row& row : sample_rows(shape_of(inputs))) {
+    const OneRow one(inputs, options, row);
+    Tensor expected(DType::f64, {1, 1, 1, inputs.v.size(3)});
+    reference::attention(one.q, one.k, one.v, one.options, expected);
+    error = std::max(error, require_close(what, row_of(out, row), expected, kBound));
+  }
+  return error;
+}
+
+double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
+                      const std::function<Gradients(ConstTensorView d_out)>& backward) {
+  const Shape shape = shape_of(inputs);
+  const Dims out_shape = {shape.b, shape.hq, shape.lq, inputs.v.size(3)};
+  const Tensor dense = random_tensor(DType::f32, out_shape, 4);
+  Tensor sparse(DType::f32, out_shape);
+  Tensor d_k(DType::f64, inputs.k.shape()), d_v(DType::f64, inputs.v.shape());
+
+  const Gradients of_dense = backward(dense);
+  double error = 0;
+  for (const Row& row : sample_rows(shape)) {
+    const OneRow one(inputs, options, row);
+    copy(row_of(dense.view(), row), row_of(sparse.view(), row));
+    Tensor q(DType::f64, one.q.shape()), k(DType::f64, one.k.shape()), v(DType::f64, one.v.shape());
+    reference::attention_backward(one.q, one.k, one.v, one.options, row_of(dense.view(), row),
+                                  {.q = q, .k = k, .v = v});
+    const double bound = kBound * std::max(1.0, largest_of(q));
+    error = std::max(error, require_close(what + ", d_q", row_of(of_dense.q.view(), row), q, bound));
+    const std::int64_t kv_head = row.head / (shape.hq / shape.hkv);
+    add(k, head_of(d_k.view(), row.sequence, kv_head));
+    add(v, head_of(d_v.view(), row.sequence, kv_head));
+  }
+  const Gradients of_sparse = backward(sparse);
+  for (const auto& [name, got, expected] :
+       {std::tie(", d_k", of_sparse.k, d_k), std::tie(", d_v", of_sparse.v, d_v)}) {
+    const double bound = kBound * std::max(1.0, largest_of(expected));
+    error = std::max(error, require_close(what + name, got, expected, bound));
+  }
+  return error;
+}
+
+}  // namespace attend::bench

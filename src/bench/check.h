@@ -1,0 +1,47 @@
+// Answers are checked against float64 before they are timed; a wrong one ends the benchmark.
+//
+// The reference costs a second for every few million scores, so long sequences are checked on sampled rows. A
+// row of the output, and of the gradient of the queries, depends on its own query alone: the reference is
+// given that query, all keys, and the place where the query stands. The gradients of keys and values sum over
+// all queries, but they are linear in the gradient of the output: where that is 0 except in the sampled rows,
+// the reference needs those rows only, and every key and value is compared.
+#pragma once
+
+#include <attend/attention.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/inputs.h"
+
+namespace attend::bench {
+
+struct WrongAnswer : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The largest difference. Throws WrongAnswer, naming `what`, when that is above `bound` or not a number.
+double require_close(const std::string& what, ConstTensorView got, ConstTensorView expected, double bound);
+
+// One query of one head.
+struct Row {
+  std::int64_t sequence, head, query;
+};
+
+// Up to 16 different rows, spread over heads and queries; the first and the last query are among them.
+std::vector<Row> sample_rows(const Shape& shape);
+
+// These return the largest difference that was found. Bounds are for |x| ~ 1.
+double check_output(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
+                    ConstTensorView out);
+
+struct Gradients {
+  Tensor q, k, v;
+};
+// `backward` computes the gradients for a gradient of the output.
+double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
+                      const std::function<Gradients(ConstTensorView d_out)>& backward);
+
+}  // namespace attend::bench

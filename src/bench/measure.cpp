@@ -1,0 +1,53 @@
+#include "bench/measure.h"
+
+#include <attend/threads.h>
+
+#include <cstddef>
+
+namespace attend::bench {
+namespace {
+
+std::vector<double> rates(double amount, const std::vector<double>& seconds) {
+  std::vector<double> result;
+  for (const double taken : seconds) result.push_back(amount / taken);
+  return result;
+}
+
+// Each turn against the peak that was measured just before it.
+Spread shares(double amount, const std::vector<double>& seconds, const std::vector<double>& peaks) {
+  std::vector<double> result = rates(amount, seconds);
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] /= peaks[i];
+  return spread_of(result);
+}
+
+}  // namespace
+
+void measure(std::span<const Measured> calls, const Settings& settings, MemoryReader* reader) {
+  const double peak_flops = run_multiply_adds();
+  std::vector<std::function<void()>> runs;
+  if (reader != nullptr) runs.push_back([&] { reader->run(); });
+  runs.push_back([] { run_multiply_adds(); });
+  const std::size_t first = runs.size();
+  for (const Measured& call : calls) runs.push_back(call.run);
+  const std::vector<std::vector<double>> seconds = take_turns(runs, settings.effort());
+
+  const std::vector<double> flop_peaks = rates(peak_flops, seconds[first - 1]);
+  const std::vector<double> byte_peaks =
+      reader == nullptr ? std::vector<double>() : rates(reader->bytes(), seconds.front());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Record& record = calls[i].record;
+    const std::vector<double>& taken = seconds[first + i];
+    record.threads = threads();
+    record.rounds = static_cast<int>(taken.size());
+    record.seconds = spread_of(taken);
+    record.peak_flops = spread_of(flop_peaks).median;
+    if (record.bytes > 0) {
+      record.peak_bytes = spread_of(byte_peaks).median;
+      record.share = shares(record.bytes, taken, byte_peaks);
+    } else {
+      record.share = shares(record.flops, taken, flop_peaks);
+    }
+  }
+}
+
+}  // namespace attend::bench

@@ -1,0 +1,22 @@
+// Fills in the measured part of records.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "bench/bench.h"
+#include "bench/peak.h"
+
+namespace attend::bench {
+
+// A record that says what it is, with its flops (and bytes), and the call that it is about.
+struct Measured {
+  Record& record;
+  std::function<void()> run;
+};
+
+// Times the calls in turns with each other and with the multiply-add peak, and with the reading of memory
+// where a reader is given. Threads, times, peaks and shares are then filled in.
+void measure(std::span<const Measured> calls, const Settings& settings, MemoryReader* reader = nullptr);
+
+}  // namespace attend::bench

@@ -1,0 +1,59 @@
+// One measured case, in the words that every benchmark shares.
+#pragma once
+
+#include <attend/dtype.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/statistics.h"
+
+namespace attend::bench {
+
+enum class Direction { forward, backward, decode };
+std::string_view name_of(Direction direction) noexcept;  // fwd, bwd, decode
+
+struct Shape {
+  std::int64_t b = 1, hq = 1, hkv = 1, lq = 1, lk = 1, d = 1;
+};
+std::string to_string(
+    const Shape& shape);  // "1,12,512,64"; "1,32/8,1/65536,128" where heads or lengths differ
+
+struct ProductSize {  // (m, k) times (k, n)
+  std::int64_t m = 1, n = 1, k = 1;
+};
+
+// 4 B Hq Lq Lk d forward (two products of 2 each), 2.5 times that backward (five products); half when causal.
+double attention_flops(const Shape& shape, Direction direction, bool causal) noexcept;
+
+struct Record {
+  std::string bench;  // attention, matmul, ...
+  std::string name;   // one of a kind within its benchmark
+  DType dtype = DType::f32;
+  Direction direction = Direction::forward;
+  bool causal = false;
+  Shape shape;                         // of a matrix product: lq = m, lk = n, d = k
+  std::optional<ProductSize> product;  // of a matrix product only
+  int threads = 1;
+
+  Spread seconds;         // of one call
+  double flops = 0;       // of one call
+  double peak_flops = 0;  // a second, measured in turns with the calls
+  double bytes = 0;       // that one call must read; 0 where arithmetic is the limit
+  double peak_bytes = 0;  // a second, measured in turns with the calls
+  Spread share;           // of the peak that limits it, turn by turn
+  int rounds = 0;         // measurements
+  double error = 0;       // the largest difference from float64 among what was checked
+  std::vector<std::pair<std::string, double>> more;  // what this case alone has to say
+
+  double flops_rate() const { return flops / seconds.median; }
+  double bytes_rate() const { return bytes / seconds.median; }
+  // Of the peaks' median: of the bandwidth where there is one.
+  double share_of_peak() const { return bytes > 0 ? bytes_rate() / peak_bytes : flops_rate() / peak_flops; }
+};
+
+}  // namespace attend::bench

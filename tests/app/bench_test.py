@@ -1,0 +1,151 @@
+"""attend bench: what it prints, for a program and for a person. How fast it is, is not tested here."""
+
+import json
+import os
+import pty
+import signal
+import statistics
+import subprocess
+import time
+
+import pytest
+
+from program import PROGRAM, environment, run, run_json, run_on_terminal, width, without_colors
+
+KEYS = {
+    "case": str, "dtype": str, "direction": str, "causal": bool, "b": int, "hq": int, "hkv": int, "lq": int, "lk": int,
+    "d": int, "threads": int, "gflops": float, "peak_gflops": float, "share": float,
+    "bench": str, "seconds": float, "seconds_low": float, "seconds_high": float, "share_low": float,
+    "share_high": float, "rounds": int, "max_error": float, "isa": str, "cpu": str, "compiler": str, "version": str,
+}
+BENCHMARKS = ["attention"]
+
+
+@pytest.fixture(scope="module")
+def records():
+    """Each benchmark, run once for all tests."""
+    known = {}
+
+    def of(name: str) -> list[dict]:
+        if name not in known:
+            known[name] = run_json("bench", name, "--quick")
+        return known[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_record_says_what_was_measured(name, records):
+    assert records(name)
+    for record in records(name):
+        for key, kind in KEYS.items():
+            assert isinstance(record[key], kind), (record["case"], key)
+        assert record["bench"] == name
+        assert record["direction"] in ("fwd", "bwd", "decode")
+        assert record["dtype"] in ("f32", "bf16", "f16")
+        assert record["hq"] % record["hkv"] == 0
+        assert record["threads"] == len(os.sched_getaffinity(0))
+    cases = [record["case"] for record in records(name)]
+    assert len(set(cases)) == len(cases)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_figures_agree_with_each_other(name, records):
+    for record in records(name):
+        if "gbps" in record:
+            assert record["share"] == pytest.approx(record["gbps"] / record["peak_gbps"])
+        else:
+            assert record["share"] == pytest.approx(record["gflops"] / record["peak_gflops"])
+        assert 0 < record["seconds_low"] <= record["seconds"] <= record["seconds_high"]
+        assert 0 < record["share_low"] <= record["share_high"]
+        assert 0 < record["max_error"] <= 1e-4
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_shares_are_possible(name, records):
+    # On a machine that does something else as well, single cases of a quick run can be far off.
+    shares = [record["share"] for record in records(name)]
+    assert all(0 < share <= 2 for share in shares)
+    assert statistics.median(shares) <= 1.2
+
+
+def test_attention_counts_as_the_documents_say(records):
+    for record in records("attention"):
+        products = {"fwd": 2, "bwd": 5}[record["direction"]]
+        flops = 2 * products * record["b"] * record["hq"] * record["lq"] * record["lk"] * record["d"]
+        if record["causal"]:
+            flops /= 2
+        assert record["gflops"] == pytest.approx(flops / record["seconds"] / 1e9)
+
+
+def test_attention_has_every_kind(records):
+    kinds = {(record["direction"], record["causal"]) for record in records("attention")}
+    assert kinds >= {("fwd", False), ("fwd", True)}
+    assert {record["dtype"] for record in records("attention")} >= {"f32", "bf16"}
+    assert all(("time_over_full" in record) == record["causal"] for record in records("attention"))
+
+
+def second_isa() -> str:
+    """An instruction set that would not be chosen; "scalar" takes too long."""
+    refusal = run("bench", "attention", env={"ATTEND_ISA": "nonsense"})
+    assert (refusal.code, refusal.out) == (1, "") and refusal.err.count("\n") == 1
+    known = refusal.err.strip().split("there are ")[1].split(", ")
+    return known[1] if len(known) > 2 else known[0]
+
+
+def test_a_table_for_people_with_the_threads_and_instruction_set_they_ask_for():
+    isa = second_isa()
+    shown = run_on_terminal("bench", "attention", "--quick", "--threads", "1", columns=80, env={"ATTEND_ISA": isa})
+    assert (shown.code, shown.err) == (0, "")
+    text = without_colors(shown.out)
+    assert f"{isa}, 1 thread." in text and "GFLOP/s" in text and "fwd causal 1,12,512,64" in text
+    assert all(width(line) <= 80 for line in text.splitlines())
+
+
+def test_progress_is_for_terminals_and_leaves_nothing():
+    master, slave = pty.openpty()
+    done = subprocess.run([PROGRAM, "bench", "attention", "--quick", "--json"], stdout=subprocess.PIPE, stderr=slave,
+                          env=environment(), timeout=60)
+    os.close(slave)
+    shown = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert done.returncode == 0 and json.loads(done.stdout)
+    assert "attention fwd full" in shown
+    assert shown.endswith("\r\x1b[K")
+
+
+def test_an_interruption_is_quiet():
+    process = subprocess.Popen([PROGRAM, "bench", "attention"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=environment())
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=10)
+    assert process.returncode == -signal.SIGINT
+    assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+@pytest.mark.parametrize("args, part", [
+    (["nonsense"], 'there is no benchmark "nonsense"; there are attention'),
+    ([""], 'there is no benchmark ""'),
+    (["att\x1bention"], 'there is no benchmark "att␛ention"'),
+    (["attention", "decode"], '"decode" is one argument too many'),
+    (["--threads", "0"], '"0" is not a number of threads from 1 to 1024'),
+    (["--threads", "1025"], '"1025" is not a number of threads'),
+    (["--threads", "-1"], '"-1" is not a number of threads'),
+    (["--threads", "two"], '"two" is not a number of threads'),
+    (["--threads", ""], '"" is not a number of threads'),
+    (["--threads"], "--threads needs a value"),
+    (["--quick=1"], "--quick takes no value"),
+    (["--fast"], "there is no option --fast"),
+])
+def test_bad_arguments(args, part):
+    result = run("bench", *args)
+    assert (result.code, result.out) == (2, "")
+    assert part in result.err.splitlines()[0]
+    assert result.err.splitlines()[1:] == ["Try `attend bench --help`."]
+
+
+def test_help_names_every_benchmark():
+    text = run("bench", "--help").out
+    for word in [*BENCHMARKS, "--quick", "--json", "--threads", "--color"]:
+        assert word in text
