@@ -34,6 +34,9 @@ struct Benchmark {
 
 constexpr Benchmark kBenchmarks[] = {
     {"attention", "forward and backward, full and causal, by shape", bench::bench_attention},
+    {"matmul", "the matrix product with packed weights", bench::bench_matmul},
+    {"weights", "what asking for weights costs beside the output", bench::bench_weights},
+    {"length", "time and memory by length, until n x n does not fit", bench::bench_length, false},
 };
 
 constexpr const char* kFooter = R"(

@@ -1,5 +1,6 @@
 // attend bench attention.
 #include <attend/attention.h>
+#include <attend/attention_backward.h>
 
 #include <array>
 
@@ -42,6 +43,34 @@ Record measure_forward(const AttentionCase& one, const Settings& settings) {
   return record;
 }
 
+Record measure_backward(const AttentionCase& one, const Settings& settings) {
+  Record record = record_of(one);
+  const Inputs inputs = random_inputs(one.shape, one.dtype);
+  const AttentionOptions options = options_of(one);
+  Tensor out(DType::f32, inputs.q.shape());
+  RowState state(inputs.q);
+  attention(inputs.q, inputs.k, inputs.v, options, out, state);
+
+  const auto new_gradients = [&] {
+    return Gradients{Tensor(DType::f32, inputs.q.shape()), Tensor(DType::f32, inputs.k.shape()),
+                     Tensor(DType::f32, inputs.v.shape())};
+  };
+  const auto backward = [&](ConstTensorView d_out, Gradients& into) {
+    attention_backward(inputs.q, inputs.k, inputs.v, options, out, state, d_out,
+                       {.q = into.q, .k = into.k, .v = into.v});
+  };
+  record.error = check_backward(record.name, inputs, options, [&](ConstTensorView d_out) {
+    Gradients gradients = new_gradients();
+    backward(d_out, gradients);
+    return gradients;
+  });
+
+  const Tensor d_out = random_tensor(DType::f32, inputs.q.shape(), 4);
+  Gradients gradients = new_gradients();
+  measure(std::array{Measured{record, [&] { backward(d_out, gradients); }}}, settings);
+  return record;
+}
+
 // A causal case follows the full one of its shape.
 void compare_with_full(Record& record, const std::vector<Record>& before) {
   if (!record.causal || before.empty()) return;
@@ -69,7 +98,8 @@ Report bench_attention(const Settings& settings) {
   report.title = "Attention";
   for (const AttentionCase& one : attention_cases(settings.quick)) {
     settings.progress("attention " + to_string(one));
-    Record record = measure_forward(one, settings);
+    Record record = one.direction == Direction::backward ? measure_backward(one, settings)
+                                                         : measure_forward(one, settings);
     compare_with_full(record, report.records);
     report.records.push_back(std::move(record));
   }

@@ -20,4 +20,13 @@ struct Settings {
 // Attention, forward and backward, full and causal, as a share of the multiply-add peak.
 Report bench_attention(const Settings& settings);
 
+// The matrix product with packed weights, as a share of the multiply-add peak.
+Report bench_matmul(const Settings& settings);
+
+// What asking for weights costs beside the output alone, and that memory stays O(n).
+Report bench_weights(const Settings& settings);
+
+// Time and memory by length, beside an attention that stores the n x n matrix, until that does not fit.
+Report bench_length(const Settings& settings);
+
 }  // namespace attend::bench

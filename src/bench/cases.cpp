@@ -33,7 +33,7 @@ std::vector<AttentionCase> attention_cases(bool quick) {
   std::vector<AttentionCase> cases;
   std::vector<Shape> shapes = short_shapes();
   if (!quick) shapes.insert(shapes.end(), long_shapes().begin(), long_shapes().end());
-  for (const Direction direction : {Direction::forward}) {
+  for (const Direction direction : {Direction::forward, Direction::backward}) {
     for (const Shape& shape : shapes) {
       for (const bool causal : {false, true}) cases.push_back({shape, DType::f32, direction, causal});
     }
@@ -42,6 +42,24 @@ std::vector<AttentionCase> attention_cases(bool quick) {
     cases.push_back({square(1, 12, 512, 64), dtype});
     if (!quick) cases.push_back({square(1, 8, 2048, 128), dtype});
   }
+  return cases;
+}
+
+std::string to_string(const ProductCase& product_case) {
+  const auto [m, n, k] = product_case.size;
+  return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) +
+         (product_case.gelu ? " + bias, GELU" : "");
+}
+
+std::vector<ProductCase> product_cases(bool quick) {
+  std::vector<ProductCase> cases;
+  for (const std::int64_t m : {512, 128, 8, 1}) {
+    if (quick && (m == 128 || m == 8)) continue;
+    for (const std::int64_t n : {384, 1536}) {
+      for (const std::int64_t k : {384, 1536}) cases.push_back({{m, n, k}});
+    }
+  }
+  cases.push_back({{512, 1536, 384}, true});
   return cases;
 }
 

@@ -20,4 +20,14 @@ std::string to_string(
 // head sizes that kernels are tuned for, grouped heads, 16-bit storage. Quick: the short ones.
 std::vector<AttentionCase> attention_cases(bool quick);
 
+struct ProductCase {
+  ProductSize size;
+  bool gelu = false;  // with bias and GELU, as in the first half of an encoder's feed-forward layer
+};
+std::string to_string(const ProductCase& product_case);  // "512 x 384 x 1536", m x n x k
+
+// The products of small encoders: hidden sizes 384 and 1536; a whole batch, one text, a few tokens, one
+// token.
+std::vector<ProductCase> product_cases(bool quick);
+
 }  // namespace attend::bench

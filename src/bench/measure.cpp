@@ -20,6 +20,17 @@ Spread shares(double amount, const std::vector<double>& seconds, const std::vect
   return spread_of(result);
 }
 
+// The multiply-add peak over some 50 ms.
+double peak_now() {
+  std::vector<double> rates;
+  for (int i = 0; i < 25; ++i) {
+    double flops = 0;
+    const double seconds = seconds_of([&] { flops = run_multiply_adds(); });
+    rates.push_back(flops / seconds);
+  }
+  return spread_of(rates).median;
+}
+
 }  // namespace
 
 void measure(std::span<const Measured> calls, const Settings& settings, MemoryReader* reader) {
@@ -48,6 +59,17 @@ void measure(std::span<const Measured> calls, const Settings& settings, MemoryRe
       record.share = shares(record.flops, taken, flop_peaks);
     }
   }
+}
+
+void measure_once(Record& record, const std::function<void()>& run) {
+  const double before = peak_now();
+  const double seconds = seconds_of(run);
+  record.threads = threads();
+  record.rounds = 1;
+  record.seconds = {seconds, seconds, seconds};
+  record.peak_flops = (before + peak_now()) / 2;
+  const double share = record.share_of_peak();
+  record.share = {share, share, share};
 }
 
 }  // namespace attend::bench

@@ -19,4 +19,7 @@ struct Measured {
 // where a reader is given. Threads, times, peaks and shares are then filled in.
 void measure(std::span<const Measured> calls, const Settings& settings, MemoryReader* reader = nullptr);
 
+// The same for one call that is too long to be repeated; the peak is measured before and after it.
+void measure_once(Record& record, const std::function<void()>& run);
+
 }  // namespace attend::bench

@@ -18,9 +18,11 @@ double repeat(const std::function<void()>& run, int times) {
   });
 }
 
-// The seconds of one call, from enough of them to be a guess worth having.
+// The seconds of one call, from enough of them to be a guess worth having. A first call of half a second has
+// warmed up long before its end.
 double estimate(const std::function<void()>& run) {
-  run();
+  const double first = seconds_of(run);
+  if (first > 0.5) return first;
   for (int times = 1;; times *= 4) {
     const double seconds = repeat(run, times);
     if (seconds > kShortestTurn / 8) return seconds / times;
@@ -43,7 +45,10 @@ std::vector<std::vector<double>> take_turns(std::span<const std::function<void()
 
   std::vector<std::vector<double>> seconds(runs.size());
   double spent = 0;
-  for (int round = 0; round < effort.rounds || spent < effort.seconds; ++round) {
+  const auto enough = [&](int round) {
+    return spent > effort.most || (round >= effort.rounds && spent >= effort.seconds);
+  };
+  for (int round = 0; round == 0 || !enough(round); ++round) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const int times = std::max(1, static_cast<int>(std::ceil(turn / guess[i])));
       const double taken = repeat(runs[i], times);

@@ -8,10 +8,12 @@
 
 namespace attend::bench {
 
-// How long to measure one case: rounds are added until both are reached.
+// How long to measure one case: rounds are added until seconds and rounds are reached, or until `most`
+// seconds.
 struct Effort {
   double seconds = 1;
   int rounds = 5;
+  double most = 20;
 };
 
 // Calls each once to warm up, then round after round: the first, the second, ..., the first again. What is

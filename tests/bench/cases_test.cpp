@@ -44,9 +44,20 @@ TEST(BenchCases, TheSevenShapesAreThere) {
   for (const AttentionCase& one : attention_cases(false)) names.insert(to_string(one));
   for (const char* const shape : {"1,12,128,64", "8,12,128,64", "1,12,512,64", "1,8,2048,64", "1,8,4096,64",
                                   "1,8,4096,128", "1,4,16384,64", "1,12,128,32"}) {
-    for (const char* const kind : {"fwd full ", "fwd causal "}) {
+    for (const char* const kind : {"fwd full ", "fwd causal ", "bwd full ", "bwd causal "}) {
       EXPECT_TRUE(names.contains(std::string(kind) + shape)) << kind << shape;
     }
+  }
+}
+
+TEST(BenchCases, ProductsAreThoseOfSmallEncoders) {
+  EXPECT_EQ(to_string(ProductCase{{512, 384, 1536}}), "512 x 384 x 1536");
+  std::set<std::string> names;
+  for (const ProductCase& one : product_cases(false)) names.insert(to_string(one));
+  EXPECT_EQ(names.size(), product_cases(false).size());
+  for (const char* const name :
+       {"512 x 384 x 384", "512 x 1536 x 1536", "512 x 384 x 1536", "1 x 384 x 384"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
   }
 }
 

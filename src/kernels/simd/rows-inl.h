@@ -74,36 +74,6 @@ HWY_ATTR inline bool all_finite(const float* rows, std::int64_t stride, std::int
   return rest == 0 && hn::AllTrue(d, hn::Eq(wrong, hn::Zero(d)));
 }
 
-// rows[i * stride + c] += columns[c * width + i], for `count` rows of n. A sum and nothing else, so that it
-// rounds in one way whether a row goes alone or with others.
-HWY_ATTR inline void add_columns_to_rows(const float* columns, std::int64_t width, std::int64_t count,
-                                         std::int64_t n, float* rows, std::int64_t stride) {
-  const D d;
-  HWY_ALIGN float mixed[kTogether * HWY_MAX_BYTES / sizeof(float)];
-  std::int64_t i = 0;
-  for (; i + kTogether <= count; i += kTogether) {
-    float* const to = rows + i * stride;
-    std::int64_t c = 0;
-    for (; c + lanes() <= n; c += lanes()) {
-      for (std::int64_t l = 0; l < lanes(); ++l) {
-        std::memcpy(mixed + l * kTogether, columns + (c + l) * width + i, kTogether * sizeof(float));
-      }
-      V row[kTogether];
-      hn::LoadInterleaved4(d, mixed, row[0], row[1], row[2], row[3]);
-      for (std::int64_t r = 0; r < kTogether; ++r) {
-        float* const at = to + r * stride + c;
-        hn::StoreU(hn::Add(row[r], hn::LoadU(d, at)), d, at);
-      }
-    }
-    for (; c < n; ++c) {
-      for (std::int64_t r = 0; r < kTogether; ++r) to[r * stride + c] += columns[c * width + i + r];
-    }
-  }
-  for (; i < count; ++i) {
-    for (std::int64_t c = 0; c < n; ++c) rows[i * stride + c] += columns[c * width + i];
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace attend::kernels
 HWY_AFTER_NAMESPACE();

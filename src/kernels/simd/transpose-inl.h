@@ -19,13 +19,13 @@ constexpr int kLanes = HWY_LANES(float);
 // Vector r, lane c becomes vector c, lane r. First 4 x 4 elements inside the 128-bit blocks of each four
 // vectors, then the blocks among themselves.
 #if HWY_TARGET == HWY_SCALAR
-HWY_INLINE void transpose_block(V (&)[1]) {}
+HWY_INLINE void transpose_block(Slot (&)[1]) {}
 #else
 template <int kL>
-HWY_ATTR HWY_INLINE void transpose_block(V (&x)[kL]) {
+HWY_ATTR HWY_INLINE void transpose_block(Slot (&x)[kL]) {
   const D d;
   const hn::RepartitionToWide<D> wide;
-  V u[kL];
+  Slot u[kL];
 #pragma GCC unroll 4
   for (int g = 0; g < kL; g += 4) {
     const auto low_01 = hn::BitCast(wide, hn::InterleaveLower(d, x[g], x[g + 1]));
@@ -69,7 +69,7 @@ HWY_ATTR inline void rows_to_columns(const float* rows, std::int64_t stride, std
     const std::int64_t there = std::min<std::int64_t>(kLanes, count - i);
     for (std::int64_t c = 0; c < n; c += kLanes) {
       const std::int64_t size = std::min<std::int64_t>(kLanes, n - c);
-      V x[kLanes];
+      Slot x[kLanes];
       if (there == kLanes && size == kLanes) {
 #pragma GCC unroll 16
         for (int r = 0; r < kLanes; ++r) x[r] = hn::LoadU(d, rows + (i + r) * stride + c);
@@ -95,10 +95,10 @@ HWY_ATTR inline void rows_to_columns(const float* rows, std::int64_t stride, std
   }
 }
 
-// rows[i * stride + c] = factors[i] * columns[c * width + i]; without factors, 1.
-HWY_ATTR inline void columns_to_rows(const float* columns, std::int64_t width, std::int64_t count,
-                                     std::int64_t n, float* rows, std::int64_t stride,
-                                     const float* factors = nullptr) {
+// What columns_to_rows and add_columns_to_rows share.
+template <bool kAdd>
+HWY_ATTR inline void turn_columns(const float* columns, std::int64_t width, std::int64_t count,
+                                  std::int64_t n, float* rows, std::int64_t stride, const float* factors) {
   const D d;
   for (std::int64_t i = 0; i < count; i += kLanes) {
     const std::int64_t there = std::min<std::int64_t>(kLanes, count - i);
@@ -106,7 +106,7 @@ HWY_ATTR inline void columns_to_rows(const float* columns, std::int64_t width, s
     for (std::int64_t c = 0; c < n; c += kLanes) {
       const std::int64_t size = std::min<std::int64_t>(kLanes, n - c);
       const float* const from = columns + c * width + i;
-      V x[kLanes];
+      Slot x[kLanes];
 #pragma GCC unroll 16
       for (int r = 0; r < kLanes; ++r) {
         x[r] = r < size ? hn::Mul(f, hn::Load(d, from + r * width)) : hn::Zero(d);
@@ -115,15 +115,36 @@ HWY_ATTR inline void columns_to_rows(const float* columns, std::int64_t width, s
       float* const to = rows + i * stride + c;
       if (there == kLanes && size == kLanes) {
 #pragma GCC unroll 16
-        for (int r = 0; r < kLanes; ++r) hn::StoreU(x[r], d, to + r * stride);
+        for (int r = 0; r < kLanes; ++r) {
+          const V whole = kAdd ? hn::Add(x[r], hn::LoadU(d, to + r * stride)) : V(x[r]);
+          hn::StoreU(whole, d, to + r * stride);
+        }
       } else {
         HWY_ALIGN float padded[kLanes * kLanes];
 #pragma GCC unroll 16
         for (int r = 0; r < kLanes; ++r) hn::Store(x[r], d, padded + r * kLanes);
-        for (std::int64_t r = 0; r < there; ++r) std::copy_n(padded + r * kLanes, size, to + r * stride);
+        for (std::int64_t r = 0; r < there; ++r) {
+          for (std::int64_t e = 0; e < size; ++e) {
+            float& target = to[r * stride + e];
+            target = kAdd ? target + padded[r * kLanes + e] : padded[r * kLanes + e];
+          }
+        }
       }
     }
   }
+}
+
+// rows[i * stride + c] = factors[i] * columns[c * width + i]; without factors, 1.
+HWY_ATTR inline void columns_to_rows(const float* columns, std::int64_t width, std::int64_t count,
+                                     std::int64_t n, float* rows, std::int64_t stride,
+                                     const float* factors = nullptr) {
+  turn_columns<false>(columns, width, count, n, rows, stride, factors);
+}
+
+// rows[i * stride + c] += columns[c * width + i].
+HWY_ATTR inline void add_columns_to_rows(const float* columns, std::int64_t width, std::int64_t count,
+                                         std::int64_t n, float* rows, std::int64_t stride) {
+  turn_columns<true>(columns, width, count, n, rows, stride, nullptr);
 }
 
 }  // namespace HWY_NAMESPACE

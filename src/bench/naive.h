@@ -1,0 +1,17 @@
+// Attention as the formula is written: all scores, their softmax, then the product with the values. It stores
+// the n x n matrix. Both products are the library's own packed ones and the softmax is its own, on all
+// threads, so it loses by what it stores, not by how it is written.
+#pragma once
+
+#include <attend/tensor.h>
+
+namespace attend::bench {
+
+// q, k, v, out: (n, d); scores: (n, n), which the weights then overwrite; all f32.
+void naive_attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, TensorView scores,
+                     TensorView out);
+
+// Bytes of the n x n matrix in f32.
+double matrix_bytes(std::int64_t n);
+
+}  // namespace attend::bench
