@@ -36,6 +36,7 @@ constexpr Benchmark kBenchmarks[] = {
     {"attention", "forward and backward, full and causal, by shape", bench::bench_attention},
     {"matmul", "the matrix product with packed weights", bench::bench_matmul},
     {"weights", "what asking for weights costs beside the output", bench::bench_weights},
+    {"decode", "one query on a long cache, as a share of memory bandwidth", bench::bench_decode},
     {"length", "time and memory by length, until n x n does not fit", bench::bench_length, false},
 };
 

@@ -26,6 +26,9 @@ Report bench_matmul(const Settings& settings);
 // What asking for weights costs beside the output alone, and that memory stays O(n).
 Report bench_weights(const Settings& settings);
 
+// One query on a long cache of keys and values, as a share of the speed at which memory is read.
+Report bench_decode(const Settings& settings);
+
 // Time and memory by length, beside an attention that stores the n x n matrix, until that does not fit.
 Report bench_length(const Settings& settings);
 

@@ -63,4 +63,32 @@ std::vector<ProductCase> product_cases(bool quick) {
   return cases;
 }
 
+std::string to_string(const DecodeCase& decode_case) {
+  return to_string(decode_case.shape) + " " + std::string(attend::name_of(decode_case.dtype));
+}
+
+double cache_bytes(const DecodeCase& decode_case) {
+  const Shape& shape = decode_case.shape;
+  return 2 * static_cast<double>(shape.b * shape.hkv * shape.lk * shape.d) *
+         static_cast<double>(size_of(decode_case.dtype));
+}
+
+std::vector<DecodeCase> decode_cases(bool quick) {
+  std::vector<DecodeCase> cases = {{{1, 8, 8, 1, 65536, 64}},
+                                   {{1, 32, 8, 1, 32768, 128}},
+                                   {{1, 8, 1, 1, 262144, 128}},
+                                   {{1, 32, 8, 1, 65536, 128}, DType::bf16}};
+  if (quick) {
+    for (DecodeCase& one : cases) one.shape.lk /= 4;
+    return cases;
+  }
+  cases.insert(cases.end(), {{{1, 32, 8, 1, 65536, 64}},
+                             {{1, 8, 8, 1, 32768, 128}},
+                             {{8, 32, 8, 1, 4096, 128}},
+                             {{1, 8, 8, 1, 131072, 64}, DType::bf16},
+                             {{8, 32, 8, 1, 8192, 128}, DType::bf16},
+                             {{1, 32, 8, 1, 65536, 128}, DType::f16}});
+  return cases;
+}
+
 }  // namespace attend::bench

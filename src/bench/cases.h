@@ -30,4 +30,15 @@ std::string to_string(const ProductCase& product_case);  // "512 x 384 x 1536", 
 // token.
 std::vector<ProductCase> product_cases(bool quick);
 
+struct DecodeCase {
+  Shape shape;
+  DType dtype = DType::f32;
+};
+std::string to_string(const DecodeCase& decode_case);
+double cache_bytes(const DecodeCase& decode_case);  // of keys and values
+
+// One query a sequence on 256 MiB of keys and values (quick: 64): each query head its own keys, grouped, one
+// for all; one long sequence, several shorter ones.
+std::vector<DecodeCase> decode_cases(bool quick);
+
 }  // namespace attend::bench

@@ -18,7 +18,7 @@ KEYS = {
     "bench": str, "seconds": float, "seconds_low": float, "seconds_high": float, "share_low": float,
     "share_high": float, "rounds": int, "max_error": float, "isa": str, "cpu": str, "compiler": str, "version": str,
 }
-BENCHMARKS = ["attention", "matmul", "weights", "length"]
+BENCHMARKS = ["attention", "matmul", "weights", "decode", "length"]
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +95,15 @@ def test_products_say_their_sizes(records):
         assert record["gflops"] == pytest.approx(2 * m * n * k / record["seconds"] / 1e9)
 
 
+def test_decode_is_measured_by_what_it_reads(records):
+    for record in records("decode"):
+        assert (record["direction"], record["lq"]) == ("decode", 1)
+        size = {"f32": 4, "bf16": 2, "f16": 2}[record["dtype"]]
+        read = 2 * record["b"] * record["hkv"] * record["lk"] * record["d"] * size
+        assert read >= 64e6
+        assert record["gbps"] == pytest.approx(read / record["seconds"] / 1e9)
+
+
 def test_weights_are_compared_with_the_output_alone(records):
     *questions, memory = records("weights")
     assert questions[0]["case"] == "output alone"
@@ -156,7 +165,7 @@ def test_an_interruption_is_quiet():
 
 
 @pytest.mark.parametrize("args, part", [
-    (["nonsense"], 'there is no benchmark "nonsense"; there are attention, matmul, weights, length'),
+    (["nonsense"], 'there is no benchmark "nonsense"; there are attention, matmul, weights, decode, length'),
     ([""], 'there is no benchmark ""'),
     (["att\x1bention"], 'there is no benchmark "att␛ention"'),
     (["attention", "decode"], '"decode" is one argument too many'),

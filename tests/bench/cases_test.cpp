@@ -61,6 +61,17 @@ TEST(BenchCases, ProductsAreThoseOfSmallEncoders) {
   }
 }
 
+TEST(BenchCases, CachesAreFarLargerThanTheProcessors) {
+  std::set<std::string> names;
+  for (const DecodeCase& one : decode_cases(false)) {
+    EXPECT_GE(cache_bytes(one), 256e6) << to_string(one);
+    EXPECT_EQ(one.shape.hq % one.shape.hkv, 0) << to_string(one);
+    EXPECT_TRUE(names.insert(to_string(one)).second);
+  }
+  for (const DecodeCase& one : decode_cases(true)) EXPECT_GE(cache_bytes(one), 64e6) << to_string(one);
+  EXPECT_EQ(cache_bytes({{2, 8, 4, 1, 100, 32}, DType::bf16}), 2.0 * 2 * 4 * 100 * 32 * 2);
+}
+
 // compare_with_full() relies on it.
 TEST(BenchCases, CausalFollowsFull) {
   for (const bool quick : {false, true}) {
