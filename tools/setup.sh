@@ -4,6 +4,7 @@
 #   tools/setup.sh build          what `make build` and `make run` need
 #   tools/setup.sh test           that, and what `make test` needs
 #   tools/setup.sh full           that, and what `make test-full` needs: a compiler and libraries for ARM, and an emulator
+#   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
 # A missing compiler or library ends the script with one sentence. A missing *optional* tool (the fuzzer's compiler, the
 # Python test packages, everything for ARM) is written to build/gaps.txt instead: the C++ tests still run, and `make test` names the gap.
@@ -144,6 +145,7 @@ version=$(cmake --version | sed -n 's/^cmake version //p')
 [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
   fail "CMake $version is too old: attend needs 3.25, as in Debian 12 and Ubuntu 24.04"
 [ "$what" = build ] && exit 0
+[ "$what" = rivals ] && require "${python_packages[@]}" && exit 0
 
 require "${test_packages[@]}"
 want "format check" "${format_packages[@]}"

@@ -122,7 +122,7 @@ Record measure_memory(const Shape& shape, std::int64_t map_size, const Settings&
 draw::Table ratio_table(const std::vector<Record>& records) {
   draw::Table table =
       speed_table("One call at a time; a question alone uses the row state of an earlier output", records);
-  table.columns.insert(table.columns.begin() + 1, {"/ output alone"});
+  table.columns.insert(table.columns.begin() + 1, {"/ output"});
   for (std::size_t i = 0; i < records.size(); ++i) {
     table.rows[i].cells.insert(table.rows[i].cells.begin() + 1,
                                draw::format_number(records[i].more.front().second, {.decimals = 2}));

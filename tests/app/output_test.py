@@ -8,7 +8,7 @@ import pytest
 
 from program import EXAMPLES, PROGRAM, environment, run
 
-COMMANDS = [["steps"], ["steps", "--json"], ["--help"], ["steps", "--help"], ["--version"]]
+COMMANDS = [["steps"], ["steps", "--json"], ["--help"], ["steps", "--help"], ["bench", "--help"], ["--version"]]
 
 
 @pytest.mark.parametrize("args", COMMANDS, ids=" ".join)

@@ -1,0 +1,181 @@
+"""Measures attend beside its rivals, in one process, in turns; prints ratios and writes them as JSON.
+
+Answers are compared before anything is timed: two that differ by more than rounding end the run.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import numpy_rivals
+import torch_rivals
+from attend_library import Attend
+from report import Comparison, summary, table
+from turns import take_turns
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# B, heads, tokens, head size.
+SHAPES = [(1, 12, 128, 64), (8, 12, 128, 64), (1, 12, 512, 64), (1, 8, 2048, 64), (1, 8, 4096, 64), (1, 8, 4096, 128),
+          (1, 4, 16384, 64)]
+QUICK_SHAPES = SHAPES[:3]
+PRODUCTS = [(m, n, k) for m in (512, 128, 8, 1) for n in (384, 1536) for k in (384, 1536)]
+TOP = 8
+
+
+class Rivals:
+    def __init__(self, arguments: argparse.Namespace):
+        self.ours = Attend(arguments.library, arguments.threads)
+        torch_rivals.set_threads(arguments.threads)
+        self.blas = numpy_rivals.OpenBlas(arguments.threads)
+        self.quick = arguments.quick
+        self.shapes = QUICK_SHAPES if self.quick else SHAPES
+        self.comparisons: list[Comparison] = []
+        self.random = np.random.default_rng(1)
+
+    def draw(self, *shape: int) -> np.ndarray:
+        return self.random.standard_normal(shape, dtype=np.float32)
+
+    def compare(self, group: str, rival: str, case: str, flops: float, ours, theirs, difference: float):
+        seconds, rounds = (0.2, 3) if self.quick else (2.0, 7)
+        timings = take_turns([ours, theirs], seconds, rounds)
+        self.comparisons.append(Comparison(group, rival, case, flops, *timings, difference))
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{group} {case}: {self.comparisons[-1].ratio:.2f}x", end="", file=sys.stderr, flush=True)
+
+    def forward(self, shape, causal: bool, rival, group: str, name: str):
+        q, k, v = (self.draw(*shape) for _ in range(3))
+        out = np.empty_like(q)
+        run = self.ours.forward(q, k, v, causal, out)
+        theirs = rival(q, k, v, causal)
+        run()
+        difference = agree(f"{group} {case_name(shape, causal)}", [(out, theirs())])
+        self.compare(group, name, case_name(shape, causal), flops(shape, 2, causal), run, theirs, difference)
+
+    def backward(self, shape, causal: bool):
+        group = "torch SDPA, backward"
+        q, k, v, d_out = (self.draw(*shape) for _ in range(4))
+        out, state = np.empty_like(q), [np.empty(shape[:3], np.float32) for _ in range(2)]
+        gradients = [np.empty_like(q) for _ in range(3)]
+        self.ours.forward(q, k, v, causal, out, state)()
+        run = self.ours.backward(q, k, v, causal, out, state, d_out, gradients)
+        theirs = torch_rivals.sdpa_backward(q, k, v, causal, d_out)
+        run()
+        difference = agree(f"{group} {case_name(shape, causal)}", list(zip(gradients, theirs())))
+        self.compare(group, torch_rivals.NAME, case_name(shape, causal), flops(shape, 5, causal), run, theirs,
+                     difference)
+
+    def weights(self, shape):
+        """Ours: output, the top 8 of every row, what each key receives. Theirs: output and the n x n weights; and
+        the same top 8 and sums taken from those."""
+        q, k, v = (self.draw(*shape) for _ in range(3))
+        out, received = np.empty_like(q), np.empty(shape[:3], np.float32)
+        top_keys, top_weights = np.empty((*shape[:3], TOP), np.int64), np.empty((*shape[:3], TOP), np.float32)
+        run = self.ours.output_and_weights(q, k, v, out, top_keys, top_weights, received)
+        theirs, theirs_reduced = torch_rivals.eager(q, k, v), torch_rivals.eager(q, k, v, TOP)
+        run()
+        their_out, their_weights = theirs()
+        pairs = [(out, their_out), (np.take_along_axis(np.asarray(their_weights), top_keys, -1), top_weights)]
+        their_out, _, their_top, their_sums = theirs_reduced()
+        pairs += [(top_weights, their_top), (received, their_sums), (out, their_out)]
+        difference = agree("weights", pairs)
+        del their_weights, pairs
+        case = ",".join(map(str, shape))
+        self.compare("torch, weights returned", torch_rivals.NAME, case, 0, run, theirs, difference)
+        self.compare("torch, weights reduced alike", torch_rivals.NAME, case, 0, run, theirs_reduced, difference)
+
+    def product(self, m: int, n: int, k: int):
+        a, w = self.draw(m, k), self.draw(k, n)
+        packed = self.ours.pack(w)
+        out, their_out = np.empty((m, n), np.float32), np.empty((m, n), np.float32)
+        run, theirs = self.ours.matmul(a, packed, out), self.blas.matmul(a, w, their_out)
+        run()
+        theirs()
+        difference = agree(f"matmul {m} x {n} x {k}", [(out, their_out)], 1e-5 * k**0.5)
+        self.compare("OpenBLAS, matrix product", self.blas.name(), f"{m} x {n} x {k}", 2.0 * m * n * k, run, theirs,
+                     difference)
+
+    def run_all(self):
+        for causal in (False, True):
+            for shape in self.shapes:
+                self.forward(shape, causal, torch_rivals.sdpa_forward, "torch SDPA, forward", torch_rivals.NAME)
+        for causal in (False, True):
+            for shape in self.shapes:
+                self.backward(shape, causal)
+        self.weights((1, 2, 1024, 64) if self.quick else (1, 8, 4096, 64))
+        for causal in (False, True):
+            for shape in self.shapes:
+                if shape[2] <= 4096:
+                    self.forward(shape, causal, numpy_rivals.attention, "numpy, forward", numpy_rivals.NAME)
+        for size in PRODUCTS:
+            self.product(*size)
+
+
+def case_name(shape, causal: bool) -> str:
+    return ",".join(map(str, shape)) + (" causal" if causal else " full")
+
+
+def flops(shape, products: int, causal: bool) -> float:
+    b, h, n, d = shape
+    return 2.0 * products * b * h * n * n * d / (2 if causal else 1)
+
+
+def agree(what: str, pairs, bound: float = 1e-4) -> float:
+    """The largest difference between two answers; both are f32 and summed in their own order."""
+    largest = 0.0
+    for ours, theirs in pairs:
+        theirs = np.asarray(theirs)
+        scale = max(1.0, float(np.abs(theirs).max()))
+        largest = max(largest, float(np.abs(ours - theirs).max()) / scale)
+    if not largest <= bound:
+        raise SystemExit(f"rivals: {what}: the two answers differ by {largest:.3g}, more than {bound:.3g}")
+    return largest
+
+
+def over_sdpa(comparisons: list[Comparison]) -> dict:
+    """Forward and backward together."""
+    sdpa = [one for one in comparisons if one.group.startswith("torch SDPA")]
+    return summary([Comparison(**{**vars(one), "group": "torch SDPA, all", "case": f"{one.group[12:]} {one.case}"})
+                    for one in sdpa])[0]
+
+
+def cpu_name() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--library", type=Path, default=ROOT / "build/release/libattend_adapter.so")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--json", type=Path, default=ROOT / "build/rivals.json")
+    parser.add_argument("--quick", action="store_true", help="short sequences, few rounds")
+    arguments = parser.parse_args()
+
+    rivals = Rivals(arguments)
+    rivals.run_all()
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    machine = {"cpu": cpu_name(), "isa": rivals.ours.isa(), "threads": arguments.threads,
+               "rivals": [torch_rivals.NAME, numpy_rivals.NAME, rivals.blas.name()]}
+    print(f"{machine['cpu']}, {machine['isa']}, {arguments.threads} threads; {'; '.join(machine['rivals'])}.")
+    print("Medians, half the distance between the quartiles after them. Ratio: their time over ours.\n")
+    print(table(rivals.comparisons))
+    everything = over_sdpa(rivals.comparisons)
+    print(f"\ntorch SDPA, forward and backward: {everything['geometric_mean']:.2f}x over {everything['cases']} cases, "
+          f"worst {everything['worst']:.2f}x ({everything['worst_case']})")
+    arguments.json.write_text(json.dumps({
+        "machine": machine, "results": [one.as_json() for one in rivals.comparisons],
+        "summary": [*summary(rivals.comparisons), everything]}, indent=1) + "\n")
+    print(f"written to {arguments.json}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The parts of `make rivals` that need no rival: taking turns, ratios, the formula in NumPy."""
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/rivals"))
+import numpy_rivals  # noqa: E402
+from report import Comparison, geometric_mean, summary, table  # noqa: E402
+from turns import Timing, take_turns  # noqa: E402
+
+
+def comparison(group: str, case: str, ours: float, theirs: float, flops: float = 1e9) -> Comparison:
+    return Comparison(group, "somebody 1.0", case, flops, Timing(ours, ours, ours, 3), Timing(theirs, theirs, theirs, 3),
+                      1e-6)
+
+
+def test_geometric_mean():
+    assert geometric_mean([4, 1]) == pytest.approx(2)
+    assert geometric_mean([3]) == pytest.approx(3)
+
+
+def test_summary_has_the_mean_and_the_worst_of_each_group():
+    lines = summary([comparison("a", "x", 1, 4), comparison("b", "z", 2, 1), comparison("a", "y", 1, 1)])
+    assert [line["group"] for line in lines] == ["a", "b"]
+    assert lines[0]["geometric_mean"] == pytest.approx(2)
+    assert (lines[0]["cases"], lines[0]["worst"], lines[0]["worst_case"]) == (2, 1, "y")
+    assert lines[1]["worst"] == 0.5
+
+
+def test_ratio_above_one_means_that_we_are_faster():
+    one = comparison("a", "x", ours=0.01, theirs=0.03)
+    assert one.ratio == pytest.approx(3)
+    written = json.loads(json.dumps(one.as_json()))
+    assert written["ratio"] == pytest.approx(3)
+    assert (written["our_gflops"], written["their_gflops"]) == (pytest.approx(100), pytest.approx(100 / 3))
+    assert "our_gflops" not in comparison("a", "x", 1, 1, flops=0).as_json()
+
+
+def test_table_has_every_case_and_every_group():
+    text = table([comparison("first", "case one", 1e-6, 2e-6), comparison("second", "case two", 1, 0.5)])
+    for part in ["first", "second", "case one", "case two", "2.00x", "0.50x", "1 µs", "500 ms", "geometric mean"]:
+        assert part in text
+
+
+def test_turns_alternate_and_measure_one_call():
+    order = []
+
+    def slow():
+        order.append("slow")
+        time.sleep(0.03)
+
+    def fast():
+        order.append("fast")
+        time.sleep(0.005)
+
+    of_slow, of_fast = take_turns([slow, fast], seconds=0, rounds=3)
+    assert (of_slow.rounds, of_fast.rounds) == (3, 3)
+    assert of_slow.low <= of_slow.seconds <= of_slow.high
+    assert of_fast.seconds >= 0.005 and of_slow.seconds >= 0.03 and of_fast.seconds < of_slow.seconds
+    turns = [who for i, who in enumerate(order) if i == 0 or order[i - 1] != who]
+    assert turns[-6:] == ["slow", "fast"] * 3
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_numpy_attention_is_the_formula(causal):
+    random = np.random.default_rng(3)
+    q, k, v = (random.standard_normal((2, 3, 7, 5), dtype=np.float32) for _ in range(3))
+    scores = np.einsum("bhid,bhjd->bhij", q.astype(float), k.astype(float)) / math.sqrt(5)
+    if causal:
+        scores = np.where(np.tril(np.ones((7, 7), bool)), scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = np.einsum("bhij,bhjd->bhid", weights / weights.sum(-1, keepdims=True), v.astype(float))
+    assert np.abs(numpy_rivals.attention(q, k, v, causal)() - expected).max() < 1e-5
+
+
+def test_openblas_multiplies_and_says_what_it_is():
+    try:
+        blas = numpy_rivals.OpenBlas(1)
+    except RuntimeError as missing:
+        pytest.skip(f"this NumPy does not come from PyPI: {missing}")
+    random = np.random.default_rng(4)
+    a, w = random.standard_normal((3, 5), dtype=np.float32), random.standard_normal((5, 4), dtype=np.float32)
+    out = np.full((3, 4), np.nan, np.float32)
+    blas.matmul(a, w, out)()
+    assert np.abs(out - a.astype(float) @ w.astype(float)).max() < 1e-5
+    assert blas.name().startswith("OpenBLAS 0.")
