@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 
 #include "support/refuses.h"
 #include "support/sanitized.h"
@@ -14,6 +17,28 @@ TEST(Tensor, OwnsZeroedAlignedMemory) {
   Tensor t(DType::f32, {3, 5});
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.view().raw()) % 64, 0u);
   for (const float value : t.values<float>()) EXPECT_EQ(value, 0.0f);
+}
+
+// The flags that the system keeps for the memory at this address.
+std::string memory_flags(const void* address) {
+  std::ifstream file("/proc/self/smaps");
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  bool here = false;
+  for (std::string line; std::getline(file, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx", &begin, &end) == 2) here = begin <= place && place < end;
+    if (here && line.starts_with("VmFlags:")) return line;
+  }
+  return {};
+}
+
+TEST(Tensor, AsksForLargePagesWhereItHasRoom) {
+  Tensor t(DType::f32, {std::int64_t{3} << 20});  // 12 MiB
+  for (const float value : t.values<float>()) ASSERT_EQ(value, 0.0f);
+  const std::string flags = memory_flags(t.view().data<float>() + (1 << 20));
+  if (flags.empty()) GTEST_SKIP() << "the system does not tell the flags of memory";
+  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) GTEST_SKIP() << "no huge pages here";
+  EXPECT_NE(flags.find(" hg"), flags.npos) << flags;
 }
 
 TEST(Tensor, EmptyShapesAreLegal) {
