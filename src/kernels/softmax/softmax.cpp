@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
 // exp(x) for x <= 0, within 1 ulp however large |x|; NaN stays NaN. (The exponential of the attention kernel
-// is shorter by four instructions, but its error grows with |x|: 87 is off by 8e-6.)
+// is shorter by four instructions, but its error grows with |x|: exp(-87) is off by 4e-6.)
 HWY_ATTR HWY_INLINE V exact_exponential(V x) {
   const D d;
   const DI di;
