@@ -6,7 +6,6 @@
 #include "attention/backward_schedule.h"
 #include "attention/bias_gradient.h"
 #include "attention/problem.h"
-#include "attention/row_blocks.h"
 #include "kernels/attention/attention_backward.h"
 #include "kernels/isa.h"
 
@@ -43,20 +42,23 @@ class Backward {
         schedule_(layout, kernels::backward_tile_queries(), kernels::backward_block_keys(), bias_.strands(),
                   [this](std::int64_t s, std::int64_t h) { return bias_.strand_of(s, h); }) {
     if (gradients.alibi_slopes.given()) slope_ = PerHead(layout, &SequenceLayout::queries);
+    out_place_ = Placement(out_, layout.packed);
+    max_place_ = Placement(max_, layout.packed);
+    sum_place_ = Placement(sum_, layout.packed);
     if (gradients.k.given()) k_place_ = Placement(d_k_, layout.packed);
     if (gradients.v.given()) v_place_ = Placement(d_v_, layout.packed);
     make_heads();
   }
 
   void run() {
-    row_terms();
     const int lanes = lanes_for(schedule_.width());
     const std::int64_t size =
         (kernels::scratch_size_backward(layout_.d, layout_.dv) + 15) / 16 * 16;  // aligned for each lane
     Tensor scratch(DType::f32, {lanes, size});
     float* const scratch_data = scratch.values<float>().data();
     schedule_.run(
-        lanes, [&](const BackwardVisit& now, int lane) noexcept { visit(now, scratch_data + lane * size); });
+        lanes, [&](const BackwardUnit& unit) noexcept { prepare(unit); },
+        [&](const BackwardVisit& now, int lane) noexcept { visit(now, scratch_data + lane * size); });
     deliver();
   }
 
@@ -80,32 +82,33 @@ class Backward {
     }
   }
 
-  void row_terms() {
-    const RowBlocks blocks(layout_, 64);
-    const Placement out_place(out_, layout_.packed);
-    const Placement max_place(max_, layout_.packed), sum_place(sum_, layout_.packed);
-    parallel_for(blocks.count(), [&](std::int64_t index, int) noexcept {
-      const auto [s, h, first, last] = blocks[index];
-      const std::int64_t row = problem_.sequence(s).query_begin;
+  std::span<const BackwardHead> group_of(const BackwardUnit& unit) const noexcept {
+    const std::int64_t heads = layout_.query_heads / layout_.key_heads;
+    return {heads_.data() + unit.sequence * layout_.query_heads + unit.key_head * heads,
+            static_cast<std::size_t>(heads)};
+  }
+
+  // What each row needs, and zeros where its gradient will be added up.
+  void prepare(const BackwardUnit& unit) const noexcept {
+    const std::int64_t s = unit.sequence, row = problem_.sequence(s).query_begin;
+    std::int64_t h = unit.key_head * (layout_.query_heads / layout_.key_heads);
+    for (const BackwardHead& head : group_of(unit)) {
       kernels::HeadOutput<const float> forward;
-      forward.out = out_.at(out_place.offset(s, row, h));
-      forward.out_stride = layout_.dv == 0 ? 0 : out_place.row_stride;
-      forward.max = max_.at(max_place.offset(s, row, h));
-      forward.sum = sum_.at(sum_place.offset(s, row, h));
-      forward.max_stride = max_place.row_stride;
-      forward.sum_stride = sum_place.row_stride;
-      const BackwardHead& head = heads_[static_cast<std::size_t>(s * layout_.query_heads + h)];
-      kernels::backward_rows(head, forward, first, last);
-      zero_rows(head.q, head.q_stride, first, last, layout_.d);
-    });
+      forward.out = out_.at(out_place_.offset(s, row, h));
+      forward.out_stride = layout_.dv == 0 ? 0 : out_place_.row_stride;
+      forward.max = max_.at(max_place_.offset(s, row, h));
+      forward.sum = sum_.at(sum_place_.offset(s, row, h));
+      forward.max_stride = max_place_.row_stride;
+      forward.sum_stride = sum_place_.row_stride;
+      kernels::backward_rows(head, forward, 0, head.head.queries);
+      zero_rows(head.q, head.q_stride, 0, head.head.queries, layout_.d);
+      ++h;
+    }
   }
 
   void visit(const BackwardVisit& now, float* scratch) const noexcept {
     const BackwardUnit& unit = now.unit;
-    const std::int64_t heads = layout_.query_heads / layout_.key_heads;
-    const std::span<const BackwardHead> group(
-        heads_.data() + unit.sequence * layout_.query_heads + unit.key_head * heads,
-        static_cast<std::size_t>(heads));
+    const std::span<const BackwardHead> group = group_of(unit);
     const SequenceLayout& at = problem_.sequence(unit.sequence);
     kernels::KeyGradients target;
     target.k = d_k_.at(k_place_.offset(unit.sequence, at.key_begin, unit.key_head));
@@ -158,7 +161,7 @@ class Backward {
   PerHead slope_;
   BiasGradient bias_;
   const BackwardSchedule schedule_;
-  Placement k_place_, v_place_;
+  Placement k_place_, v_place_, out_place_, max_place_, sum_place_;
   std::vector<BackwardHead> heads_;  // (sequences, query heads)
 };
 

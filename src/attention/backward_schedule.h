@@ -67,13 +67,15 @@ class BackwardSchedule {
     return parts * static_cast<std::int64_t>(strands_.size());
   }
 
-  // Calls visit(BackwardVisit, lane) for all of them.
-  template <class Visit>
-  void run(int lanes, Visit visit) const {
+  // Calls prepare(unit) for all of them, and then, for all of its parts and phases, visit(BackwardVisit,
+  // lane).
+  template <class Prepare, class Visit>
+  void run(int lanes, Prepare prepare, Visit visit) const {
     const auto strands = static_cast<std::int64_t>(strands_.size());
     if (lanes == 1 || strands >= 4 * lanes) {
       parallel_for(strands, lanes, [&](std::int64_t strand, int lane) noexcept {
         for (const BackwardUnit& unit : strands_[static_cast<std::size_t>(strand)]) {
+          prepare(unit);  // what it touches is still in the cache when the visits come
           for (std::int64_t phase = 0; phase < unit.parts; ++phase) {
             for (std::int64_t part = 0; part < unit.parts; ++part)
               visit(BackwardVisit{unit, part, phase}, lane);
@@ -83,6 +85,9 @@ class BackwardSchedule {
       return;
     }
     // Few strands: the visits of a phase, side by side.
+    parallel_for(strands, lanes, [&](std::int64_t strand, int) noexcept {
+      for (const BackwardUnit& unit : strands_[static_cast<std::size_t>(strand)]) prepare(unit);
+    });
     for (std::size_t turn = 0;; ++turn) {
       std::int64_t parts = 0;
       for (const auto& strand : strands_) {

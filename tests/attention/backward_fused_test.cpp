@@ -1,9 +1,11 @@
 // fp32 gradients against the float64 reference: every pair of options and shapes, on every instruction set.
 #include <attend/attention_backward.h>
 #include <attend/isa.h>
+#include <attend/threads.h>
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <utility>
 
 #include "support/covering_array.h"
 #include "support/gradient_set.h"
@@ -95,6 +97,36 @@ TEST(BackwardFused, EveryPairOfShapesAndOptionsIsExactOnEveryInstructionSet) {
   }
   set_isa("");
   std::cout << tested << " cases, largest error " << worst << "\n";
+}
+
+// Parts of half a block, of a block, and of several: with one thread and with many.
+TEST(BackwardFused, LongSequencesAreExactHoweverTheyAreCut) {
+  for (const auto& [queries, keys] : {std::pair{130, 700}, std::pair{200, 1300}, std::pair{20, 8300}}) {
+    AttentionCase c;
+    c.queries = queries;
+    c.keys = keys;
+    c.group = 2;
+    c.d = 5;
+    c.dv = 16;
+    c.causal = true;
+    c.offset = CaseOffset::bottom_right;
+    c.bias = CaseBias::per_key;
+    const AttentionInputs in = make_inputs(c);
+    const Tensor d_out = random_d_out(in, DType::f32, 1);
+    const GradientSet expected = reference_gradients(in, d_out);
+    for (const std::string& isa : available_isas()) {
+      set_isa(isa);
+      set_threads(1);
+      const GradientSet alone = fused_gradients(in, d_out);
+      std::string where;
+      EXPECT_LE(largest_error(alone, expected, where), kBound)
+          << where << " on " << isa << ": " << describe(c);
+      set_threads(3);
+      EXPECT_TRUE(same_gradients(alone, fused_gradients(in, d_out))) << isa << ": " << describe(c);
+    }
+  }
+  set_threads(0);
+  set_isa("");
 }
 
 }  // namespace

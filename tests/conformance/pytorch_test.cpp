@@ -70,6 +70,12 @@ TEST(PyTorch, ScaledDotProductAttention) {
     EXPECT_CLOSE(out, golden.tensor("out"), bound);
     EXPECT_CLOSE(attention_rows(q, k, options, Stage::weights), golden.tensor("weights"), bound);
     EXPECT_CLOSE(log_sum_exp_of(state), golden.tensor("lse"), bound);
+
+    Tensor d_q(q.dtype(), q.shape()), d_k(q.dtype(), k.shape()), d_v(q.dtype(), v.shape());
+    attention_backward(q, k, v, options, out, state, inputs.tensor("d_out"), {.q = d_q, .k = d_k, .v = d_v});
+    EXPECT_CLOSE(d_q, golden.tensor("d_q"), 3 * bound);
+    EXPECT_CLOSE(d_k, golden.tensor("d_k"), 3 * bound);
+    EXPECT_CLOSE(d_v, golden.tensor("d_v"), 3 * bound);
   };
   const auto backward = [](const GoldenCase& golden) {
     const Tensor &q = golden.tensor("q"), &k = golden.tensor("k"), &v = golden.tensor("v");

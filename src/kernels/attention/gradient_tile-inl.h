@@ -14,6 +14,7 @@
 #endif
 
 #include "kernels/attention/attention_backward.h"
+#include "kernels/attention/biased_sums-inl.h"
 #include "kernels/attention/score_tile-inl.h"
 #include "kernels/simd/dropout-inl.h"
 #include "kernels/simd/outer_product-inl.h"
@@ -54,7 +55,7 @@ struct GradientTile {
   float* const start;         // (width): what dP^T starts from: shift, or 0 where dropout comes between
   float* const seen;          // (kGradientKeys, width): scores, kept where something masked is not finite
   float* const slope;         // (kGradientKeys, width): of the soft cap
-  bool finite = true;         // q and d_out
+  bool looked = false, finite = true;  // at q and d_out, where something is masked
 
   static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
     const std::int64_t columns = 3 * kGradientKeys + d + dv + whole_vectors(d) + whole_vectors(dv) + 3;
@@ -93,7 +94,6 @@ struct GradientTile {
     for (std::int64_t c = 0; c < head.dv && count < width; ++c) {
       std::fill(o_columns + c * width + count, o_columns + (c + 1) * width, 0.0f);
     }
-    finite = all_finite(o_rows, o_width, count, o_width) && all_finite(q_rows, q_width, count, q_width);
     std::fill(dq, dq + head.d * width, 0.0f);
   }
 
@@ -164,47 +164,6 @@ struct GradientTile {
     const D d;
     for (std::int64_t x = 0; x < n * width; x += lanes()) {
       hn::Store(hn::Mul(hn::Load(d, ds + x), hn::Load(d, slope + x)), d, ds + x);
-    }
-  }
-
-  // Everything that is a sum over the gradient of the biased scores.
-  HWY_ATTR void add_bias(std::int64_t first_key, std::int64_t n) {
-    const D d;
-    const DI di;
-    for (int v = 0; v < kV; ++v) {
-      const std::int64_t lane = v * lanes();
-      const std::int64_t here = std::min(count - lane, lanes());
-      if (here <= 0) break;
-      V sum = hn::Zero(d), moment = hn::Zero(d);
-      const V lane_number = hn::ConvertTo(d, hn::Iota(di, static_cast<std::int32_t>(lane)));
-      for (std::int64_t j = 0; j < n; ++j) {
-        const std::int64_t distance = first + head.visible.query_offset - first_key - j;
-        const V change = hn::Load(d, ds + j * width + lane);
-        const V apart = hn::Abs(hn::Add(hn::Set(d, static_cast<float>(distance)), lane_number));
-        sum = hn::Add(sum, change);
-        // A gradient of exactly 0 may belong to a key that takes no part.
-        moment = hn::NegMulAdd(change, apart, moment);
-      }
-      if (at.bias_of_query != nullptr) add_lanes(sum, here, at.bias_of_query + first + lane);
-      if (at.slope != nullptr) add_lanes(moment, here, at.slope + first + lane);
-    }
-    if (at.bias_of_key != nullptr) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        float sum = 0;
-        for (std::int64_t i = 0; i < count; ++i) sum += ds[j * width + i];
-        at.bias_of_key[first_key + j] += sum;
-      }
-    }
-    if (at.bias == nullptr) return;
-    float* const target = at.bias + first * at.bias_query_stride + first_key * at.bias_key_stride;
-    if (at.bias_key_stride == 1) {
-      add_columns_to_rows(ds, width, count, n, target, at.bias_query_stride);
-      return;
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        target[i * at.bias_query_stride + j * at.bias_key_stride] += ds[j * width + i];
-      }
     }
   }
 
@@ -294,21 +253,27 @@ struct GradientTile {
     }
   }
 
+  HWY_ATTR bool queries_finite() {
+    if (!looked) {
+      finite = all_finite(o_rows, o_width, count, o_width) && all_finite(q_rows, q_width, count, q_width);
+      looked = true;
+    }
+    return finite;
+  }
+
   HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
     if (head.softcap != 0) make_slope(first_key, n);
     const bool masked = scores.make(first_key, n);
     for_each_sight<kV>(first_key, 0, n, DWeights{});
-    const bool guarded = masked && !(finite && all_finite(head.key(first_key), head.k_stride, n, head.d));
+    const bool guarded =
+        masked && !(queries_finite() && all_finite(head.key(first_key), head.k_stride, n, head.d));
     if (guarded) std::copy(p, p + n * width, seen);
     if (head.dropout.drops_any()) {
       masked ? weigh_dropped<true>(first_key, n) : weigh_dropped<false>(first_key, n);
     } else {
       masked ? weigh<true>(n) : weigh<false>(n);
     }
-    if (at.bias != nullptr || at.bias_of_query != nullptr || at.bias_of_key != nullptr ||
-        at.slope != nullptr) {
-      add_bias(first_key, n);
-    }
+    add_biased_sums<kV>(at, first, count, first_key, n, ds);
     if (head.softcap != 0) apply_slope(n);
     if (guarded) {
       add_products_guarded(first_key, n, block);
