@@ -102,7 +102,7 @@ Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const 
 
 KernelChoice attention_kernel(ConstTensorView q, ConstTensorView k, const AttentionOptions& options) {
   const Layout layout = check_attention("attention_kernel", q, k, {}, options);
-  const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout);
+  const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout, options);
   if (kernel != nullptr) return kernel->choice;
   return {"decode and fused", "each sequence by its own number of queries: decode up to 8, fused beyond"};
 }

@@ -57,14 +57,16 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
 }
 
 bool computes_in_f32(DType query) { return query != DType::f64; }
-bool any_sequence(const SequenceLayout&) { return true; }
+bool any_sequence(const SequenceLayout&, const AttentionOptions&) { return true; }
 
 constexpr AttentionKernel kKernels[] = {
     {{"decode",
       "fp32 vectors along the head dimension, the keys cut into blocks, for sequences of up to 8 "
-      "queries in f32, bf16 or f16"},
+      "queries without dropout, in f32, bf16 or f16"},
      computes_in_f32,
-     [](const SequenceLayout& sequence) { return sequence.queries <= kMostDecodedQueries; },
+     [](const SequenceLayout& sequence, const AttentionOptions& options) {
+       return sequence.queries <= kMostDecodedQueries && options.dropout == 0;
+     },
      forward_decode,
      rows_fused,
      summarize_fused,
@@ -92,9 +94,10 @@ std::span<const AttentionKernel> attention_kernels() noexcept { return kKernels;
 
 const AttentionKernel& reference_kernel() noexcept { return attention_kernels().back(); }
 
-const AttentionKernel& pick_attention_kernel(DType query, const SequenceLayout& sequence) noexcept {
+const AttentionKernel& pick_attention_kernel(DType query, const SequenceLayout& sequence,
+                                             const AttentionOptions& options) noexcept {
   for (const AttentionKernel& kernel : attention_kernels()) {
-    if (kernel.supports(query) && kernel.takes(sequence)) return kernel;
+    if (kernel.supports(query) && kernel.takes(sequence, options)) return kernel;
   }
   return reference_kernel();
 }
@@ -106,11 +109,12 @@ const AttentionKernel& pick_attention_kernel(DType query) noexcept {
   return reference_kernel();
 }
 
-const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout) noexcept {
+const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout,
+                                             const AttentionOptions& options) noexcept {
   const AttentionKernel* picked = nullptr;
   for (const SequenceLayout& sequence : layout.sequences) {
     if (sequence.queries == 0) continue;
-    const AttentionKernel& kernel = pick_attention_kernel(query, sequence);
+    const AttentionKernel& kernel = pick_attention_kernel(query, sequence, options);
     if (picked != nullptr && picked != &kernel) return nullptr;
     picked = &kernel;
   }
@@ -119,7 +123,7 @@ const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout) 
 
 void forward_by_sequence(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                          const AttentionOptions& options, TensorView out, RowStateView row_state) {
-  if (const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout)) {
+  if (const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout, options)) {
     return kernel->forward(layout, q, k, v, options, out, row_state);
   }
   // Several kernels write into one tensor, so it is staged here, once. Kernels that share a call compute in
@@ -128,7 +132,7 @@ void forward_by_sequence(const Layout& layout, ConstTensorView q, ConstTensorVie
   for (const AttentionKernel& kernel : attention_kernels()) {
     Layout part = layout;
     for (SequenceLayout& sequence : part.sequences) {
-      if (&pick_attention_kernel(q.dtype(), sequence) != &kernel) sequence.queries = 0;
+      if (&pick_attention_kernel(q.dtype(), sequence, options) != &kernel) sequence.queries = 0;
     }
     kernel.forward(part, q, k, v, options, staged_out.view(), {staged_max.view(), staged_sum.view()});
   }

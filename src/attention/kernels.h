@@ -14,7 +14,8 @@ namespace attend {
 struct AttentionKernel {
   KernelChoice choice;
   bool (*supports)(DType query);
-  bool (*takes)(const SequenceLayout& sequence);  // looks at the sequence's own lengths only
+  // Looks at the sequence's own lengths only, never at the batch around it.
+  bool (*takes)(const SequenceLayout& sequence, const AttentionOptions& options);
   void (*forward)(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                   const AttentionOptions& options, TensorView out, RowStateView row_state);
   RowsFunction* rows;
@@ -27,9 +28,11 @@ const AttentionKernel& reference_kernel() noexcept;
 
 // The best one for a sequence; the best of those that take any sequence; and the one for all sequences of a
 // call, null when they differ.
-const AttentionKernel& pick_attention_kernel(DType query, const SequenceLayout& sequence) noexcept;
+const AttentionKernel& pick_attention_kernel(DType query, const SequenceLayout& sequence,
+                                             const AttentionOptions& options) noexcept;
 const AttentionKernel& pick_attention_kernel(DType query) noexcept;
-const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout) noexcept;
+const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout,
+                                             const AttentionOptions& options) noexcept;
 
 // Each sequence by its own kernel, so that what it shares a batch with cannot change its result.
 void forward_by_sequence(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
