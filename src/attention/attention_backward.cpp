@@ -111,9 +111,9 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
       head.bias_key_stride = bias_strides.key;
       head.alibi_slope = d_slopes.at(h);
       head.sink = d_sinks.at(h);
-      kernels::attention_backward_reference(problem.head(s, h),
-                                            staged_d_out.at(d_out_place.offset(s, at.query_begin, h)),
-                                            d_out_place.row_stride, head, scratch.values<double>().data());
+      kernels::attention_backward_reference(
+          problem.head(s, h), staged_d_out.at(d_out_place.offset(s, at.query_begin, h)),
+          layout.dv == 0 ? 0 : d_out_place.row_stride, head, scratch.values<double>().data());
     }
   }
   for (const Accumulator* sum : {&d_q, &d_k, &d_v, &d_bias, &d_slopes, &d_sinks}) sum->deliver();

@@ -166,6 +166,18 @@ TEST(BackwardProperties, ARowWithoutKeysHasGradientZero) {
   }
 }
 
+// Found by the fuzzer: rows of a d_out without columns were counted from a null pointer.
+TEST(BackwardProperties, ValuesMayHaveNoColumns) {
+  AttentionCase c;
+  c.queries = c.keys = 5;
+  c.dv = 0;
+  c.sinks = true;
+  const AttentionInputs in = make_inputs(c);
+  const Tensor d_out = random_d_out(in, DType::f32, 1);
+  std::string where;
+  EXPECT_EQ(largest_error(fused_gradients(in, d_out), reference_gradients(in, d_out), where), 0) << where;
+}
+
 TEST(BackwardProperties, EnormousScoresStayFinite) {
   for (const double size : {1e2, 1e4, 1e18}) {
     AttentionCase c;
