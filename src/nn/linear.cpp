@@ -5,9 +5,9 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/rows.h"
 #include "kernels/matmul/matmul_reference.h"
 #include "nn/packed_product.h"
-#include "base/rows.h"
 
 namespace attend {
 namespace {

@@ -2,10 +2,10 @@
 #include <attend/reference.h>
 
 #include "base/check.h"
+#include "base/rows.h"
 #include "kernels/gelu/gelu_reference.h"
 #include "kernels/matmul/matmul_reference.h"
 #include "nn/packed_product.h"
-#include "base/rows.h"
 
 namespace attend {
 namespace {

@@ -77,7 +77,7 @@ struct DecodePanel {
 
   // The products of one key with kR rows, still to be summed over lanes.
   template <int kR>
-  HWY_ATTR HWY_INLINE void products(const T* from, const float* query, V (&sums)[kR]) const {
+  HWY_ATTR HWY_INLINE void products(const T* from, const float* query, Slot (&sums)[kR]) const {
     const D dd;
 #pragma GCC unroll 4
     for (int r = 0; r < kR; ++r) sums[r] = hn::Zero(dd);
@@ -103,15 +103,15 @@ struct DecodePanel {
     const auto at = [&](std::int64_t i) HWY_ATTR { return key(first_key + std::min(j + i, last)); };
 #if HWY_TARGET == HWY_SCALAR
     for (int i = 0; i < kKeyStep; ++i) {
-      V sums[kR];
+      Slot sums[kR];
       products<kR>(at(i), query, sums);
       for (int r = 0; r < kR; ++r) hn::Store(sums[r], dd, to + r * kDecodeBlock + i);
     }
 #else
-    V parts[kR][kQuads];
+    Slot parts[kR][kQuads];
 #pragma GCC unroll 4
     for (int quad = 0; quad < kQuads; ++quad) {
-      V s0[kR], s1[kR], s2[kR], s3[kR];
+      Slot s0[kR], s1[kR], s2[kR], s3[kR];
       products<kR>(at(4 * quad), query, s0);
       products<kR>(at(4 * quad + 1), query, s1);
       products<kR>(at(4 * quad + 2), query, s2);
@@ -195,7 +195,7 @@ struct DecodePanel {
     const D dd;
     const DI di;
     float* const sums = o + r0 * o_width + c;
-    V acc[kR][kC];
+    Slot acc[kR][kC];
 #pragma GCC unroll 4
     for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 16
@@ -204,7 +204,7 @@ struct DecodePanel {
     const T* from = value(first_key) + c;
     const float* const weights = s + r0 * kDecodeBlock;
     for (std::int64_t j = 0; j < keys; ++j, from += stored.v_stride) {
-      V p[kR];
+      Slot p[kR];
 #pragma GCC unroll 4
       for (int r = 0; r < kR; ++r) p[r] = hn::Set(dd, weights[r * kDecodeBlock + j]);
 #pragma GCC unroll 16

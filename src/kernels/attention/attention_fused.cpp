@@ -28,11 +28,11 @@ struct Tile {
   ScoreTile<kV> scores;
   const std::int64_t width = scores.width;
   float* const s = scores.s;
-  float* const o;                     // (dv, width)
-  float* const seen;                  // (kKeyTile, width): scores, kept where masked values are not finite
-  std::int64_t filled = 0;            // rows of o that hold something: none before the first tile of keys
-  V max[kV];                          // of the scores so far
-  V base[kV], sum[kV], tile_sum[kV];  // what exponentials are relative to, and their sums
+  float* const o;                        // (dv, width)
+  float* const seen;                     // (kKeyTile, width): scores, kept where masked values are not finite
+  std::int64_t filled = 0;               // rows of o that hold something: none before the first tile of keys
+  Slot max[kV];                          // of the scores so far
+  Slot base[kV], sum[kV], tile_sum[kV];  // what exponentials are relative to, and their sums
 
   static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
     return ScoreTile<kV>::scratch_size(d) + (dv + kKeyTile) * kV * lanes();
@@ -48,17 +48,18 @@ struct Tile {
   // follows the maximum only when it has fallen behind by more than kSlack: rescaling everything that was
   // made so far is then rare, and nothing can overflow. A row's base depends on its own scores alone.
   template <int kR>
-  HWY_ATTR HWY_INLINE void absorb(std::int64_t j, const V (&score)[kR][kV]) {
+  HWY_ATTR HWY_INLINE void absorb(std::int64_t j, const Slot (&score)[kR][kV]) {
     const D d;
-    V largest[kV];
+    Slot largest[kV];
     bool behind = false;
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
-      largest[v] = score[0][v];
+      V most = score[0][v];
 #pragma GCC unroll 8
-      for (int r = 1; r < kR; ++r) largest[v] = hn::Max(largest[v], score[r][v]);
-      behind |= !hn::AllFalse(d, hn::Gt(largest[v], hn::Add(base[v], hn::Set(d, kSlack))));
-      max[v] = hn::Max(max[v], largest[v]);
+      for (int r = 1; r < kR; ++r) most = hn::Max(most, score[r][v]);
+      behind |= !hn::AllFalse(d, hn::Gt(most, hn::Add(base[v], hn::Set(d, kSlack))));
+      max[v] = hn::Max(max[v], most);
+      largest[v] = most;
     }
     if (HWY_UNLIKELY(behind)) {
       for (int v = 0; v < kV; ++v) raise_base(v, largest[v], j);
@@ -66,7 +67,7 @@ struct Tile {
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
       const V from = shift(base[v]);
-      V p[kR];
+      Slot p[kR];
 #pragma GCC unroll 8
       for (int r = 0; r < kR; ++r) {
         p[r] = exponential(hn::Sub(score[r][v], from));
@@ -109,7 +110,7 @@ struct Tile {
 
   HWY_ATTR void absorb_stored(std::int64_t keys) {
     for_each_block(keys, [&]<int kR>(std::int64_t j) HWY_ATTR {
-      V score[kR][kV];
+      Slot score[kR][kV];
       load_block(score, s + j * width, width);
       absorb(j, score);
     });
@@ -158,7 +159,7 @@ struct Tile {
     bool guarded = false;
     if (scores.plain(first_key, keys)) {
       scores.for_each_plain_block(first_key, keys,
-                                  [&]<int kR>(std::int64_t j, const V(&score)[kR][kV])
+                                  [&]<int kR>(std::int64_t j, const Slot(&score)[kR][kV])
                                       HWY_ATTR { absorb(j, score); });
     } else {
       const bool masked = scores.make(first_key, keys);

@@ -114,7 +114,7 @@ struct GradientTile {
   HWY_ATTR void weigh(std::int64_t n) {
     const D d;
     const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
-    V from[kV];
+    Slot from[kV];
     for (int v = 0; v < kV; ++v) from[v] = hn::Load(d, base + v * lanes());
     for (std::int64_t j = 0; j < n; ++j) {
 #pragma GCC unroll 3

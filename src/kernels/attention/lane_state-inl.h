@@ -81,7 +81,7 @@ struct LaneState {
   HWY_ATTR void add_column(const float* column, std::int64_t keys, std::int64_t width, std::int64_t at) {
     const D d;
     const V before = hn::Load(d, max + at);
-    V largest[4] = {before, before, before, before};
+    Slot largest[4] = {before, before, before, before};
     std::int64_t j = 0;
     for (; j + 4 <= keys; j += 4) {
 #pragma GCC unroll 4
@@ -96,7 +96,7 @@ struct LaneState {
       for (std::int64_t l = 0; l < lanes(); ++l) sum[at + l] *= static_cast<double>(part[l]);
       hn::Store(now, d, max + at);
     }
-    V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    Slot total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
     for (j = 0; j + 4 <= keys; j += 4) {
 #pragma GCC unroll 4
       for (int u = 0; u < 4; ++u) {

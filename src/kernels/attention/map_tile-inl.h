@@ -74,7 +74,7 @@ struct MapTile {
   template <bool kMax>
   HWY_ATTR HWY_INLINE void add_keys(const float* weights, std::int64_t keys, float* line) {
     const D d;
-    V total[kV];
+    Slot total[kV];
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) total[v] = hn::Load(d, weights + v * lanes());
     for (std::int64_t j = 1; j < keys; ++j) {

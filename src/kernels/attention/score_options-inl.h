@@ -98,7 +98,7 @@ HWY_ATTR inline void apply_mask(const ScoredTile& tile) {
     for (std::int64_t i = 0; i < tile.count; i += kLanes) {
       const std::int64_t there = std::min<std::int64_t>(kLanes, tile.count - i);
       HWY_ALIGN std::uint8_t padded[kLanes] = {};
-      V x[kLanes];
+      Slot x[kLanes];
       for (int r = 0; r < kLanes; ++r) x[r] = hn::Zero(d);
       for (std::int64_t r = 0; r < there; ++r) {
         const std::uint8_t* row = source + (i + r) * head.mask_query_stride + j * head.mask_key_stride;

@@ -85,7 +85,7 @@ struct ScoreTile {
   HWY_ATTR HWY_INLINE void for_each_plain_block(std::int64_t first_key, std::int64_t n, const Body& body) {
     const float* const k = head.key(first_key);
     for_each_block(n, [&]<int kR>(std::int64_t j) HWY_ATTR {
-      V acc[kR][kV];
+      Slot acc[kR][kV];
       clear_block(acc);
       accumulate(acc, head.d, k + j * head.k_stride, head.k_stride, 1, q, width);
       body.template operator()<kR>(j, acc);

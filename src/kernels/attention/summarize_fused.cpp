@@ -104,8 +104,8 @@ struct SummaryTile {
   template <bool kEntropy, bool kGuarded>
   HWY_ATTR void weights(std::int64_t n) {
     const D d;
-    V max[kV], inverse[kV], p_sum[kV], pt_sum[kV];
-    hn::Mask<D> has_query[kV];
+    Slot max[kV], inverse[kV], p_sum[kV], pt_sum[kV];
+    MaskSlot has_query[kV];
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
       max[v] = hn::Load(d, state.max + v * lanes());

@@ -77,8 +77,8 @@ struct TopList {
                                        std::int64_t first_key, std::int64_t lane) {
     const D d;
     const DI di;
-    V best[kInRegisters];
-    hn::Vec<DI> best_key[kInRegisters];
+    Slot best[kInRegisters];
+    KeySlot best_key[kInRegisters];
 #pragma GCC unroll 8
     for (int i = 0; i < kInRegisters; ++i) {
       best[i] = hn::Load(d, scores + i * width + lane);
@@ -89,11 +89,13 @@ struct TopList {
       const auto key = hn::Set(di, static_cast<std::int32_t>(first_key + rows[row]));
       // From the worst up: a place takes its upper neighbour where the score goes further up, the score where
       // it stops here. A score that equals a kept one stops below it.
-      auto arrives = hn::Gt(x, best[kInRegisters - 1]);
+      const V worst = best[kInRegisters - 1];
+      auto arrives = hn::Gt(x, worst);
 #pragma GCC unroll 8
       for (int i = kInRegisters - 1; i > 0; --i) {
-        const auto passes = hn::Gt(x, best[i - 1]);
-        best[i] = hn::IfThenElse(passes, best[i - 1], hn::IfThenElse(arrives, x, best[i]));
+        const V above = best[i - 1];
+        const auto passes = hn::Gt(x, above);
+        best[i] = hn::IfThenElse(passes, above, hn::IfThenElse(arrives, x, best[i]));
         best_key[i] = hn::IfThenElse(hn::RebindMask(di, passes), best_key[i - 1],
                                      hn::IfThenElse(hn::RebindMask(di, arrives), key, best_key[i]));
         arrives = passes;

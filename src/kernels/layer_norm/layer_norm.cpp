@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 constexpr int kTogether = 4;  // sums in flight: an addition takes 3 or 4 cycles
 
-HWY_ATTR HWY_INLINE float total_of(const V (&sums)[kTogether]) {
+HWY_ATTR HWY_INLINE float total_of(const Slot (&sums)[kTogether]) {
   const D d;
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
 }
@@ -28,7 +28,7 @@ HWY_ATTR void normalise(const float* x, const float* residual, std::int64_t n, c
   const auto count = static_cast<float>(n);
   const std::int64_t group = kTogether * lanes();
 
-  V sums[kTogether] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  Slot sums[kTogether] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
   for (std::int64_t first = 0; first < n; first += group) {
 #pragma GCC unroll 4
     for (int u = 0; u < kTogether; ++u) {
@@ -43,8 +43,8 @@ HWY_ATTR void normalise(const float* x, const float* residual, std::int64_t n, c
   const float near_mean = total_of(sums) / count;
   const V center = hn::Set(d, near_mean);
 
-  V squares[kTogether] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-  for (V& sum : sums) sum = hn::Zero(d);
+  Slot squares[kTogether] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  for (Slot& sum : sums) sum = hn::Zero(d);
   for (std::int64_t first = 0; first < n; first += group) {
 #pragma GCC unroll 4
     for (int u = 0; u < kTogether; ++u) {

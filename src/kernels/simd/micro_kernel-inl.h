@@ -24,7 +24,7 @@ constexpr int kRows = 6, kVectors = 2;
 #endif
 // acc[r][v] += sum_n a[r * a_row + n * a_step] * b[n][v]: b has rows of `width` floats.
 template <int kR, int kV>
-HWY_ATTR HWY_INLINE void accumulate(V (&acc)[kR][kV], std::int64_t n, const float* HWY_RESTRICT a,
+HWY_ATTR HWY_INLINE void accumulate(Slot (&acc)[kR][kV], std::int64_t n, const float* HWY_RESTRICT a,
                                     std::int64_t a_row, std::int64_t a_step, const float* HWY_RESTRICT b,
                                     std::int64_t width) {
   const D d;
@@ -44,7 +44,7 @@ HWY_ATTR HWY_INLINE void accumulate(V (&acc)[kR][kV], std::int64_t n, const floa
 
 // c[r][v], rows of `width` floats.
 template <int kR, int kV>
-HWY_ATTR HWY_INLINE void load_block(V (&acc)[kR][kV], const float* HWY_RESTRICT c, std::int64_t width) {
+HWY_ATTR HWY_INLINE void load_block(Slot (&acc)[kR][kV], const float* HWY_RESTRICT c, std::int64_t width) {
   const D d;
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
@@ -54,7 +54,7 @@ HWY_ATTR HWY_INLINE void load_block(V (&acc)[kR][kV], const float* HWY_RESTRICT 
 }
 
 template <int kR, int kV>
-HWY_ATTR HWY_INLINE void clear_block(V (&acc)[kR][kV]) {
+HWY_ATTR HWY_INLINE void clear_block(Slot (&acc)[kR][kV]) {
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 3
@@ -63,7 +63,7 @@ HWY_ATTR HWY_INLINE void clear_block(V (&acc)[kR][kV]) {
 }
 
 template <int kR, int kV>
-HWY_ATTR HWY_INLINE void store_block(const V (&acc)[kR][kV], float* HWY_RESTRICT c, std::int64_t width) {
+HWY_ATTR HWY_INLINE void store_block(const Slot (&acc)[kR][kV], float* HWY_RESTRICT c, std::int64_t width) {
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 3
@@ -95,7 +95,7 @@ template <int kV, bool kAdd>
 HWY_ATTR void product(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
                       std::int64_t a_step, const float* b, float* c, std::int64_t width) {
   for_each_block(rows, [&]<int kR>(std::int64_t r) HWY_ATTR {
-    V acc[kR][kV];
+    Slot acc[kR][kV];
     if constexpr (kAdd) {
       load_block(acc, c + r * width, width);
     } else {

@@ -36,7 +36,7 @@ HWY_ATTR HWY_INLINE void outer_kernel(std::int64_t n, const float* HWY_RESTRICT 
                                       std::int64_t width) {
   const D d;
   const std::int64_t lane = lanes();
-  V acc[kR][kV];
+  Slot acc[kR][kV];
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 4
@@ -49,7 +49,7 @@ HWY_ATTR HWY_INLINE void outer_kernel(std::int64_t n, const float* HWY_RESTRICT 
     for (int v = 0; v < kV; ++v) hwy::Prefetch(c + (kR + r) * c_row + v * lane);
   }
   for (std::int64_t i = 0; i < n; ++i) {
-    V row[kV];
+    Slot row[kV];
 #pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b + i * width + v * lane);
 #pragma GCC unroll 8

@@ -40,14 +40,14 @@ HWY_ATTR HWY_INLINE void panel_kernel(std::int64_t n, const float* HWY_RESTRICT 
                                       std::int64_t c_row) {
   const D d;
   const std::int64_t lane = lanes();
-  V acc[kR][kV];
+  Slot acc[kR][kV];
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) acc[r][v] = hn::Zero(d);
   }
   for (std::int64_t i = 0; i < n; ++i) {
-    V row[kV];
+    Slot row[kV];
 #pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b[v] + i * kPanelColumns);
 #pragma GCC unroll 8
@@ -62,7 +62,8 @@ HWY_ATTR HWY_INLINE void panel_kernel(std::int64_t n, const float* HWY_RESTRICT 
 #pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) {
       float* const at = c + r * c_row + v * lane;
-      hn::Store(kAdd ? hn::Add(hn::Load(d, at), acc[r][v]) : acc[r][v], d, at);
+      const V sum = acc[r][v];
+      hn::Store(kAdd ? hn::Add(hn::Load(d, at), sum) : sum, d, at);
     }
   }
 }

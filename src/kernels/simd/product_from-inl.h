@@ -19,14 +19,14 @@ HWY_ATTR HWY_INLINE void kernel_from(std::int64_t n, const float* HWY_RESTRICT a
                                      float* HWY_RESTRICT c, std::int64_t width) {
   const D d;
   const std::int64_t lane = lanes();
-  V acc[kR][kV];
+  Slot acc[kR][kV];
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) acc[r][v] = hn::Load(d, start + v * lane);
   }
   for (std::int64_t i = 0; i < n; ++i) {
-    V row[kV];
+    Slot row[kV];
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b + i * width + v * lane);
 #pragma GCC unroll 8

@@ -30,16 +30,17 @@ HWY_ATTR HWY_INLINE V sum_within_blocks(V v0, V v1, V v2, V v3) {
 }
 
 // Block i of the result: the sum over the blocks of part[i].
-HWY_ATTR HWY_INLINE V sum_of_blocks(const V* part) {
+HWY_ATTR HWY_INLINE V sum_of_blocks(const Slot* part) {
 #if HWY_CAP_GE512
   const D d;
   const V even =
       hn::Add(hn::ConcatLowerLower(d, part[2], part[0]), hn::ConcatUpperUpper(d, part[2], part[0]));
   const V odd = hn::Add(hn::ConcatLowerLower(d, part[3], part[1]), hn::ConcatUpperUpper(d, part[3], part[1]));
   return hn::Add(hn::OddEvenBlocks(odd, even), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(even, odd)));
-#elif HWY_CAP_GE256
+#elif HWY_CAP_GE256 || HWY_TARGET == HWY_SVE_256
   const D d;
-  return hn::Add(hn::ConcatLowerLower(d, part[1], part[0]), hn::ConcatUpperUpper(d, part[1], part[0]));
+  const V lower = part[0], upper = part[1];
+  return hn::Add(hn::ConcatLowerLower(d, upper, lower), hn::ConcatUpperUpper(d, upper, lower));
 #else
   return part[0];
 #endif

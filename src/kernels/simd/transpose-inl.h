@@ -28,10 +28,11 @@ HWY_ATTR HWY_INLINE void transpose_block(Slot (&x)[kL]) {
   Slot u[kL];
 #pragma GCC unroll 4
   for (int g = 0; g < kL; g += 4) {
-    const auto low_01 = hn::BitCast(wide, hn::InterleaveLower(d, x[g], x[g + 1]));
-    const auto high_01 = hn::BitCast(wide, hn::InterleaveUpper(d, x[g], x[g + 1]));
-    const auto low_23 = hn::BitCast(wide, hn::InterleaveLower(d, x[g + 2], x[g + 3]));
-    const auto high_23 = hn::BitCast(wide, hn::InterleaveUpper(d, x[g + 2], x[g + 3]));
+    const V x0 = x[g], x1 = x[g + 1], x2 = x[g + 2], x3 = x[g + 3];
+    const auto low_01 = hn::BitCast(wide, hn::InterleaveLower(d, x0, x1));
+    const auto high_01 = hn::BitCast(wide, hn::InterleaveUpper(d, x0, x1));
+    const auto low_23 = hn::BitCast(wide, hn::InterleaveLower(d, x2, x3));
+    const auto high_23 = hn::BitCast(wide, hn::InterleaveUpper(d, x2, x3));
     u[g] = hn::BitCast(d, hn::InterleaveLower(wide, low_01, low_23));
     u[g + 1] = hn::BitCast(d, hn::InterleaveUpper(wide, low_01, low_23));
     u[g + 2] = hn::BitCast(d, hn::InterleaveLower(wide, high_01, high_23));
@@ -42,8 +43,9 @@ HWY_ATTR HWY_INLINE void transpose_block(Slot (&x)[kL]) {
     if constexpr (kL == 4) {
       x[c] = u[c];
     } else if constexpr (kL == 8) {
-      x[c] = hn::ConcatLowerLower(d, u[4 + c], u[c]);
-      x[4 + c] = hn::ConcatUpperUpper(d, u[4 + c], u[c]);
+      const V upper = u[4 + c], lower = u[c];
+      x[c] = hn::ConcatLowerLower(d, upper, lower);
+      x[4 + c] = hn::ConcatUpperUpper(d, upper, lower);
     } else {
       static_assert(kL == 16);
       const V even_01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(u[4 + c]), u[c]);

@@ -23,11 +23,17 @@ using DI = hn::RebindToSigned<D>;
 
 // A vector as an element of an array or a member of a class. SVE's own type cannot be one, for the compiler
 // does not know its size; of vectors of 256 bits gcc can be told (-msve-vector-bits=256), and has a second
-// type for them that converts to the first and back.
+// type for them that converts to the first and back. Highway's templates know the first only: what such an
+// element goes into by deduction is copied into a V before. KeySlot and MaskSlot: the same for whole numbers
+// and masks.
 #if HWY_TARGET == HWY_SVE_256
 using Slot = V __attribute__((arm_sve_vector_bits(256)));
+using KeySlot = hn::Vec<DI> __attribute__((arm_sve_vector_bits(256)));
+using MaskSlot = hn::Mask<D> __attribute__((arm_sve_vector_bits(256)));
 #else
 using Slot = V;
+using KeySlot = hn::Vec<DI>;
+using MaskSlot = hn::Mask<D>;
 #endif
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }

@@ -45,7 +45,7 @@ HWY_ATTR HWY_INLINE V exact_exponential(V x) {
 // The largest number of the row. A NaN may be passed over: the sum will not.
 HWY_ATTR HWY_INLINE float row_max(const float* x, std::int64_t n) {
   const D d;
-  V largest[4] = {hn::Set(d, kNone), hn::Set(d, kNone), hn::Set(d, kNone), hn::Set(d, kNone)};
+  Slot largest[4] = {hn::Set(d, kNone), hn::Set(d, kNone), hn::Set(d, kNone), hn::Set(d, kNone)};
   std::int64_t i = 0;
   for (; i + 4 * lanes() <= n; i += 4 * lanes()) {
 #pragma GCC unroll 4
