@@ -71,8 +71,9 @@ TEST(Memory, SummariesOfWeightsAreLinear) {
   Long c;
   const WeightsRequest request{
       .top_k = 4, .received = true, .entropy = true, .map_rows = 50, .map_columns = 60};
-  EXPECT_LT(allocated([&] { summarize_weights(c.q, c.k, {}, request); }), kMatrix / 50);
-  EXPECT_LT(allocated([&] { summarize_weights(c.q, c.k, {}, request, c.state); }), kMatrix / 50);
+  // With short vectors, and so short tiles, the queries are cut into the most pieces: 32 float64 sums a key.
+  EXPECT_LT(allocated([&] { summarize_weights(c.q, c.k, {}, request); }), kMatrix / 30);
+  EXPECT_LT(allocated([&] { summarize_weights(c.q, c.k, {}, request, c.state); }), kMatrix / 30);
   AttentionOptions options;
   options.window = {16, 16};  // so that the reference has little to do
   EXPECT_LT(allocated([&] { reference::summarize_weights(c.q, c.k, options, request); }), kMatrix / 20);
