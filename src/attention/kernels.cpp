@@ -48,10 +48,13 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
   const int lanes = lanes_for(blocks.count());
   const auto scratch = Scratch::of<T>(lanes * scratch_size);
 
-  parallel_for(blocks.count(), lanes, [&](std::int64_t index, int lane) noexcept {
-    const auto [s, h, first, last] = blocks[index];
-    Kernel::forward(problem.head(s, h), first, last, outputs.head(s, h),
-                    scratch.template as<T>() + lane * scratch_size);
+  const BlockRuns runs(blocks, lanes);
+  parallel_for(runs.count(), lanes, [&](std::int64_t run, int lane) noexcept {
+    for (std::int64_t index = runs.begin(run); index < runs.end(run); ++index) {
+      const auto [s, h, first, last] = blocks[index];
+      Kernel::forward(problem.head(s, h), first, last, outputs.head(s, h),
+                      scratch.template as<T>() + lane * scratch_size);
+    }
   });
   outputs.deliver();
 }

@@ -34,6 +34,14 @@ class RowBlocks {
     return {found, within / blocks_of(sequence), first, std::min(first + rows_, sequence.queries)};
   }
 
+  // How many blocks each head has, sequence after sequence.
+  template <class Body>
+  void for_each_head(Body body) const {
+    for (const SequenceLayout& sequence : layout_.sequences) {
+      for (std::int64_t h = 0; h < layout_.query_heads; ++h) body(blocks_of(sequence));
+    }
+  }
+
  private:
   std::int64_t blocks_of(const SequenceLayout& sequence) const noexcept {
     return (sequence.queries + rows_ - 1) / rows_;
@@ -43,6 +51,31 @@ class RowBlocks {
   const std::int64_t rows_;
   std::vector<std::int64_t> ends_;
   std::int64_t total_ = 0;
+};
+
+// Which blocks a thread takes at once: those of a whole head while there are heads enough to go round,
+// because its keys and values are then in the thread's own cache after the first of them; single blocks
+// towards the end, so that the threads end together.
+class BlockRuns {
+ public:
+  BlockRuns(const RowBlocks& blocks, int lanes) {
+    const std::int64_t longest = blocks.count() / (4 * lanes);
+    const std::int64_t single_from = blocks.count() - blocks.count() / 4;
+    std::int64_t block = 0;
+    blocks.for_each_head([&](std::int64_t count) {
+      const bool together = lanes > 1 && count <= longest && block + count <= single_from;
+      for (std::int64_t i = 0; i < count; i += together ? count : 1) begins_.push_back(block + i);
+      block += count;
+    });
+    begins_.push_back(block);
+  }
+
+  std::int64_t count() const noexcept { return static_cast<std::int64_t>(begins_.size()) - 1; }
+  std::int64_t begin(std::int64_t run) const noexcept { return begins_[static_cast<std::size_t>(run)]; }
+  std::int64_t end(std::int64_t run) const noexcept { return begin(run + 1); }
+
+ private:
+  std::vector<std::int64_t> begins_;
 };
 
 }  // namespace attend

@@ -11,6 +11,7 @@
 #endif
 
 #include <attend/stage.h>
+#include <hwy/cache_control.h>
 
 #include "kernels/attention/score_options-inl.h"
 #include "kernels/simd/micro_kernel-inl.h"
@@ -85,6 +86,10 @@ struct ScoreTile {
   HWY_ATTR HWY_INLINE void for_each_plain_block(std::int64_t first_key, std::int64_t n, const Body& body) {
     const float* const k = head.key(first_key);
     for_each_block(n, [&]<int kR>(std::int64_t j) HWY_ATTR {
+      if (first == 0) {  // the first to read this head
+        prefetch_rows(head.k, head.k_stride, head.d, first_key + j + kR);
+        prefetch_rows(head.v, head.v_stride, head.dv, first_key + j);
+      }
       Slot acc[kR][kV];
       clear_block(acc);
       accumulate(acc, head.d, k + j * head.k_stride, head.k_stride, 1, q, width);
@@ -93,6 +98,14 @@ struct ScoreTile {
   }
 
  private:
+  // A block of rows that comes next: rows are short, and their beginnings are not foreseen by the machine.
+  HWY_INLINE void prefetch_rows(const float* rows, std::int64_t stride, std::int64_t n, std::int64_t from) {
+    const std::int64_t end = std::min(from + kRows, head.keys);
+    for (std::int64_t r = from; r < end; ++r) {
+      for (std::int64_t c = 0; c < n; c += 16) hwy::Prefetch(rows + r * stride + c);
+    }
+  }
+
   // Whether a query of the tile does not see all of these keys.
   bool partial(std::int64_t first_key, std::int64_t n) const {
     return head.visible.keys_of(first + count - 1).begin > first_key ||
