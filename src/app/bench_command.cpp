@@ -87,9 +87,10 @@ class ProgressLine {
 
 std::string render(const bench::Report& report, const draw::Terminal& terminal) {
   std::string text = steps::heading(report.title, terminal);
-  for (const draw::Table& table : report.tables) text += "\n" + draw::render_table(table, terminal);
-  if (report.plot) text += "\n" + draw::render_plot(*report.plot, terminal);
-  for (const std::string& note : report.notes) text += "\n" + steps::paragraph(note, terminal);
+  for (const draw::Table& table : report.tables)
+    text.append("\n").append(draw::render_table(table, terminal));
+  if (report.plot) text.append("\n").append(draw::render_plot(*report.plot, terminal));
+  for (const std::string& note : report.notes) text.append("\n").append(steps::paragraph(note, terminal));
   return text;
 }
 

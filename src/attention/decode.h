@@ -7,7 +7,7 @@
 namespace attend {
 
 // Up to so many queries a sequence is decoded. Measured where the fused kernel, which fills its vectors with
-// queries, takes over: docs/kernels.md.
+// queries, takes over: docs/kernels/decoding.md.
 inline constexpr std::int64_t kMostDecodedQueries = 8;
 
 void forward_decode(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,

@@ -6,11 +6,10 @@ import pty
 import signal
 import statistics
 import subprocess
-import time
 
 import pytest
 
-from program import PROGRAM, environment, run, run_json, run_on_terminal, width, without_colors
+from program import PROGRAM, environment, interrupt, run, run_json, run_on_terminal, width, without_colors
 
 KEYS = {
     "case": str, "dtype": str, "direction": str, "causal": bool, "b": int, "hq": int, "hkv": int, "lq": int, "lk": int,
@@ -155,13 +154,7 @@ def test_progress_is_for_terminals_and_leaves_nothing():
 
 
 def test_an_interruption_is_quiet():
-    process = subprocess.Popen([PROGRAM, "bench", "attention"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env=environment())
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=10)
-    assert process.returncode == -signal.SIGINT
-    assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+    assert interrupt("bench", "attention", after=0.3) == (-signal.SIGINT, "", "")
 
 
 @pytest.mark.parametrize("args, part", [

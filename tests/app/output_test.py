@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from program import EXAMPLES, PROGRAM, environment, run
+from program import EXAMPLES, PROGRAM, environment, interrupt, run
 
 COMMANDS = [["steps"], ["steps", "--json"], ["--help"], ["steps", "--help"], ["bench", "--help"], ["--version"]]
 
@@ -49,14 +49,7 @@ def test_a_reader_that_went_away(args, handler):
 
 
 def test_an_interruption():
-    process = subprocess.Popen([PROGRAM, "steps", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, env=environment())
-    process.stdin.write(b"{")
-    process.stdin.flush()
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
-    assert process.returncode == -signal.SIGINT
-    assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+    assert interrupt("steps", "-", stdin=b"{") == (-signal.SIGINT, "", "")
 
 
 def test_help():

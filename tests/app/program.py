@@ -6,9 +6,11 @@ import os
 import pathlib
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
+import time
 import unicodedata
 from typing import NamedTuple
 
@@ -47,6 +49,21 @@ def run_json(*args: str, stdin: str = "") -> dict:
 def run_lesson(lesson: dict, *args: str, env: dict[str, str] | None = None) -> Result:
     """attend steps on a file of this content, by way of standard input."""
     return run("steps", "-", *args, stdin=json.dumps(lesson), env=env)
+
+
+def interrupt(*args: str, stdin: bytes = b"", after: float = 0) -> Result:
+    """The program, interrupted as Ctrl-C does it. A shell's background job ignores that signal and hands the habit down."""
+    process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=environment(), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    process.stdin.write(stdin)
+    process.stdin.flush()
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=60)
+    finally:
+        process.kill()
+    return Result(process.returncode, process.stdout.read().decode(), process.stderr.read().decode())
 
 
 def run_on_terminal(*args: str, columns: int, env: dict[str, str] | None = None) -> Result:

@@ -18,7 +18,6 @@
 #include "kernels/attention/score_tile-inl.h"
 #include "kernels/simd/dropout-inl.h"
 #include "kernels/simd/outer_product-inl.h"
-#include "kernels/simd/product_from-inl.h"
 #include "kernels/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -6,7 +6,7 @@
 #define HWY_TARGET_INCLUDE "kernels/convert/convert.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/simd/half-inl.h"
+#include "kernels/simd/storage-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
@@ -15,12 +15,12 @@ namespace HWY_NAMESPACE {
 template <class From, class To>
 HWY_ATTR void convert(const From* from, std::int64_t n, To* to) {
   std::int64_t i = 0;
-  for (; i + lanes() <= n; i += lanes()) store_narrow(load_wide(from + i), to + i);
+  for (; i + lanes() <= n; i += lanes()) store_narrow(load_stored(from + i), to + i);
   if (i == n) return;
   From rest_from[HWY_LANES(float)] = {};
   To rest_to[HWY_LANES(float)];
   std::copy(from + i, from + n, rest_from);
-  store_narrow(load_wide(rest_from), rest_to);
+  store_narrow(load_stored(rest_from), rest_to);
   std::copy_n(rest_to, n - i, to + i);
 }
 

@@ -22,6 +22,7 @@ constexpr int kRows = 4, kVectors = 1;
 #else
 constexpr int kRows = 6, kVectors = 2;
 #endif
+
 // acc[r][v] += sum_n a[r * a_row + n * a_step] * b[n][v]: b has rows of `width` floats.
 template <int kR, int kV>
 HWY_ATTR HWY_INLINE void accumulate(Slot (&acc)[kR][kV], std::int64_t n, const float* HWY_RESTRICT a,
@@ -31,25 +32,14 @@ HWY_ATTR HWY_INLINE void accumulate(Slot (&acc)[kR][kV], std::int64_t n, const f
   const std::int64_t lane = lanes();
   for (std::int64_t i = 0; i < n; ++i) {
     Slot row[kV];
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b + i * width + v * lane);
 #pragma GCC unroll 8
     for (int r = 0; r < kR; ++r) {
       const V x = hn::Set(d, a[r * a_row + i * a_step]);
-#pragma GCC unroll 3
+#pragma GCC unroll 4
       for (int v = 0; v < kV; ++v) acc[r][v] = hn::MulAdd(x, row[v], acc[r][v]);
     }
-  }
-}
-
-// c[r][v], rows of `width` floats.
-template <int kR, int kV>
-HWY_ATTR HWY_INLINE void load_block(Slot (&acc)[kR][kV], const float* HWY_RESTRICT c, std::int64_t width) {
-  const D d;
-#pragma GCC unroll 8
-  for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 3
-    for (int v = 0; v < kV; ++v) acc[r][v] = hn::Load(d, c + r * width + v * lanes());
   }
 }
 
@@ -57,22 +47,32 @@ template <int kR, int kV>
 HWY_ATTR HWY_INLINE void clear_block(Slot (&acc)[kR][kV]) {
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) acc[r][v] = hn::Zero(D());
   }
 }
 
+// Rows of c are `c_row` floats apart; 0 makes every row the same.
 template <int kR, int kV>
-HWY_ATTR HWY_INLINE void store_block(const Slot (&acc)[kR][kV], float* HWY_RESTRICT c, std::int64_t width) {
+HWY_ATTR HWY_INLINE void load_block(Slot (&acc)[kR][kV], const float* HWY_RESTRICT c, std::int64_t c_row) {
 #pragma GCC unroll 8
   for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 3
-    for (int v = 0; v < kV; ++v) hn::Store(acc[r][v], D(), c + r * width + v * lanes());
+#pragma GCC unroll 4
+    for (int v = 0; v < kV; ++v) acc[r][v] = hn::LoadU(D(), c + r * c_row + v * lanes());
   }
 }
 
-// Calls body.template operator()<kR>(r) for blocks of kRows rows, and once for what is left.
-template <int kR = kRows - 1, class Body>
+template <int kR, int kV>
+HWY_ATTR HWY_INLINE void store_block(const Slot (&acc)[kR][kV], float* HWY_RESTRICT c, std::int64_t c_row) {
+#pragma GCC unroll 8
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kV; ++v) hn::StoreU(acc[r][v], D(), c + r * c_row + v * lanes());
+  }
+}
+
+// Calls body.template operator()<kR>(r) for blocks of kBlock rows, and once for what is left.
+template <int kR, class Body>
 HWY_ATTR HWY_INLINE void last_block(std::int64_t rows, std::int64_t r, const Body& body) {
   if constexpr (kR > 0) {
     if (rows - r == kR) {
@@ -83,11 +83,11 @@ HWY_ATTR HWY_INLINE void last_block(std::int64_t rows, std::int64_t r, const Bod
   }
 }
 
-template <class Body>
+template <int kBlock = kRows, class Body>
 HWY_ATTR HWY_INLINE void for_each_block(std::int64_t rows, const Body& body) {
   std::int64_t r = 0;
-  for (; r + kRows <= rows; r += kRows) body.template operator()<kRows>(r);
-  last_block(rows, r, body);
+  for (; r + kBlock <= rows; r += kBlock) body.template operator()<kBlock>(r);
+  last_block<kBlock - 1>(rows, r, body);
 }
 
 // c[r][v] (+)= sum_n a[r * a_row + n * a_step] * b[n][v] for any number of rows.
@@ -102,6 +102,18 @@ HWY_ATTR void product(std::int64_t rows, std::int64_t n, const float* a, std::in
       clear_block(acc);
     }
     accumulate(acc, n, a + r * a_row, a_row, a_step, b, width);
+    store_block(acc, c + r * width, width);
+  });
+}
+
+// c[r][v] = start[v] + sum_n a[r * a_row + n] * b[n][v].
+template <int kV>
+HWY_ATTR void product_from(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
+                           const float* b, const float* start, float* c, std::int64_t width) {
+  for_each_block(rows, [&]<int kR>(std::int64_t r) HWY_ATTR {
+    Slot acc[kR][kV];
+    load_block(acc, start, 0);
+    accumulate(acc, n, a + r * a_row, a_row, 1, b, width);
     store_block(acc, c + r * width, width);
   });
 }

@@ -9,7 +9,7 @@
 
 #include <hwy/cache_control.h>
 
-#include "kernels/simd/vectors-inl.h"
+#include "kernels/simd/micro_kernel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
@@ -28,65 +28,23 @@ constexpr int kColumnVectors = 2;
 constexpr int rows_for(int) { return 6; }
 #endif
 
-// c[r][v] += sum_i a[r * a_row + i] * b[i][v], for kR rows and kV vectors. Rows of b are `width` apart and
-// aligned, those of c `c_row` apart and need not be.
-template <int kR, int kV>
-HWY_ATTR HWY_INLINE void outer_kernel(std::int64_t n, const float* HWY_RESTRICT a, std::int64_t a_row,
-                                      const float* HWY_RESTRICT b, float* HWY_RESTRICT c, std::int64_t c_row,
-                                      std::int64_t width) {
-  const D d;
-  const std::int64_t lane = lanes();
-  Slot acc[kR][kV];
-#pragma GCC unroll 8
-  for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) acc[r][v] = hn::LoadU(d, c + r * c_row + v * lane);
-  }
-  // The rows that come next: they were last touched a tile of queries ago.
-#pragma GCC unroll 8
-  for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) hwy::Prefetch(c + (kR + r) * c_row + v * lane);
-  }
-  for (std::int64_t i = 0; i < n; ++i) {
-    Slot row[kV];
-#pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b + i * width + v * lane);
-#pragma GCC unroll 8
-    for (int r = 0; r < kR; ++r) {
-      const V x = hn::Set(d, a[r * a_row + i]);
-#pragma GCC unroll 4
-      for (int v = 0; v < kV; ++v) acc[r][v] = hn::MulAdd(x, row[v], acc[r][v]);
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) hn::StoreU(acc[r][v], d, c + r * c_row + v * lane);
-  }
-}
-
-template <int kR, int kV>
-HWY_ATTR void last_outer_rows(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                              const float* b, float* c, std::int64_t c_row, std::int64_t width) {
-  if constexpr (kR > 0) {
-    if (rows == kR) {
-      outer_kernel<kR, kV>(n, a, a_row, b, c, c_row, width);
-    } else {
-      last_outer_rows<kR - 1, kV>(rows, n, a, a_row, b, c, c_row, width);
-    }
-  }
-}
-
-// kV vectors of columns, all rows.
+// kV vectors of columns, all rows. Rows of b are `width` apart and aligned, those of c `c_row` apart and need
+// not be.
 template <int kV>
 HWY_ATTR void outer_columns(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
                             const float* b, float* c, std::int64_t c_row, std::int64_t width) {
-  constexpr int kR = rows_for(kV);
-  std::int64_t r = 0;
-  for (; r + kR <= rows; r += kR)
-    outer_kernel<kR, kV>(n, a + r * a_row, a_row, b, c + r * c_row, c_row, width);
-  last_outer_rows<kR - 1, kV>(rows - r, n, a + r * a_row, a_row, b, c + r * c_row, c_row, width);
+  for_each_block<rows_for(kV)>(rows, [&]<int kR>(std::int64_t r) HWY_ATTR {
+    Slot acc[kR][kV];
+    load_block(acc, c + r * c_row, c_row);
+    // The rows that come next: they were last touched a tile of queries ago.
+#pragma GCC unroll 8
+    for (int next = kR; next < 2 * kR; ++next) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kV; ++v) hwy::Prefetch(c + (r + next) * c_row + v * lanes());
+    }
+    accumulate(acc, n, a + r * a_row, a_row, 1, b, width);
+    store_block(acc, c + r * c_row, c_row);
+  });
 }
 
 template <int kV>

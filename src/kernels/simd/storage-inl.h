@@ -1,4 +1,5 @@
-// Vectors of floats from what is stored: f32 as it is, bf16 and f16 widened in registers, which is exact.
+// Vectors of floats from what is stored and back: f32 as it is, bf16 and f16 widened in registers, which is
+// exact, or rounded.
 #if defined(ATTEND_KERNELS_SIMD_STORAGE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_SIMD_STORAGE_INL_H_
 #undef ATTEND_KERNELS_SIMD_STORAGE_INL_H_
@@ -68,6 +69,42 @@ HWY_ATTR HWY_INLINE V load_first(const T* from, std::int64_t count) {
                    hn::MaskedLoad(hn::FirstN(d16, n), d16, reinterpret_cast<const std::uint16_t*>(from)));
   }
 #endif
+}
+
+// lanes() elements to `to`, which need not be aligned: rounded to nearest, ties to even, NaN kept.
+HWY_ATTR HWY_INLINE void store_bits(hn::Vec<DU> bits, std::uint16_t* to) {
+  hn::StoreU(hn::DemoteTo(D16(), hn::BitCast(DI(), bits)), D16(), to);
+}
+
+HWY_ATTR HWY_INLINE void store_narrow(V x, float* to) { hn::StoreU(x, D(), to); }
+
+HWY_ATTR HWY_INLINE void store_narrow(V x, bfloat16* to) {
+  const DU du;
+  const auto bits = hn::BitCast(du, x), upper = hn::ShiftRight<16>(bits);
+  const auto odd = hn::And(upper, hn::Set(du, 1u));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fffu))));
+  const auto quiet = hn::Or(upper, hn::Set(du, 0x40u));
+  const auto number = hn::RebindMask(du, hn::Eq(x, x));
+  store_bits(hn::IfThenElse(number, rounded, quiet), &to->bits);
+}
+
+HWY_ATTR HWY_INLINE void store_narrow(V x, float16* to) {
+  const D d;
+  const DU du;
+  const auto bits = hn::BitCast(du, x);
+  const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 0x8000u));
+  const V size = hn::Abs(x);
+  const auto magnitude = hn::BitCast(du, size);
+  const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 1u));
+  const auto normal = hn::ShiftRight<13>(
+      hn::Sub(hn::Add(magnitude, hn::Add(odd, hn::Set(du, 0xfffu))), hn::Set(du, 0x38000000u)));
+  // Below 2^-14, adding 0.5 makes the addition round to a multiple of 2^-24.
+  const auto small = hn::Sub(hn::BitCast(du, hn::Add(size, hn::Set(d, 0.5f))), hn::Set(du, 0x3f000000u));
+  auto result = hn::IfThenElse(hn::RebindMask(du, hn::Lt(size, hn::Set(d, 0x1p-14f))), small, normal);
+  const auto large = hn::RebindMask(du, hn::Ge(size, hn::Set(d, 65520.0f)));
+  result = hn::IfThenElse(large, hn::Set(du, 0x7c00u), result);
+  result = hn::IfThenElse(hn::RebindMask(du, hn::Eq(x, x)), result, hn::Set(du, 0x7e00u));
+  store_bits(hn::Or(result, sign), &to->bits);
 }
 
 }  // namespace HWY_NAMESPACE
