@@ -21,6 +21,10 @@ void* operator new(std::size_t size) {
   if (void* const memory = attend::counted(size, alignof(std::max_align_t))) return memory;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (void* const memory = attend::counted(size, static_cast<std::size_t>(alignment))) return memory;
+  throw std::bad_alloc();
+}
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return attend::counted(size, static_cast<std::size_t>(alignment));
 }
