@@ -2,7 +2,7 @@
 # Measures attend beside other engines: sets up a Python environment for them (PyTorch's package pulls several GB, which is why this
 # is no part of `make test`), builds the adapter, runs bench/rivals/run.py with the arguments given here.
 #
-#   tools/rivals.sh [--quick] [--threads N]
+#   tools/rivals.sh [--quick] [--only sdpa|weights|numpy|matmul] [--threads N]
 #
 # RIVALS_PYTHON names a Python that has the packages already; nothing is then installed.
 set -euo pipefail

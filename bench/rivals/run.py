@@ -34,6 +34,7 @@ class Rivals:
         torch_rivals.set_threads(arguments.threads)
         self.blas = numpy_rivals.OpenBlas(arguments.threads)
         self.quick = arguments.quick
+        self.only = arguments.only
         self.shapes = QUICK_SHAPES if self.quick else SHAPES
         self.comparisons: list[Comparison] = []
         self.random = np.random.default_rng(1)
@@ -42,7 +43,7 @@ class Rivals:
         return self.random.standard_normal(shape, dtype=np.float32)
 
     def compare(self, group: str, rival: str, case: str, flops: float, ours, theirs, difference: float):
-        seconds, rounds = (0.2, 3) if self.quick else (2.0, 7)
+        seconds, rounds = (0.2, 3) if self.quick else (0.5, 5)
         timings = take_turns([ours, theirs], seconds, rounds)
         self.comparisons.append(Comparison(group, rival, case, flops, *timings, difference))
         if sys.stderr.isatty():
@@ -101,19 +102,24 @@ class Rivals:
                      difference)
 
     def run_all(self):
-        for causal in (False, True):
-            for shape in self.shapes:
+        cases = [(shape, causal) for causal in (False, True) for shape in self.shapes]
+        if self.wanted("sdpa"):
+            for shape, causal in cases:
                 self.forward(shape, causal, torch_rivals.sdpa_forward, "torch SDPA, forward", torch_rivals.NAME)
-        for causal in (False, True):
-            for shape in self.shapes:
+            for shape, causal in cases:
                 self.backward(shape, causal)
-        self.weights((1, 2, 1024, 64) if self.quick else (1, 8, 4096, 64))
-        for causal in (False, True):
-            for shape in self.shapes:
+        if self.wanted("weights"):
+            self.weights((1, 2, 1024, 64) if self.quick else (1, 8, 4096, 64))
+        if self.wanted("numpy"):
+            for shape, causal in cases:
                 if shape[2] <= 4096:
                     self.forward(shape, causal, numpy_rivals.attention, "numpy, forward", numpy_rivals.NAME)
-        for size in PRODUCTS:
-            self.product(*size)
+        if self.wanted("matmul"):
+            for size in PRODUCTS:
+                self.product(*size)
+
+    def wanted(self, part: str) -> bool:
+        return self.only in (None, part)
 
 
 def case_name(shape, causal: bool) -> str:
@@ -157,6 +163,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path, default=ROOT / "build/rivals.json")
     parser.add_argument("--quick", action="store_true", help="short sequences, few rounds")
+    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul"], help="one part instead of all")
     arguments = parser.parse_args()
 
     rivals = Rivals(arguments)
@@ -168,12 +175,14 @@ def main():
     print(f"{machine['cpu']}, {machine['isa']}, {arguments.threads} threads; {'; '.join(machine['rivals'])}.")
     print("Medians, half the distance between the quartiles after them. Ratio: their time over ours.\n")
     print(table(rivals.comparisons))
-    everything = over_sdpa(rivals.comparisons)
-    print(f"\ntorch SDPA, forward and backward: {everything['geometric_mean']:.2f}x over {everything['cases']} cases, "
-          f"worst {everything['worst']:.2f}x ({everything['worst_case']})")
+    summaries = list(summary(rivals.comparisons))
+    if rivals.wanted("sdpa"):
+        everything = over_sdpa(rivals.comparisons)
+        summaries.append(everything)
+        print(f"\ntorch SDPA, forward and backward: {everything['geometric_mean']:.2f}x over {everything['cases']} cases, "
+              f"worst {everything['worst']:.2f}x ({everything['worst_case']})")
     arguments.json.write_text(json.dumps({
-        "machine": machine, "results": [one.as_json() for one in rivals.comparisons],
-        "summary": [*summary(rivals.comparisons), everything]}, indent=1) + "\n")
+        "machine": machine, "results": [one.as_json() for one in rivals.comparisons], "summary": summaries}, indent=1) + "\n")
     print(f"written to {arguments.json}")
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Callable
 
-# OpenMP's and OpenBLAS's threads spin for a while after their work; what is measured next must not pay for that.
-SETTLE = 0.05
+# OpenMP's and OpenBLAS's threads spin after their work, OpenBLAS's for a tenth of a second; what is measured next must not
+# pay for that.
+SETTLE = 0.2
 SHORTEST_TURN = 0.02
 
 
@@ -30,7 +31,7 @@ def _turn(call: Callable[[], None], times: int) -> float:
     return (time.perf_counter() - start) / times
 
 
-def take_turns(calls: list[Callable[[], None]], seconds: float, rounds: int, most: float = 60.0) -> list[Timing]:
+def take_turns(calls: list[Callable[[], None]], seconds: float, rounds: int, most: float = 15.0) -> list[Timing]:
     """Rounds of one turn each, until both `seconds` and `rounds` are reached or `most` seconds have passed. A turn
     lasts 20 ms at least; before it the threads of the one before settle, and a short call is made once to wake ours."""
     guesses = []
