@@ -135,8 +135,10 @@ void forward_decode(const Layout& layout, ConstTensorView q, ConstTensorView k, 
     const kernels::HeadOutput<float> target = outputs.head(s, h);
     const float sink = problem.head(s, h).sink;
     for (std::int64_t query = 0; query < problem.sequence(s).queries; ++query) {
-      const std::int64_t piece =
-          plan.piece(s, h / group, 0) + h % group * problem.sequence(s).queries + query;
+      // Without keys there are no pieces, and perhaps no memory for any.
+      const std::int64_t piece = sequence.blocks == 0 ? 0
+                                                      : plan.piece(s, h / group, 0) +
+                                                            h % group * problem.sequence(s).queries + query;
       kernels::RowNumbers row;
       kernels::finish_decode(sequence.blocks, o_data + piece * layout.dv, sequence.rows * layout.dv,
                              states.data() + piece, sequence.rows, sink, layout.dv,

@@ -173,6 +173,7 @@ class Summarizer {
 
   void add_received(const Turn& turn, const Turn::Head& head, const double* sums) const noexcept {
     const SequenceLayout& sequence = problem_.sequence(head.sequence);
+    if (sequence.keys == 0) return;  // where no sequence has keys there is no memory to point into
     TensorView received = summary_.received.view();
     const Placement place(received, layout_.packed);
     T* const out = received.data<T>() + place.offset(head.sequence, sequence.key_begin, head.head);
