@@ -13,6 +13,7 @@
 
 #include "kernels/attention/score_tile-inl.h"
 #include "kernels/simd/dropout-inl.h"
+#include "kernels/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
@@ -118,24 +119,6 @@ struct Tile {
 
   // Values behind a mask may be NaN or infinite, and 0 x NaN is NaN. Such values are taken out of the product
   // and added lane by lane, where their key takes part. `seen` keeps the scores from before the exponentials.
-  HWY_ATTR bool any_value_not_finite(std::int64_t first_key, std::int64_t keys) const {
-    const D d;
-    for (std::int64_t j = 0; j < keys; ++j) {
-      const float* const value = head.value(first_key + j);
-      // x - x is 0 for finite x and NaN otherwise.
-      V wrong = hn::Zero(d);
-      std::int64_t c = 0;
-      for (; c + lanes() <= head.dv; c += lanes()) {
-        const V x = hn::LoadU(d, value + c);
-        wrong = hn::Add(wrong, hn::Sub(x, x));
-      }
-      float rest = 0;
-      for (; c < head.dv; ++c) rest += value[c] - value[c];
-      if (rest != 0 || rest != rest || !hn::AllTrue(d, hn::Eq(wrong, hn::Zero(d)))) return true;
-    }
-    return false;
-  }
-
   HWY_ATTR void add_values_guarded(std::int64_t first_key, std::int64_t keys) {
     const D d;
     const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
@@ -163,7 +146,7 @@ struct Tile {
                                       HWY_ATTR { absorb(j, score); });
     } else {
       const bool masked = scores.make(first_key, keys);
-      guarded = masked && any_value_not_finite(first_key, keys);
+      guarded = masked && !all_finite(head.value(first_key), head.v_stride, keys, head.dv);
       if (guarded) std::copy_n(s, keys * width, seen);
       absorb_stored(keys);
     }
