@@ -1,0 +1,81 @@
+"""attend: self-attention that is exact, fast, and shows its work.
+
+Every function takes NumPy arrays, PyTorch tensors, or anything else with the buffer protocol or DLPack, in place and of any strides.
+attend.torch has autograd and the way into Hugging Face transformers.
+"""
+
+from ._core import (
+    KeyValueCache,
+    PackedMatrix,
+    __version__,
+    add_learned_positions,
+    alibi_slopes,
+    apply_rotary,
+    attention,
+    attention_backward,
+    attention_kernel,
+    available_isas,
+    gelu,
+    isa,
+    layer_norm,
+    log_sum_exp,
+    matmul,
+    merge_attention,
+    relative_bias,
+    relative_bucket,
+    self_attention,
+    set_isa,
+    set_threads,
+    single_head_attention,
+    sinusoidal_positions,
+    softmax,
+    summarize_weights,
+    threads,
+    weights,
+)
+from ._multihead import MultiheadAttention
+from ._results import AttentionResult, Gradients, KernelChoice, RowState, TopK, WeightsSummary
+from ._sdpa import scaled_dot_product_attention
+from ._weights import attention_map, entropy, received, top_k
+
+__all__ = [
+    "AttentionResult",
+    "Gradients",
+    "KernelChoice",
+    "KeyValueCache",
+    "MultiheadAttention",
+    "PackedMatrix",
+    "RowState",
+    "TopK",
+    "WeightsSummary",
+    "__version__",
+    "add_learned_positions",
+    "alibi_slopes",
+    "apply_rotary",
+    "attention",
+    "attention_backward",
+    "attention_kernel",
+    "attention_map",
+    "available_isas",
+    "entropy",
+    "gelu",
+    "isa",
+    "layer_norm",
+    "log_sum_exp",
+    "matmul",
+    "merge_attention",
+    "received",
+    "relative_bias",
+    "relative_bucket",
+    "scaled_dot_product_attention",
+    "self_attention",
+    "set_isa",
+    "set_threads",
+    "single_head_attention",
+    "sinusoidal_positions",
+    "softmax",
+    "summarize_weights",
+    "threads",
+    "top_k",
+    "weights",
+]

@@ -1,0 +1,54 @@
+"""What functions return when it is more than one array."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class RowState(NamedTuple):
+    """The maximum of each row of scores and the sum of exp(score - maximum): all that backward and the weights need."""
+
+    max: Any
+    sum: Any
+
+
+class AttentionResult(NamedTuple):
+    """The output of a small attention, and its whole matrix of weights."""
+
+    output: Any
+    weights: Any
+
+
+class TopK(NamedTuple):
+    """The keys of largest weight of each row, best first, and their weights; key -1 where a row has fewer."""
+
+    keys: Any
+    weights: Any
+
+
+class WeightsSummary(NamedTuple):
+    """What the weights of every row say; None for what was not asked for."""
+
+    top_keys: Any
+    top_weights: Any
+    received: Any
+    entropy: Any
+    map: Any
+
+
+class Gradients(NamedTuple):
+    """The gradients of attention(); None for those that were not wanted."""
+
+    q: Any
+    k: Any
+    v: Any
+    bias: Any
+    alibi_slopes: Any
+    sinks: Any
+
+
+class KernelChoice(NamedTuple):
+    """The kernel that a call runs on, and why."""
+
+    name: str
+    why: str

@@ -1,0 +1,164 @@
+#include "array.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "errors.h"
+
+namespace attend_python {
+namespace {
+
+using attend::DType;
+
+constexpr const char* kDtypes = "float32, float64, float16, bfloat16, bool or int64";
+
+// The type that a buffer's format means; none for those that attend does not have.
+std::optional<DType> dtype_of_format(std::string_view format) {
+  if (!format.empty() && (format[0] == '@' || format[0] == '=' || format[0] == '<')) format.remove_prefix(1);
+  if (format == "f") return DType::f32;
+  if (format == "d") return DType::f64;
+  if (format == "e") return DType::f16;
+  if (format == "?") return DType::boolean;
+  if (format == "q" || (format == "l" && sizeof(long) == 8)) return DType::i64;
+  return std::nullopt;
+}
+
+std::optional<DType> dtype_of_dlpack(nb::dlpack::dtype dtype) {
+  using Code = nb::dlpack::dtype_code;
+  if (dtype.lanes != 1) return std::nullopt;
+  const auto is = [&](Code code, int bits) {
+    return dtype.code == static_cast<std::uint8_t>(code) && dtype.bits == bits;
+  };
+  if (is(Code::Float, 32)) return DType::f32;
+  if (is(Code::Float, 64)) return DType::f64;
+  if (is(Code::Float, 16)) return DType::f16;
+  if (is(Code::Bfloat, 16)) return DType::bf16;
+  if (is(Code::Bool, 8)) return DType::boolean;
+  if (is(Code::Int, 64)) return DType::i64;
+  return std::nullopt;
+}
+
+// "complex64" of an array that can tell, else what the protocol said.
+std::string described_dtype(nb::handle object, std::string_view otherwise) {
+  const nb::object dtype = nb::getattr(object, "dtype", nb::none());
+  return dtype.is_none() ? std::string(otherwise) : nb::cast<std::string>(nb::str(dtype));
+}
+
+[[noreturn]] void refuse_dtype(const char* name, nb::handle object, std::string_view otherwise) {
+  refuse_type(name, " holds ", described_dtype(object, otherwise), ", expected ", kDtypes);
+}
+
+attend::Dims dims_of(const char* name, std::span<const std::int64_t> values) {
+  if (values.size() > attend::kMaxRank) {
+    refuse_value(name, " has ", values.size(), " axes, expected at most ", attend::kMaxRank);
+  }
+  return attend::Dims(values);
+}
+
+void require_aligned(const char* name, const void* data, DType dtype) {
+  if (reinterpret_cast<std::uintptr_t>(data) % attend::size_of(dtype) != 0) {
+    refuse_value(name, " does not start at a multiple of its element size in memory; pass a copy of it");
+  }
+}
+
+}  // namespace
+
+Array::Array(nb::handle object, const char* name, Access access) : object_(object) {
+  if (from_buffer(name, access) || from_bfloat16_buffer(name, access)) return;
+  from_dlpack(name, access);
+}
+
+Array::~Array() {
+  if (holds_buffer_) PyBuffer_Release(&buffer_);
+}
+
+bool Array::from_buffer(const char* name, Access access) {
+  if (PyObject_CheckBuffer(object_.ptr()) == 0) return false;
+  const int flags = access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
+  if (PyObject_GetBuffer(object_.ptr(), &buffer_, flags) != 0) {
+    PyErr_Clear();
+    const nb::object array_flags = nb::getattr(object_, "flags", nb::none());
+    if (access == Access::write && !nb::cast<bool>(nb::getattr(array_flags, "writeable", nb::bool_(true)))) {
+      refuse_value(name, " is read-only");
+    }
+    return false;  // NumPy exports no type that the struct module does not know
+  }
+  holds_buffer_ = true;
+  const auto dtype = dtype_of_format(buffer_.format == nullptr ? "B" : buffer_.format);
+  if (!dtype) refuse_dtype(name, object_, buffer_.format == nullptr ? "bytes" : buffer_.format);
+  see_buffer(*dtype, name);
+  return true;
+}
+
+bool Array::from_bfloat16_buffer(const char* name, Access access) {
+  const nb::object dtype = nb::getattr(object_, "dtype", nb::none());
+  if (dtype.is_none() || !nb::hasattr(object_, "view") || PyObject_CheckBuffer(object_.ptr()) == 0)
+    return false;
+  if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") refuse_dtype(name, object_, "");
+  reinterpreted_ = object_.attr("view")("uint16");
+  if (PyObject_GetBuffer(reinterpreted_.ptr(), &buffer_,
+                         access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) {
+    throw nb::python_error();
+  }
+  holds_buffer_ = true;
+  see_buffer(DType::bf16, name);
+  return true;
+}
+
+void Array::see_buffer(DType dtype, const char* name) {
+  const auto size = static_cast<Py_ssize_t>(attend::size_of(dtype));
+  std::array<std::int64_t, attend::kMaxRank> shape{}, strides{};
+  const auto rank = static_cast<std::size_t>(buffer_.ndim);
+  if (rank > shape.size()) refuse_value(name, " has ", rank, " axes, expected at most ", attend::kMaxRank);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    shape[axis] = buffer_.shape[axis];
+    if (shape[axis] > 1 && buffer_.strides[axis] % size != 0) {
+      refuse_value(name, " has a stride of ", buffer_.strides[axis],
+                   " bytes, which is no multiple of its element size; pass a copy of it");
+    }
+    strides[axis] = buffer_.strides[axis] / size;
+  }
+  require_aligned(name, buffer_.buf, dtype);
+  view_ = attend::TensorView(buffer_.buf, dtype, attend::Dims(std::span(shape).first(rank)),
+                             attend::Dims(std::span(strides).first(rank)));
+}
+
+void Array::from_dlpack(const char* name, Access access) {
+  if (!nb::hasattr(object_, "__dlpack__")) {
+    refuse_type(name,
+                " must be an array (NumPy's, PyTorch's, or any with the buffer protocol or __dlpack__), not ",
+                nb::cast<std::string>(nb::str(object_.type().attr("__name__"))));
+  }
+  if (nb::hasattr(object_, "__dlpack_device__")) {
+    const nb::object device = object_.attr("__dlpack_device__")();
+    if (nb::cast<int>(nb::int_(device[0])) != nb::device::cpu::value) {
+      refuse_type(name, " is not in the memory of the CPU (device ",
+                  nb::cast<std::string>(nb::str(nb::getattr(object_, "device", device))),
+                  "); attend computes there");
+    }
+  }
+  if (nb::cast<bool>(nb::bool_(nb::getattr(object_, "requires_grad", nb::bool_(false))))) {
+    refuse_type(name, " requires a gradient; use attend.torch, or pass its detach()");
+  }
+  // Asked here and not by nanobind, so that what the array itself says of the matter is what the caller
+  // reads.
+  nb::object capsule;
+  if (access == Access::write) {
+    capsule = object_.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 0));
+  } else {
+    capsule = object_.attr("__dlpack__")();
+  }
+  if (!nb::try_cast(capsule, tensor_)) refuse_value(name, " could not be taken over from DLPack");
+  const auto dtype = dtype_of_dlpack(tensor_.dtype());
+  if (!dtype) refuse_dtype(name, object_, "another type");
+  const std::size_t rank = tensor_.ndim();
+  view_ = attend::TensorView(tensor_.data(), *dtype, dims_of(name, {tensor_.shape_ptr(), rank}),
+                             dims_of(name, {tensor_.stride_ptr(), rank}));
+  require_aligned(name, view_.raw(), *dtype);
+}
+
+}  // namespace attend_python

@@ -1,0 +1,47 @@
+// A Python array seen as a view of the library: its memory is read or written where it lies, never copied.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <attend/tensor.h>
+
+namespace attend_python {
+
+namespace nb = nanobind;
+
+enum class Access : bool { read, write };
+
+// Takes whatever has the buffer protocol (NumPy, array.array, memoryview) or `__dlpack__` (PyTorch, JAX), of
+// any strides, and NumPy arrays of ml_dtypes' bfloat16. Keeps the memory alive as long as it lives itself;
+// made and destroyed with the GIL held.
+class Array {
+ public:
+  // name: what errors call it. Throws TypeError for what is no array or of a type that attend does not have,
+  // ValueError for memory that cannot be viewed.
+  Array(nb::handle object, const char* name, Access access = Access::read);
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  ~Array();
+
+  attend::ConstTensorView view() const { return view_; }
+  attend::TensorView writable() const { return view_; }
+  nb::handle object() const { return object_; }
+  attend::DType dtype() const { return view_.dtype(); }
+  int rank() const { return view_.rank(); }
+
+ private:
+  bool from_buffer(const char* name, Access access);
+  bool from_bfloat16_buffer(const char* name, Access access);
+  void from_dlpack(const char* name, Access access);
+  void see_buffer(attend::DType dtype, const char* name);
+
+  nb::handle object_;
+  nb::object reinterpreted_;  // the bits of a bfloat16 array, as the buffer protocol can tell them
+  Py_buffer buffer_{};
+  bool holds_buffer_ = false;
+  nb::ndarray<> tensor_;
+  attend::TensorView view_;
+};
+
+}  // namespace attend_python

@@ -1,0 +1,17 @@
+// One function a file: each adds its part of the API to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>  // here, since a cast compiled without it fails at run time
+
+namespace attend_python {
+
+void bind_attention(nanobind::module_& module);
+void bind_backward(nanobind::module_& module);
+void bind_cache(nanobind::module_& module);
+void bind_layers(nanobind::module_& module);
+void bind_positions(nanobind::module_& module);
+void bind_settings(nanobind::module_& module);
+void bind_weights(nanobind::module_& module);
+
+}  // namespace attend_python

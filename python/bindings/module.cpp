@@ -1,0 +1,17 @@
+// attend._core: the library as Python sees it. The package around it is python/attend.
+#include <attend/version.h>
+
+#include "bindings.h"
+
+NB_MODULE(_core, module) {
+  module.doc() = "attend's C++ library";
+  const std::string_view version = attend::version();
+  module.attr("__version__") = nanobind::str(version.data(), version.size());
+  attend_python::bind_attention(module);
+  attend_python::bind_backward(module);
+  attend_python::bind_cache(module);
+  attend_python::bind_layers(module);
+  attend_python::bind_positions(module);
+  attend_python::bind_settings(module);
+  attend_python::bind_weights(module);
+}
