@@ -1,6 +1,6 @@
 # attend's front door. Two targets do everything on a fresh machine: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full build setup asan tsan fuzz neon rivals format install clean
+.PHONY: help run test test-full build setup asan tsan fuzz neon wheel rivals format install clean
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -39,6 +39,9 @@ fuzz: setup ## fuzz each target for FUZZ_SECONDS (600)
 neon: ## build for 64-bit ARM and run the library's tests under an emulator
 	@tools/setup.sh full
 	@tools/test.sh only neon
+
+wheel: setup ## build the Python package's wheel under build/wheel
+	@tools/wheel.sh && ls build/wheel/*.whl
 
 rivals: ## measure attend beside PyTorch, NumPy and OpenBLAS (downloads several GB; run it alone)
 	@tools/rivals.sh

@@ -4,6 +4,7 @@
 #   tools/setup.sh build          what `make build` and `make run` need
 #   tools/setup.sh test           that, and what `make test` needs
 #   tools/setup.sh full           that, and what `make test-full` needs: a compiler and libraries for ARM, and an emulator
+#   tools/setup.sh python         what `pip install .` needs
 #   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
 # A missing compiler or library ends the script with one sentence. A missing *optional* tool (the fuzzer's compiler, the
@@ -21,7 +22,7 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimd
 test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
-python_packages=(python3 python3-venv)
+python_packages=(python3 python3-venv python3-dev)
 arm_packages=(g++-aarch64-linux-gnu qemu-user)
 arm_libraries=(libhwy-dev libhwy1 libgtest-dev librapidcheck-dev)  # of architecture arm64, unpacked and not installed
 
@@ -41,6 +42,7 @@ present() {
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
     python3-venv) "$(python)" -c 'import venv, ensurepip' 2>/dev/null ;;
+    python3-dev) [ -f "$("$(python)" -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ] ;;
     *) dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed ;;
   esac
 }
@@ -145,7 +147,7 @@ version=$(cmake --version | sed -n 's/^cmake version //p')
 [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
   fail "CMake $version is too old: attend needs 3.25, as in Debian 12 and Ubuntu 24.04"
 [ "$what" = build ] && exit 0
-[ "$what" = rivals ] && require "${python_packages[@]}" && exit 0
+{ [ "$what" = rivals ] || [ "$what" = python ]; } && require "${python_packages[@]}" && exit 0
 
 require "${test_packages[@]}"
 want "format check" "${format_packages[@]}"

@@ -68,8 +68,10 @@ fuzz() {
     >"build/fuzz-$name.log" 2>&1
 }
 
+# The Python package as users get it, a wheel that is installed; then everything that Python tests: package, program, documents.
 stage_python() {
-  .venv/bin/python -m pytest -q tests
+  tools/wheel.sh && .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall build/wheel/*.whl &&
+    .venv/bin/python -m pytest -q tests
 }
 
 # The program under the sanitizers: bad input, broken pipes, full disks.

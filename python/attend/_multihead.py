@@ -199,7 +199,7 @@ class MultiheadAttention:
             options["causal"] = False
             triangle = numpy.tri(q.shape[1], k.shape[1] - added, dtype=bool)
             options["mask"] = _combined(options["mask"], _with_keys(triangle, added, True))
-        return _Heads(*(self._split(x) for x in (q, k, v)), options, batched)
+        return _Heads(self._split(q), self._split(k), self._split(v), options, batched)
 
     def _rows(self, name: str, array: Any, batched: bool) -> Any:
         array = _as_numpy(array, self.dtype)

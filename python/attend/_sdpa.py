@@ -32,7 +32,8 @@ def scaled_dot_product_attention(
     enable_gqa lets Hq be a multiple of H. A row without keys gives 0. dropout_p: the dropped weights follow from Python's
     `random`, so that random.seed() repeats them.
     """
-    return in_four_axes(_core.attention, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    out: A = in_four_axes(_core.attention, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    return out
 
 
 def in_four_axes(
@@ -89,9 +90,7 @@ def _general(
         for array, count in zip((query, key, value), heads)
     ]
     if attn_mask is not None:
-        if attn_mask.ndim > 4:
-            attn_mask = _expand(attn_mask, (*batch, *attn_mask.shape[-3:])).reshape(math.prod(batch), *attn_mask.shape[-3:])
-        elif attn_mask.ndim == 4 and len(batch) > 1:
+        if attn_mask.ndim > 4 or (attn_mask.ndim == 4 and len(batch) > 1):
             attn_mask = _expand(attn_mask, (*batch, *attn_mask.shape[-3:])).reshape(math.prod(batch), *attn_mask.shape[-3:])
         _add_mask(options, attn_mask)
     out = attention(*flat, **options)

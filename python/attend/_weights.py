@@ -22,12 +22,14 @@ def top_k(q: A, k: A, count: int, *, row_state: RowState | None = None, **option
 
 def received(q: A, k: A, *, row_state: RowState | None = None, **options: Any) -> A:
     """How much attention each key receives: the sum of its weights over all queries, (..., keys)."""
-    return _core.summarize_weights(q, k, received=True, row_state=row_state, **options).received
+    sums: A = _core.summarize_weights(q, k, received=True, row_state=row_state, **options).received
+    return sums
 
 
 def entropy(q: A, k: A, *, row_state: RowState | None = None, **options: Any) -> A:
     """How spread out each row is: -sum w ln w, in nats, (..., queries)."""
-    return _core.summarize_weights(q, k, entropy=True, row_state=row_state, **options).entropy
+    nats: A = _core.summarize_weights(q, k, entropy=True, row_state=row_state, **options).entropy
+    return nats
 
 
 def attention_map(
@@ -36,6 +38,7 @@ def attention_map(
     """The whole matrix as a map of rows x columns cells, each the mean or the maximum of its weights."""
     if rows < 1 or columns < 1:
         raise ValueError(f"attention_map: the map is {rows} x {columns}, expected at least 1 x 1")
-    return _core.summarize_weights(
+    cells: A = _core.summarize_weights(
         q, k, map_shape=(rows, columns), map_reduction=reduction, row_state=row_state, **options
     ).map
+    return cells

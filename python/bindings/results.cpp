@@ -107,7 +107,10 @@ nb::object numpy_empty(const attend::Dims& shape, DType dtype) {
 }
 
 nb::object numpy_of(attend::Tensor tensor, int dropped) {
-  return handed_over<nb::numpy>(std::move(tensor), dropped);
+  const bool indices = tensor.dtype() == DType::i64;
+  const nb::object array = handed_over<nb::numpy>(std::move(tensor), dropped);
+  // A buffer's 64-bit integers are C's long long; NumPy's own int64 is long where that has 64 bits.
+  return indices ? array.attr("view")(Numpy::get().int64) : array;
 }
 
 // torch.Tensor and its subclasses make their own kind.

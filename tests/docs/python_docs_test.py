@@ -1,0 +1,28 @@
+"""docs/python.md is a session that runs, and the examples do."""
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = {"textbook.py": [], "long_sequence.py": ["4096"]}
+PRINTED = {"textbook.py": "[0.7311 0.7311 0.4656]", "long_sequence.py": "weights that add up to 1.00000"}
+
+
+def test_the_session_prints_what_it_says():
+    result = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted > 20 and result.failed == 0
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_run(name):
+    ran = subprocess.run([sys.executable, ROOT / "examples" / name, *EXAMPLES[name]], capture_output=True, text=True)
+    assert ran.returncode == 0 and PRINTED[name] in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_every_example_is_run_or_needs_pytorch():
+    others = {path.name for path in (ROOT / "examples").glob("*.py")} - set(EXAMPLES)
+    assert all("torch" in (ROOT / "examples" / name).read_text() for name in others)
