@@ -37,6 +37,12 @@ struct Rotary {
 void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
                   TensorView out, bool inverse = false);
 
+// The same with cosines and sines from tables that the caller holds: (..., L, pairs), of one shape, which
+// broadcasts to x's with `pairs` in place of d; any floating type. The first 2 pairs elements of a vector
+// turn, the others stay as they are.
+void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
+                         RotaryPairing pairing, TensorView out, bool inverse = false);
+
 // ALiBi's slopes for AttentionOptions::alibi_slopes: 2^(-8/n), 2^(-16/n), ... for n a power of two, and the
 // paper's interpolation for other head counts.
 std::vector<double> alibi_slopes(std::int64_t heads);

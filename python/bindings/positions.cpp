@@ -35,19 +35,33 @@ nb::object add_learned_positions(nb::handle x_object, nb::handle table_object, n
   return out.object();
 }
 
+attend::RotaryPairing pairing_from(const std::string& name) {
+  if (name == "halves") return attend::RotaryPairing::halves;
+  if (name == "interleaved") return attend::RotaryPairing::interleaved;
+  refuse_value("pairing is \"", name, "\", expected \"halves\" or \"interleaved\"");
+}
+
 nb::object apply_rotary(nb::handle x_object, nb::handle positions_object, double base,
                         std::int64_t dimensions, const std::string& pairing, bool inverse) {
-  attend::Rotary rotary{base, dimensions, attend::RotaryPairing::halves};
-  if (pairing == "interleaved")
-    rotary.pairing = attend::RotaryPairing::interleaved;
-  else if (pairing != "halves")
-    refuse_value("pairing is \"", pairing, "\", expected \"halves\" or \"interleaved\"");
+  const attend::Rotary rotary{base, dimensions, pairing_from(pairing)};
   const Array x(x_object, "x");
   const auto positions = integers_from(positions_object, "positions");
   const Result out = ResultMaker(x).empty(x.view().shape());
   {
     const Computing computing;
     attend::apply_rotary(x.view(), positions, rotary, out.view(), inverse);
+  }
+  return out.object();
+}
+
+nb::object apply_rotary_tables(nb::handle x_object, nb::handle cosines_object, nb::handle sines_object,
+                               const std::string& pairing_name, bool inverse) {
+  const attend::RotaryPairing pairing = pairing_from(pairing_name);
+  const Array x(x_object, "x"), cosines(cosines_object, "cosines"), sines(sines_object, "sines");
+  const Result out = ResultMaker(x).empty(x.view().shape());
+  {
+    const Computing computing;
+    attend::apply_rotary_tables(x.view(), cosines.view(), sines.view(), pairing, out.view(), inverse);
   }
   return out.object();
 }
@@ -99,6 +113,12 @@ void bind_positions(nb::module_& module) {
               "pairing: typing.Literal['halves', 'interleaved'] = 'halves', inverse: bool = False) -> A"),
       "Turns each pair of elements of x (..., L, d) by an angle that grows with the position; inverse turns "
       "back.");
+  module.def(
+      "apply_rotary_tables", &apply_rotary_tables, nb::arg("x").none(), nb::arg("cosines").none(),
+      nb::arg("sines").none(), nb::arg("pairing") = "halves", nb::arg("inverse") = false,
+      nb::sig("def apply_rotary_tables(x: A, cosines: Array, sines: Array, "
+              "pairing: typing.Literal['halves', 'interleaved'] = 'halves', inverse: bool = False) -> A"),
+      "The same with cosines and sines from tables (..., L, pairs), which broadcast over the rows of x.");
   module.def("alibi_slopes", &alibi_slopes, nb::arg("heads"),
              nb::sig("def alibi_slopes(heads: int) -> numpy.typing.NDArray[numpy.float64]"),
              "ALiBi's slopes for that many heads.");

@@ -10,70 +10,125 @@
 namespace attend {
 namespace {
 
-constexpr const char* kOperation = "apply_rotary";
-
-std::int64_t turning_dimensions(const Rotary& rotary, std::int64_t d) {
+std::int64_t turning_dimensions(const char* operation, const Rotary& rotary, std::int64_t d) {
   const std::int64_t r = rotary.dimensions == 0 ? d : rotary.dimensions;
-  if (r < 0 || r > d) refuse(kOperation, "cannot turn ", r, " dimensions of vectors of ", d);
-  if (r % 2 != 0) refuse(kOperation, "cannot turn ", r, " dimensions in pairs: the number is odd");
+  if (r < 0 || r > d) refuse(operation, "cannot turn ", r, " dimensions of vectors of ", d);
+  if (r % 2 != 0) refuse(operation, "cannot turn ", r, " dimensions in pairs: the number is odd");
   return r;
 }
 
-// Cosine and sine of pair i at the position of row p: [p * pairs + i].
-struct Turn {
-  double cosine, sine;
+// The cosine and sine of each pair, f64, (..., L, pairs).
+struct Turns {
+  explicit Turns(const Dims& shape) : cosines(DType::f64, shape), sines(DType::f64, shape) {}
+  Turns(ConstTensorView given_cosines, ConstTensorView given_sines)
+      : cosines(copy_of(given_cosines, DType::f64)), sines(copy_of(given_sines, DType::f64)) {}
+  Tensor cosines, sines;
 };
 
-std::vector<Turn> turns_of(std::span<const std::int64_t> positions, const std::vector<double>& wavelengths,
-                           bool inverse) {
+Turns turns_of(std::span<const std::int64_t> positions, const std::vector<double>& wavelengths) {
+  const auto rows = static_cast<std::int64_t>(positions.size());
   const auto pairs = static_cast<std::int64_t>(wavelengths.size());
-  std::vector<Turn> turns(positions.size() * wavelengths.size());
-  for_each_row(static_cast<std::int64_t>(positions.size()), pairs, [&](std::int64_t row, int) noexcept {
+  Turns turns({rows, pairs});
+  double* const cosines = turns.cosines.values<double>().data();
+  double* const sines = turns.sines.values<double>().data();
+  for_each_row(rows, pairs, [&](std::int64_t row, int) noexcept {
     const auto position = static_cast<double>(positions[static_cast<std::size_t>(row)]);
     for (std::int64_t i = 0; i < pairs; ++i) {
       const double angle = position / wavelengths[static_cast<std::size_t>(i)];
-      const double sine = std::sin(angle);
-      turns[static_cast<std::size_t>(row * pairs + i)] = {std::cos(angle), inverse ? -sine : sine};
+      cosines[row * pairs + i] = std::cos(angle);
+      sines[row * pairs + i] = std::sin(angle);
     }
   });
   return turns;
 }
 
-}  // namespace
-
-void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
-                  TensorView out, bool inverse) {
-  require_floats(kOperation, {"x", x}, 2, kMaxRank);
-  require_shape(kOperation, {"out", out}, x.shape());
-  require_dtype_of(kOperation, {"out", out}, {"x", x});
-  const std::int64_t length = x.size(x.rank() - 2), d = row_size(x);
-  if (static_cast<std::int64_t>(positions.size()) != length) {
-    refuse(kOperation, "got ", positions.size(), " positions for ", length, " rows");
+// The strides by which a row-major table is walked as the rows of x are: 0 where it has one row for many.
+Dims strides_beside(const Dims& x, const Dims& table) {
+  const Dims own = row_major_strides(table);
+  Dims strides = x;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const int from = axis - (x.rank() - table.rank());
+    strides[axis] = from < 0 || table[from] == 1 ? 0 : own[from];
   }
-  const std::int64_t r = turning_dimensions(rotary, d), pairs = r / 2;
-  const std::vector<double> wavelengths = wavelengths_of(kOperation, rotary.base, r, pairs);
-  require_writable_in_place(kOperation, {"out", out}, {"x", x});
+  return strides;
+}
 
-  const std::vector<Turn> turns = turns_of(positions, wavelengths, inverse);
-  const bool halves = rotary.pairing == RotaryPairing::halves;
+// Turns the first 2 pairs elements of every row of x, and copies the others.
+void turn_rows(const char* operation, ConstTensorView x, const Turns& turns, RotaryPairing pairing,
+               TensorView out, bool inverse) {
+  const std::int64_t d = row_size(x), pairs = row_size(turns.cosines);
+  const bool halves = pairing == RotaryPairing::halves;
   const std::int64_t first_step = halves ? 1 : 2, second = halves ? pairs : 1;
-  with_float_type(kOperation, x.dtype(), [&]<class T>(T) {
+  const double sign = inverse ? -1 : 1;
+  const double* const all_cosines = turns.cosines.values<double>().data();
+  const double* const all_sines = turns.sines.values<double>().data();
+  Dims shape = x.shape();
+  shape[shape.rank() - 1] = pairs;
+  const ConstTensorView table(all_cosines, shape, strides_beside(x.shape(), turns.cosines.shape()));
+  with_float_type(operation, x.dtype(), [&]<class T>(T) {
     const T* const x_data = x.data<T>();
     T* const out_data = out.data<T>();
     const std::int64_t x_step = row_stride(x), out_step = row_stride(out);
     for_each_row(row_count(x), d, [&](std::int64_t row, int) noexcept {
       const T* const from = x_data + row_offset(x, row);
       T* const to = out_data + row_offset(out, row);
-      const Turn* const turn = turns.data() + row % length * pairs;
+      const std::int64_t start = row_offset(table, row);
+      const double *const cosines = all_cosines + start, *const sines = all_sines + start;
       for (std::int64_t i = 0; i < pairs; ++i) {
         const std::int64_t a = i * first_step, b = a + second;
-        const double u = widen(from[a * x_step]), v = widen(from[b * x_step]);
-        to[a * out_step] = narrow<T>(u * turn[i].cosine - v * turn[i].sine);
-        to[b * out_step] = narrow<T>(u * turn[i].sine + v * turn[i].cosine);
+        const double u = widen(from[a * x_step]), v = widen(from[b * x_step]), sine = sign * sines[i];
+        to[a * out_step] = narrow<T>(u * cosines[i] - v * sine);
+        to[b * out_step] = narrow<T>(u * sine + v * cosines[i]);
       }
-      for (std::int64_t j = r; j < d; ++j) to[j * out_step] = from[j * x_step];
+      for (std::int64_t j = 2 * pairs; j < d; ++j) to[j * out_step] = from[j * x_step];
     });
   });
+}
+
+void check(const char* operation, ConstTensorView x, TensorView out) {
+  require_floats(operation, {"x", x}, 2, kMaxRank);
+  require_shape(operation, {"out", out}, x.shape());
+  require_dtype_of(operation, {"out", out}, {"x", x});
+}
+
+void check_table(const char* operation, ConstTensorView x, ConstTensorView table) {
+  require_floats(operation, {"cosines", table}, 1, x.rank());
+  const int added = x.rank() - table.rank();
+  for (int axis = 0; axis < table.rank() - 1; ++axis) {
+    if (table.size(axis) == 1 || table.size(axis) == x.size(axis + added)) continue;
+    refuse(operation, "cosines has shape ", to_string(table.shape()),
+           ", which does not broadcast to the rows of x, ", to_string(x.shape()));
+  }
+  if (2 * row_size(table) > row_size(x)) {
+    refuse(operation, "cosines has ", row_size(table), " pairs for vectors of ", row_size(x));
+  }
+}
+
+}  // namespace
+
+void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
+                  TensorView out, bool inverse) {
+  constexpr const char* kOperation = "apply_rotary";
+  check(kOperation, x, out);
+  const std::int64_t length = x.size(x.rank() - 2);
+  if (static_cast<std::int64_t>(positions.size()) != length) {
+    refuse(kOperation, "got ", positions.size(), " positions for ", length, " rows");
+  }
+  const std::int64_t r = turning_dimensions(kOperation, rotary, row_size(x));
+  const std::vector<double> wavelengths = wavelengths_of(kOperation, rotary.base, r, r / 2);
+  require_writable_in_place(kOperation, {"out", out}, {"x", x});
+  turn_rows(kOperation, x, turns_of(positions, wavelengths), rotary.pairing, out, inverse);
+}
+
+void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
+                         RotaryPairing pairing, TensorView out, bool inverse) {
+  constexpr const char* kOperation = "apply_rotary_tables";
+  check(kOperation, x, out);
+  check_table(kOperation, x, cosines);
+  require_shape(kOperation, {"sines", sines}, cosines.shape());
+  require_writable_in_place(kOperation, {"out", out}, {"x", x});
+  require_writable(kOperation, {"out", out}, {{"cosines", cosines}, {"sines", sines}});
+  turn_rows(kOperation, x, Turns(cosines, sines), pairing, out, inverse);
 }
 
 }  // namespace attend

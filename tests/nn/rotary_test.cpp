@@ -123,6 +123,96 @@ TEST(Rotary, AnyTypeAndStridesAlsoInPlace) {
   }
 }
 
+// The tables of these positions, as apply_rotary makes them for itself.
+struct Tables {
+  Tables(const Positions& positions, std::int64_t pairs)
+      : cosines(DType::f64, {static_cast<std::int64_t>(positions.size()), pairs}),
+        sines(DType::f64, cosines.shape()) {
+    for (std::size_t at = 0; at < cosines.values<double>().size(); ++at) {
+      const auto pair = at % static_cast<std::size_t>(pairs), row = at / static_cast<std::size_t>(pairs);
+      const double wavelength =
+          std::pow(10000, 2 * static_cast<double>(pair) / static_cast<double>(2 * pairs));
+      cosines.values<double>()[at] = std::cos(static_cast<double>(positions[row]) / wavelength);
+      sines.values<double>()[at] = std::sin(static_cast<double>(positions[row]) / wavelength);
+    }
+  }
+  Tensor cosines, sines;
+};
+
+Tensor rotated_by(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines, RotaryPairing pairing,
+                  bool inverse = false) {
+  Tensor out(x.dtype(), x.shape());
+  apply_rotary_tables(x, cosines, sines, pairing, out, inverse);
+  return out;
+}
+
+TEST(RotaryTables, TurnAsPositionsDo) {
+  const Positions positions{0, 3, 100, 8191, -4};
+  const Tables tables(positions, 3);
+  for (const RotaryPairing pairing : kPairings) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
+      Tensor x = random_normal({2, 5, 3, 8}, dtype, 9);  // (B, L, H, D), turned as (B, H, L, D)
+      const TensorView view = x.view().transposed(1, 2);
+      for (const bool inverse : {true, false}) {
+        const Tensor expected = rotated(view, positions, {10000, 6, pairing}, inverse);
+        EXPECT_TRUE(same_bits(rotated_by(view, tables.cosines, tables.sines, pairing, inverse), expected));
+      }
+      const Tensor expected = rotated(view, positions, {10000, 6, pairing});
+      apply_rotary_tables(view, tables.cosines, tables.sines, pairing, view);
+      EXPECT_TRUE(same_bits(view, expected));
+    }
+  }
+}
+
+// One table for each sequence, shared by its heads; strided, and of another type than x.
+TEST(RotaryTables, Broadcast) {
+  const Tensor x = random_normal({2, 3, 5, 8}, DType::f32, 10);
+  const Tensor stored = random_normal({2, 5, 4, 2}, DType::f16, 11);
+  const ConstTensorView cosines = stored.view().select(3, 0).with_axis(1),
+                        sines = stored.view().select(3, 1).with_axis(1);
+  const Tensor out = rotated_by(x, cosines, sines, RotaryPairing::halves);
+  for (const std::int64_t sequence : {0, 1}) {
+    for (const std::int64_t head : {0, 1, 2}) {
+      const auto part = [&](ConstTensorView view, std::int64_t which) {
+        return view.select(0, sequence).select(0, which);
+      };
+      EXPECT_TRUE(
+          same_bits(rotated_by(part(x, head), part(cosines, 0), part(sines, 0), RotaryPairing::halves),
+                    part(out, head)));
+    }
+  }
+  const ConstTensorView one = stored.view().select(0, 0).select(2, 0).select(0, 0);  // for every row of x
+  const Tensor by_one = rotated_by(x, one, one, RotaryPairing::halves);
+  EXPECT_TRUE(same_bits(by_one.view().select(0, 1),
+                        rotated_by(x.view().select(0, 1), one, one, RotaryPairing::halves)));
+}
+
+TEST(RotaryTables, EmptyAndRefused) {
+  const Tensor none(DType::f32, {3, 0});
+  Tensor x = random_normal({3, 6}, DType::f32, 12);
+  EXPECT_TRUE(same_bits(rotated_by(x, none, none, RotaryPairing::halves), x));
+  EXPECT_EQ(rotated_by(none, none, none, RotaryPairing::halves).count(), 0);
+  EXPECT_EQ(rotated_by(Tensor(DType::f32, {0, 4}), Tensor(DType::f32, {1, 2}), Tensor(DType::f32, {1, 2}),
+                       RotaryPairing::interleaved)
+                .count(),
+            0);
+  const Tensor two(DType::f32, {2, 3}), three(DType::f32, {3, 3}), four(DType::f32, {3, 4}),
+      deep(DType::f32, {1, 3, 3}), whole(DType::i64, {3, 3});
+  EXPECT_REFUSES(rotated_by(x, two, two, RotaryPairing::halves),
+                 "[apply_rotary_tables] cosines has shape (2, 3), which does not broadcast to the rows of x");
+  EXPECT_REFUSES(rotated_by(x, four, four, RotaryPairing::halves),
+                 "[apply_rotary_tables] cosines has 4 pairs for vectors of 6");
+  EXPECT_REFUSES(rotated_by(x, three, two, RotaryPairing::halves),
+                 "[apply_rotary_tables] sines has shape (2, 3), expected (3, 3)");
+  EXPECT_REFUSES(rotated_by(x, deep, deep, RotaryPairing::halves),
+                 "[apply_rotary_tables] cosines has shape (1, 3, 3), expected 1 to 2 dimensions");
+  EXPECT_REFUSES(rotated_by(x, whole, whole, RotaryPairing::halves), "[apply_rotary_tables] cosines is i64");
+  EXPECT_REFUSES(rotated_by(x, three, {}, RotaryPairing::halves), "[apply_rotary_tables] sines is not given");
+  EXPECT_REFUSES(apply_rotary_tables(random_normal({3, 6}, DType::f32, 1), x.view().slice(1, 0, 3), three,
+                                     RotaryPairing::halves, x),
+                 "[apply_rotary_tables] out overlaps cosines in memory");
+}
+
 TEST(Rotary, EmptyAndRefused) {
   EXPECT_EQ(rotated(Tensor(DType::f32, {2, 0, 4}), {}, {}).count(), 0);
   EXPECT_EQ(rotated(Tensor(DType::f32, {0, 3, 4}), {1, 2, 3}, {}).count(), 0);
