@@ -35,7 +35,7 @@ from ._core import (
     weights,
 )
 from ._multihead import MultiheadAttention
-from ._results import AttentionResult, Gradients, KernelChoice, RowState, TopK, WeightsSummary
+from ._results import AttentionResult, Gradients, KernelChoice, LayerNormState, RowState, TopK, WeightsSummary
 from ._sdpa import scaled_dot_product_attention
 from ._weights import attention_map, entropy, received, top_k
 
@@ -44,6 +44,7 @@ __all__ = [
     "Gradients",
     "KernelChoice",
     "KeyValueCache",
+    "LayerNormState",
     "MultiheadAttention",
     "PackedMatrix",
     "RowState",

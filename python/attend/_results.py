@@ -47,6 +47,13 @@ class Gradients(NamedTuple):
     sinks: Any
 
 
+class LayerNormState(NamedTuple):
+    """The mean of each row and 1 / sqrt(variance + epsilon)."""
+
+    mean: Any
+    inverse_deviation: Any
+
+
 class KernelChoice(NamedTuple):
     """The kernel that a call runs on, and why."""
 

@@ -46,22 +46,33 @@ nb::object gelu(nb::handle x_object, const std::string& approximate) {
 }
 
 nb::object layer_norm(nb::handle x_object, nb::handle gamma_object, nb::handle beta_object, double epsilon,
-                      nb::handle residual_object) {
+                      nb::handle residual_object, bool return_state) {
   const Array x(x_object, "x");
   std::optional<Array> gamma, beta, residual;
   const attend::ConstTensorView gamma_view = optional_view(gamma, gamma_object, "gamma"),
                                 beta_view = optional_view(beta, beta_object, "beta"),
                                 residual_view = optional_view(residual, residual_object, "residual");
-  const Result out = ResultMaker(x).empty(x.view().shape());
+  const ResultMaker results(x);
+  const Result out = results.empty(x.view().shape());
+  std::optional<Result> mean, inverse_deviation;
+  attend::LayerNormStateView state;
+  if (return_state && x.rank() > 0) {
+    const attend::Dims rows = x.view().shape().without(x.rank() - 1);
+    const attend::DType dtype = computing_type(x.dtype());
+    state = {mean.emplace(results.empty(rows, dtype)).view(),
+             inverse_deviation.emplace(results.empty(rows, dtype)).view()};
+  }
   {
     const Computing computing;
     if (residual_view.given()) {
-      attend::add_layer_norm(x.view(), residual_view, gamma_view, beta_view, epsilon, out.view());
+      attend::add_layer_norm(x.view(), residual_view, gamma_view, beta_view, epsilon, out.view(), state);
     } else {
-      attend::layer_norm(x.view(), gamma_view, beta_view, epsilon, out.view());
+      attend::layer_norm(x.view(), gamma_view, beta_view, epsilon, out.view(), state);
     }
   }
-  return out.object();
+  if (!return_state) return out.object();
+  return nb::make_tuple(out.object(),
+                        named_tuple("LayerNormState")(mean->object(), inverse_deviation->object()));
 }
 
 attend::Activation activation_from(nb::handle value) {
@@ -134,10 +145,12 @@ void bind_layers(nb::module_& module) {
              "x Phi(x), by the error function or by its approximation with a hyperbolic tangent.");
   module.def("layer_norm", &layer_norm, nb::arg("x").none(), nb::arg("gamma") = nb::none(),
              nb::arg("beta") = nb::none(), nb::arg("epsilon") = 1e-5, nb::arg("residual") = nb::none(),
+             nb::arg("return_state") = false,
              nb::sig("def layer_norm(x: A, gamma: Array | None = None, beta: Array | None = None, epsilon: "
                      "float = 1e-5, "
-                     "residual: A | None = None) -> A"),
-             "Layer normalisation over the last axis, of x or of x + residual.");
+                     "residual: A | None = None, return_state: bool = False) -> typing.Any"),
+             "Layer normalisation over the last axis, of x or of x + residual.\n\n"
+             "Returns the output, or with return_state=True the output and its LayerNormState.");
   nb::class_<attend::PackedMatrix>(module, "PackedMatrix",
                                    "A right-hand matrix (k, n) in the order in which the product reads it.")
       .def(

@@ -31,7 +31,7 @@ void activate(const char* operation, ConstTensorView x, Activation form, TensorV
   require_dtype_of(operation, {"out", out}, {"x", x});
   kernels::require_isa();
   with_float_type(operation, x.dtype(), [&]<class T>(T) {
-    transform_rows<T>(std::array{x}, out, [&](const auto& from, auto* to) noexcept {
+    transform_rows<T>(std::array{x}, out, [&](const auto& from, auto* to, std::int64_t) noexcept {
       activate_row(from[0], row_size(x), form, to);
     });
   });

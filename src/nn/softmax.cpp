@@ -27,8 +27,9 @@ void softmax(ConstTensorView x, TensorView out) {
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
   kernels::require_isa();
   with_float_type(kOperation, x.dtype(), [&]<class T>(T) {
-    transform_rows<T>(std::array{x}, out,
-                      [&](const auto& from, auto* to) noexcept { softmax_row(from[0], row_size(x), to); });
+    transform_rows<T>(std::array{x}, out, [&](const auto& from, auto* to, std::int64_t) noexcept {
+      softmax_row(from[0], row_size(x), to);
+    });
   });
 }
 

@@ -16,9 +16,9 @@ namespace attend {
 template <Element T>
 using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// For each row calls body(from, to): from[i] is the row of inputs[i], `to` that of out, all of out's shape
-// and of type T. Rows that are contiguous and wide enough are handed out where they lie, others through
-// scratch memory; where out is an input, so may `to` be. body is noexcept.
+// For each row calls body(from, to, row): from[i] is the row of inputs[i], `to` that of out, all of out's
+// shape and of type T; row is its number. Rows that are contiguous and wide enough are handed out where they
+// lie, others through scratch memory; where out is an input, so may `to` be. body is noexcept.
 template <Element T, std::size_t kInputs, class Body>
 void transform_rows(const std::array<ConstTensorView, kInputs>& inputs, TensorView out, const Body& body) {
   using Number = Computed<T>;
@@ -54,9 +54,9 @@ void transform_rows(const std::array<ConstTensorView, kInputs>& inputs, TensorVi
     }
     T* const target = static_cast<T*>(out.raw()) + row_offset(out, row);
     if constexpr (std::is_same_v<T, Number>) {
-      if (direct(out)) return body(from, target);
+      if (direct(out)) return body(from, target, row);
     }
-    body(from, staged);
+    body(from, staged, row);
     copy_row(staged, 1, n, target, row_stride(out));
   });
 }

@@ -28,14 +28,19 @@ TEST_P(LayerNormKernel, AgreesWithTheReferenceAtEveryLength) {
     for (int given = 0; given < 8; ++given) {
       const bool r = given & 1, g = given & 2, b = given & 4;
       Tensor out(DType::f32, {n}), expected(DType::f64, {n});
-      layer_norm_row(data_of(x), r ? data_of(residual) : nullptr, n, g ? data_of(gamma) : nullptr,
-                     b ? data_of(beta) : nullptr, 1e-5f, out.values<float>().data());
-      layer_norm_row_reference(doubles_of(wide_x), r ? doubles_of(wide_residual) : nullptr, n,
-                               g ? doubles_of(wide_gamma) : nullptr, b ? doubles_of(wide_beta) : nullptr,
-                               static_cast<double>(1e-5f), expected.values<double>().data());
+      const auto found =
+          layer_norm_row(data_of(x), r ? data_of(residual) : nullptr, n, g ? data_of(gamma) : nullptr,
+                         b ? data_of(beta) : nullptr, 1e-5f, out.values<float>().data());
+      const auto moments =
+          layer_norm_row_reference(doubles_of(wide_x), r ? doubles_of(wide_residual) : nullptr, n,
+                                   g ? doubles_of(wide_gamma) : nullptr, b ? doubles_of(wide_beta) : nullptr,
+                                   static_cast<double>(1e-5f), expected.values<double>().data());
       // The sum of x and residual is rounded to f32, 2e-7 of a deviation; two numbers that lie close together
       // make more of it.
       ASSERT_LT(max_abs_difference(out, expected), n < 4 ? 2e-5 : 3e-6) << n << ' ' << given;
+      ASSERT_NEAR(found.mean, moments.mean, 3e-7) << n << ' ' << given;
+      ASSERT_NEAR(found.inverse_deviation / moments.inverse_deviation, 1, n < 4 ? 1e-5 : 1e-6)
+          << n << ' ' << given;
     }
   }
 }

@@ -60,6 +60,45 @@ TEST(LayerNorm, AnyStridesAndInPlace) {
   }
 }
 
+// The moments of x + residual in any type, with strides and without; asking for them changes nothing else.
+TEST(LayerNorm, State) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::f64, 1e-14}, {DType::f32, 1e-6}, {DType::bf16, 1e-6}, {DType::f16, 1e-6}}) {
+    const Tensor x = random_normal({3, 5, 33}, dtype, 1), residual = random_normal({3, 5, 33}, dtype, 2);
+    for (const bool with_residual : {false, true}) {
+      const DType computed = dtype == DType::f64 ? dtype : DType::f32;
+      Tensor out(dtype, x.shape()), mean(computed, {5, 3}), inverse_deviation(computed, {3, 5});
+      const LayerNormStateView state{mean.view().transposed(0, 1), inverse_deviation};
+      if (with_residual) {
+        add_layer_norm(x, residual, {}, {}, kEpsilon, out, state);
+      } else {
+        layer_norm(x, {}, {}, kEpsilon, out, state);
+      }
+      EXPECT_TRUE(same_bits(out, normalised(x, with_residual ? residual.view() : ConstTensorView(), {}, {})));
+      const Tensor wide_x = copy_of(x, DType::f64), wide_residual = copy_of(residual, DType::f64);
+      Tensor expected_mean(DType::f64, {3, 5}), expected_inverse(DType::f64, {3, 5});
+      for (std::size_t row = 0; row < 15; ++row) {
+        double sum = 0, squares = 0;
+        for (std::size_t i = row * 33; i < (row + 1) * 33; ++i) {
+          const double value =
+              wide_x.values<double>()[i] + (with_residual ? wide_residual.values<double>()[i] : 0);
+          sum += value;
+          squares += value * value;
+        }
+        expected_mean.values<double>()[row] = sum / 33;
+        expected_inverse.values<double>()[row] = 1 / std::sqrt(squares / 33 - sum / 33 * sum / 33 + kEpsilon);
+      }
+      EXPECT_LT(max_abs_difference(state.mean, expected_mean), tolerance);
+      EXPECT_LT(max_abs_difference(inverse_deviation, expected_inverse), tolerance);
+    }
+  }
+  Tensor one(DType::f32, {1}), mean(DType::f32, {}), none(DType::f32, {2, 0}), no_mean(DType::f32, {2});
+  layer_norm(Tensor::from<float>({1}, {3}), {}, {}, kEpsilon, one, {mean, {}});
+  EXPECT_EQ(mean.values<float>()[0], 3);
+  layer_norm(none, {}, {}, kEpsilon, none, {no_mean, {}});
+  EXPECT_TRUE(std::isnan(no_mean.values<float>()[0]) && std::isnan(no_mean.values<float>()[1]));
+}
+
 TEST(LayerNorm, SameBitsInAnyCompanyAndWithAnyThreads) {
   const Tensor x = random_normal({300, 65}, DType::f32, 1),
                residual = random_normal({300, 65}, DType::f32, 2);
@@ -94,6 +133,15 @@ TEST(LayerNorm, Refuses) {
                  "[layer_norm] out overlaps x in memory");
   EXPECT_REFUSES(layer_norm(x, out.view().select(0, 0), {}, 0, out),
                  "[layer_norm] out overlaps gamma in memory");
+  Tensor two(DType::f32, {2}), others(DType::f32, {3});
+  EXPECT_REFUSES(layer_norm(x, {}, {}, 0, out, {others, {}}),
+                 "[layer_norm] mean has shape (3,), expected (2,)");
+  EXPECT_REFUSES(add_layer_norm(x, x, {}, {}, 0, out, {{}, doubles.view().select(1, 0)}),
+                 "[add_layer_norm] inverse_deviation is f64, expected f32");
+  EXPECT_REFUSES(layer_norm(x, {}, {}, 0, out, {x.view().select(1, 0), {}}),
+                 "[layer_norm] mean overlaps x in memory");
+  EXPECT_REFUSES(layer_norm(x, {}, {}, 0, out, {two, two}),
+                 "[layer_norm] inverse_deviation overlaps mean in memory");
   EXPECT_REFUSES(add_layer_norm(x, {}, {}, {}, 0, out), "[add_layer_norm] residual is not given");
   EXPECT_REFUSES(add_layer_norm(x, wide, {}, {}, 0, out),
                  "[add_layer_norm] residual has shape (2, 4), expected (2, 3)");

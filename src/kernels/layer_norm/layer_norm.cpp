@@ -22,8 +22,8 @@ HWY_ATTR HWY_INLINE float total_of(const Slot (&sums)[kTogether]) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
 }
 
-HWY_ATTR void normalise(const float* x, const float* residual, std::int64_t n, const float* gamma,
-                        const float* beta, float epsilon, float* out) {
+HWY_ATTR RowMoments<float> normalise(const float* x, const float* residual, std::int64_t n,
+                                     const float* gamma, const float* beta, float epsilon, float* out) {
   const D d;
   const auto count = static_cast<float>(n);
   const std::int64_t group = kTogether * lanes();
@@ -58,7 +58,8 @@ HWY_ATTR void normalise(const float* x, const float* residual, std::int64_t n, c
   const float off = total_of(sums) / count;
   const float spread = total_of(squares) / count - off * off;
   const float variance = spread < 0 ? 0 : spread;  // rounding may take the variance of equal numbers below 0
-  const V factor = hn::Set(d, 1 / std::sqrt(variance + epsilon)), rest = hn::Set(d, off);
+  const float inverse_deviation = 1 / std::sqrt(variance + epsilon);
+  const V factor = hn::Set(d, inverse_deviation), rest = hn::Set(d, off);
 
   for (std::int64_t i = 0; i < n; i += lanes()) {
     const V apart = hn::Sub(hn::Sub(load_some(out + i, n - i), center), rest);
@@ -67,6 +68,7 @@ HWY_ATTR void normalise(const float* x, const float* residual, std::int64_t n, c
     if (beta != nullptr) value = hn::Add(value, load_some(beta + i, n - i));
     store_some(value, out + i, n - i);
   }
+  return {near_mean + off, inverse_deviation};
 }
 
 }  // namespace HWY_NAMESPACE
@@ -81,9 +83,9 @@ HWY_EXPORT(normalise);
 
 }  // namespace
 
-void layer_norm_row(const float* x, const float* residual, std::int64_t n, const float* gamma,
-                    const float* beta, float epsilon, float* out) noexcept {
-  HWY_DYNAMIC_DISPATCH(normalise)(x, residual, n, gamma, beta, epsilon, out);
+RowMoments<float> layer_norm_row(const float* x, const float* residual, std::int64_t n, const float* gamma,
+                                 const float* beta, float epsilon, float* out) noexcept {
+  return HWY_DYNAMIC_DISPATCH(normalise)(x, residual, n, gamma, beta, epsilon, out);
 }
 
 }  // namespace attend::kernels

@@ -4,8 +4,9 @@
 
 namespace attend::kernels {
 
-void layer_norm_row_reference(const double* x, const double* residual, std::int64_t n, const double* gamma,
-                              const double* beta, double epsilon, double* out) noexcept {
+RowMoments<double> layer_norm_row_reference(const double* x, const double* residual, std::int64_t n,
+                                            const double* gamma, const double* beta, double epsilon,
+                                            double* out) noexcept {
   const auto count = static_cast<double>(n);
   double mean = 0, variance = 0;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -17,6 +18,7 @@ void layer_norm_row_reference(const double* x, const double* residual, std::int6
     out[i] = (out[i] - mean) / std::sqrt(variance + epsilon) * (gamma != nullptr ? gamma[i] : 1) +
              (beta != nullptr ? beta[i] : 0);
   }
+  return {mean, 1 / std::sqrt(variance + epsilon)};
 }
 
 }  // namespace attend::kernels

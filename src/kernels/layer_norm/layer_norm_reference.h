@@ -3,10 +3,13 @@
 
 #include <cstdint>
 
+#include "kernels/layer_norm/moments.h"
+
 namespace attend::kernels {
 
 // As layer_norm_row().
-void layer_norm_row_reference(const double* x, const double* residual, std::int64_t n, const double* gamma,
-                              const double* beta, double epsilon, double* out) noexcept;
+RowMoments<double> layer_norm_row_reference(const double* x, const double* residual, std::int64_t n,
+                                            const double* gamma, const double* beta, double epsilon,
+                                            double* out) noexcept;
 
 }  // namespace attend::kernels
