@@ -95,6 +95,17 @@ def softmax(arguments: list[Any], attributes: dict[str, Any], wanted: int) -> li
     return [attend.softmax(arguments[0].swapaxes(axis, -1)).swapaxes(axis, -1)]
 
 
+def layer_normalization(arguments: list[Any], attributes: dict[str, Any], wanted: int) -> list[Any]:
+    """LayerNormalization, opset 17: Y, Mean, InvStdDev, over the axes from `axis` on, which are one here."""
+    x, gamma, beta = arguments + [None] * (3 - len(arguments))
+    axis = attributes.get("axis", -1) % x.ndim
+    outer, inner = x.shape[:axis], x.shape[axis:]
+    rows = x.reshape(-1, numpy.prod(inner, dtype=int))
+    gamma, beta = (None if factor is None else factor.reshape(-1) for factor in (gamma, beta))
+    y, state = attend.layer_norm(rows, gamma, beta, epsilon=attributes.get("epsilon", 1e-5), return_state=True)
+    return [y.reshape(x.shape), *(moment.reshape(*outer, *(1 for _ in inner)) for moment in state)]
+
+
 def gelu(arguments: list[Any], attributes: dict[str, Any], wanted: int) -> list[Any]:
     """Gelu, opset 20."""
     return [attend.gelu(arguments[0], approximate=attributes.get("approximate", b"none").decode())]
@@ -103,6 +114,7 @@ def gelu(arguments: list[Any], attributes: dict[str, Any], wanted: int) -> list[
 OPERATORS: dict[str, Callable[[list[Any], dict[str, Any], int], list[Any]]] = {
     "Attention": attention,
     "RotaryEmbedding": rotary_embedding,
+    "LayerNormalization": layer_normalization,
     "Softmax": softmax,
     "Gelu": gelu,
 }

@@ -14,6 +14,7 @@ from onnx.backend.test.case import node as node_cases
 MODULES = {
     "Attention": "attention",
     "Gelu": "gelu",
+    "LayerNormalization": "layernormalization",
     "RotaryEmbedding": "rotaryembedding",
     "Softmax": "softmax",
 }
@@ -23,8 +24,8 @@ MODULES = {
 def collected() -> tuple[dict[str, Any], dict[str, Any]]:
     """By name, those that hold an operator and those that hold its expansion into other operators.
 
-    collect_testcases() of the package would make the cases of all its two hundred operators first, which takes ten seconds and more.
-    A module makes its own when it is imported.
+    collect_testcases() of the package would make the cases of all its two hundred operators first, which takes five seconds. A module
+    makes its own when it is imported.
     """
     state = numpy.random.get_state()  # the modules seed NumPy's generator
     with warnings.catch_warnings():
