@@ -41,11 +41,12 @@ def attention(arguments: list[Any], attributes: dict[str, Any], wanted: int) -> 
     if attributes.get("softmax_precision") == onnx.TensorProto.DOUBLE:  # the other types: attend's softmax is in float32 at least
         q, k, v = (x.astype(numpy.float64) for x in (q, k, v))
 
+    window = [attributes.get(f"{side}_window_size", -1) for side in ("left", "right")]
     options = {
         "scale": attributes.get("scale"),
         "softcap": attributes.get("softcap", 0.0),
         "causal": bool(attributes.get("is_causal", 0)),
-        "window": tuple(None if side < 0 else side for side in (attributes.get(f"{name}_window_size", -1) for name in ("left", "right"))),
+        "window": [None if size < 0 else size for size in window],
         "query_offset": past if lengths is None else lengths - q.shape[2],
         "key_lengths": lengths,
     }

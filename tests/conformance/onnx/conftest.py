@@ -16,11 +16,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                 passed[operator] += outcome == "passed"
     if not run:
         return
-    import cases
+    import node_cases
     import onnx
 
-    whole, expansions = cases.collected()
-    listed = Counter(cases.operator_of(whole[cases.twin_of(name)]) for name in expansions)
+    whole, expansions = node_cases.collected()
+    listed = Counter(node_cases.operator_of(whole[node_cases.twin_of(name)]) for name in expansions)
     terminalreporter.section(f"node tests of onnx {onnx.__version__}")
     for operator in sorted(run):
         terminalreporter.line(f"onnx {operator}: {passed[operator]} of {run[operator]} passed; {listed[operator]} listed")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Iterator
 
 import adapter
-import cases
+import node_cases
 import numpy
 import pytest
 from onnx.backend.test.runner import Runner
 
 import attend
 
-CASES, EXPANSIONS = cases.collected()
+CASES, EXPANSIONS = node_cases.collected()
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def any_isa() -> Iterator[list[str]]:
 @pytest.mark.parametrize("name", CASES)
 def test_node(name: str, any_isa: list[str], record_property: Any) -> None:
     case = CASES[name]
-    record_property("onnx_operator", cases.operator_of(case))
+    record_property("onnx_operator", node_cases.operator_of(case))
     (node,) = case.model.graph.node
     for isa in any_isa:
         attend.set_isa(isa)
@@ -43,11 +43,12 @@ def assert_close_to_float32(expected: list[Any], outputs: list[Any]) -> None:
 
 
 def test_every_operator_has_cases() -> None:
-    assert {cases.operator_of(case) for case in CASES.values()} == set(cases.MODULES) == set(adapter.OPERATORS)
-    assert cases.modules_with_cases() == set(cases.MODULES.values())
+    assert {node_cases.operator_of(case) for case in CASES.values()} == set(node_cases.MODULES) == set(adapter.OPERATORS)
+    assert node_cases.modules_with_cases() == set(node_cases.MODULES.values())
 
 
 def test_expansions_have_the_data_of_a_case_that_is_run() -> None:
     for name, case in EXPANSIONS.items():
-        twin = CASES[cases.twin_of(name)]
-        assert all(a is b for mine, its in zip(case.data_sets, twin.data_sets) for x, y in zip(mine, its) for a, b in zip(x, y)), name
+        twin = CASES[node_cases.twin_of(name)]
+        for (inputs, outputs), (its_inputs, its_outputs) in zip(case.data_sets, twin.data_sets, strict=True):
+            assert inputs is its_inputs and outputs is its_outputs, name

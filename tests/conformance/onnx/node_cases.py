@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from onnx.backend.test.case import node as node_cases
+from onnx.backend.test.case import node as package
 
 MODULES = {
     "Attention": "attention",
@@ -31,11 +31,11 @@ def collected() -> tuple[dict[str, Any], dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # their reference overflows on purpose
         for module in MODULES.values():
-            importlib.import_module(f"{node_cases.__name__}.{module}")
+            importlib.import_module(f"{package.__name__}.{module}")
     numpy.random.set_state(state)
     whole: dict[str, Any] = {}
     expansions: dict[str, Any] = {}
-    for case in node_cases._NodeTestCases:
+    for case in package._NodeTestCases:
         (expansions if "_expanded" in case.name else whole)[case.name] = case
     return whole, expansions
 
@@ -51,5 +51,5 @@ def twin_of(name: str) -> str:
 
 def modules_with_cases() -> set[str]:
     """The modules of the package whose text names one of the operators."""
-    folder = Path(node_cases.__file__).parent
+    folder = Path(package.__file__).parent
     return {path.stem for path in folder.rglob("*.py") if any(f'"{operator}"' in path.read_text() for operator in MODULES)}
