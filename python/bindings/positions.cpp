@@ -118,7 +118,9 @@ void bind_positions(nb::module_& module) {
       nb::arg("sines").none(), nb::arg("pairing") = "halves", nb::arg("inverse") = false,
       nb::sig("def apply_rotary_tables(x: A, cosines: Array, sines: Array, "
               "pairing: typing.Literal['halves', 'interleaved'] = 'halves', inverse: bool = False) -> A"),
-      "The same with cosines and sines from tables (..., L, pairs), which broadcast over the rows of x.");
+      "Turns each pair of elements of x (..., L, d) by a cosine and a sine from tables (..., L, pairs), "
+      "which broadcast over the "
+      "rows of x; inverse turns back.");
   module.def("alibi_slopes", &alibi_slopes, nb::arg("heads"),
              nb::sig("def alibi_slopes(heads: int) -> numpy.typing.NDArray[numpy.float64]"),
              "ALiBi's slopes for that many heads.");

@@ -80,7 +80,7 @@ def _padded(mask: Any, keys: int) -> Any:
 
 
 def rotary_embedding(arguments: list[Any], attributes: dict[str, Any], wanted: int) -> list[Any]:
-    """RotaryEmbedding, opset 23: tables by row, or by position and looked up here."""
+    """RotaryEmbedding, opset 23: tables by row, or by position and looked up here. Their width is rotary_embedding_dim / 2."""
     x, cosines, sines, positions = arguments + [None] * (4 - len(arguments))
     if positions is not None:
         cosines, sines = cosines[positions], sines[positions]
