@@ -63,6 +63,23 @@ def test_rotary(pairing):
     np.testing.assert_allclose(attend.apply_rotary(turned, positions, pairing=pairing, dimensions=6, inverse=True), x, atol=1e-14)
 
 
+@pytest.mark.parametrize("pairing", ["halves", "interleaved"])
+def test_rotary_from_tables(pairing):
+    x = RNG.normal(size=(2, 3, 5, 8)).astype(np.float32)
+    positions = np.array([0, 4, 1, 9, 2])
+    angle = positions[:, None] / 10000 ** (np.arange(0, 8, 2) / 8)
+    turned = attend.apply_rotary_tables(x, np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32), pairing)
+    np.testing.assert_allclose(turned, attend.apply_rotary(x, positions, pairing=pairing), atol=1e-6)
+
+
+def test_layer_norm_tells_its_moments():
+    x = RNG.normal(size=(3, 5, 33))
+    out, state = attend.layer_norm(x, return_state=True)
+    np.testing.assert_array_equal(out, attend.layer_norm(x))
+    np.testing.assert_allclose(state[0], x.mean(axis=-1), atol=1e-12)
+    np.testing.assert_allclose(state[1], 1 / np.sqrt(x.var(axis=-1) + 1e-5), atol=1e-12)
+
+
 def test_learned_alibi_and_relative_positions():
     x, table = RNG.normal(size=(3, 4)).astype(np.float32), RNG.normal(size=(9, 4)).astype(np.float32)
     np.testing.assert_array_equal(attend.add_learned_positions(x, table, [8, 0, 3]), x + table[[8, 0, 3]])
