@@ -72,10 +72,6 @@ Array::Array(nb::handle object, const char* name, Access access) : object_(objec
   from_dlpack(name, access);
 }
 
-Array::~Array() {
-  if (holds_buffer_) PyBuffer_Release(&buffer_);
-}
-
 bool Array::from_buffer(const char* name, Access access) {
   if (PyObject_CheckBuffer(object_.ptr()) == 0) return false;
   const int flags = access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
@@ -87,7 +83,6 @@ bool Array::from_buffer(const char* name, Access access) {
     }
     return false;  // NumPy exports no type that the struct module does not know
   }
-  holds_buffer_ = true;
   const auto dtype = dtype_of_format(buffer_.format == nullptr ? "B" : buffer_.format);
   if (!dtype) refuse_dtype(name, object_, buffer_.format == nullptr ? "bytes" : buffer_.format);
   see_buffer(*dtype, name);
@@ -104,7 +99,6 @@ bool Array::from_bfloat16_buffer(const char* name, Access access) {
                          access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) {
     throw nb::python_error();
   }
-  holds_buffer_ = true;
   see_buffer(DType::bf16, name);
   return true;
 }

@@ -16,13 +16,20 @@ enum class Access : bool { read, write };
 // any strides, and NumPy arrays of ml_dtypes' bfloat16. Keeps the memory alive as long as it lives itself;
 // made and destroyed with the GIL held.
 class Array {
+  // Given back also when the array turns out to be of no use.
+  struct Buffer : Py_buffer {
+    Buffer() : Py_buffer{} {}
+    ~Buffer() { PyBuffer_Release(this); }  // does nothing where none was got
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+  };
+
  public:
   // name: what errors call it. Throws TypeError for what is no array or of a type that attend does not have,
   // ValueError for memory that cannot be viewed.
   Array(nb::handle object, const char* name, Access access = Access::read);
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
-  ~Array();
 
   attend::ConstTensorView view() const { return view_; }
   attend::TensorView writable() const { return view_; }
@@ -38,8 +45,7 @@ class Array {
 
   nb::handle object_;
   nb::object reinterpreted_;  // the bits of a bfloat16 array, as the buffer protocol can tell them
-  Py_buffer buffer_{};
-  bool holds_buffer_ = false;
+  Buffer buffer_;
   nb::ndarray<> tensor_;
   attend::TensorView view_;
 };

@@ -54,8 +54,9 @@ nb::object attention_backward(nb::handle q_object, nb::handle k_object, nb::hand
   const RowStateArgument state(row_state);
   const ResultMaker results(q);
   const attend::DType computing_dtype = computing_type(q.dtype());
-  const attend::Dims per_head{
-      q.view().size(q.rank() - (options.packed() ? 2 : 3) < 0 ? 0 : q.rank() - (options.packed() ? 2 : 3))};
+  const attend::ConstTensorView q_view = lift.up(q, "q"), k_view = lift.up(k, "k"), v_view = lift.up(v, "v"),
+                                out_view = lift.up(out, "out"), d_out_view = lift.up(d_out, "d_out");
+  const attend::Dims per_head{q_view.size(1)};  // packed (total, heads, d), dense (batch, heads, queries, d)
 
   std::optional<Result> d_q, d_k, d_v, d_bias, d_slopes, d_sinks;
   attend::AttentionGradients gradients;
@@ -71,8 +72,6 @@ nb::object attention_backward(nb::handle q_object, nb::handle k_object, nb::hand
     gradients.alibi_slopes = d_slopes.emplace(results.empty(per_head, computing_dtype)).view();
   if (wanted.sinks) gradients.sinks = d_sinks.emplace(results.empty(per_head, computing_dtype)).view();
 
-  const attend::ConstTensorView q_view = lift.up(q, "q"), k_view = lift.up(k, "k"), v_view = lift.up(v, "v"),
-                                out_view = lift.up(out, "out"), d_out_view = lift.up(d_out, "d_out");
   const attend::ConstRowStateView state_view = state.view(lift);
   {
     const Computing computing;

@@ -68,6 +68,13 @@ def test_gradients_that_nobody_wants_are_none():
     np.testing.assert_array_equal(only.k, gradients(q, k, v, d_out, {}, ("q", "k", "v")).k)
 
 
+def test_one_head_has_one_sink():
+    rng = np.random.default_rng(5)
+    q, k, v = (rng.normal(size=(n, 8)) for n in (4, 6, 6))
+    result = gradients(q, k, v, rng.normal(size=(4, 8)), {"sinks": [0.3]}, ["sinks"])
+    assert result.sinks.shape == (1,) and result.sinks[0] != 0
+
+
 def test_packed_slopes_and_sinks():
     rng = np.random.default_rng(4)
     q, k, v = (rng.normal(size=(12, 3, 8)) for _ in range(3))

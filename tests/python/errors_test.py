@@ -1,5 +1,7 @@
 """A mistake gets one sentence that names it: TypeError for what is no such thing, ValueError for what has no meaning."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,12 @@ def test_mistakes(name):
         mistake()
     assert type(told.value) is kind
     assert "\n" not in str(told.value) and "std::" not in str(told.value)
+
+
+@pytest.mark.parametrize("array", [X.astype(np.int32), X[None], packed_field(), X.astype(object)], ids=["dtype", "axes", "aligned", "object"])
+def test_a_refused_array_is_let_go(array):
+    before = sys.getrefcount(array)
+    for _ in range(3):
+        with pytest.raises((TypeError, ValueError)):
+            attend.attention(array, X, X)
+    assert sys.getrefcount(array) == before
