@@ -5,6 +5,8 @@
 #include <attend/attention_backward.h>
 #include <attend/cache.h>
 #include <attend/dtype.h>
+#include <attend/encoder.h>
+#include <attend/file_error.h>
 #include <attend/gelu.h>
 #include <attend/isa.h>
 #include <attend/layer_norm.h>

@@ -1,0 +1,93 @@
+// A transformer from ids to contextual vectors: BERT and its relatives, and GPT-2 as a causal one. One
+// forward pass serves them all; a family is a description of it.
+#pragma once
+
+#include <attend/attention.h>
+#include <attend/matmul.h>
+#include <attend/tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+// What distinguishes one encoder from another.
+struct EncoderShape {
+  std::string family;       // "bert", "roberta", "distilbert", "mpnet" or "gpt2": whose tensor names
+  std::int64_t hidden = 0;  // E: size of a token's vector
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;  // H, dividing E
+  std::int64_t inner = 0;  // size of the layer between the two of the feed-forward part
+  std::int64_t vocabulary = 0;
+  std::int64_t positions = 0;       // rows of the table of positions
+  std::int64_t first_position = 0;  // the row of the first token: 2 in RoBERTa and MPNet
+  std::int64_t types = 0;           // rows of the table of token types; 0 = there is none
+  Activation activation = Activation::gelu;
+  double epsilon = 1e-12;  // of every layer norm
+  bool norm_first =
+      false;  // GPT-2: each part normalises what it reads, not what it leaves, and once more at the end
+  bool causal = false;
+  std::int64_t relative_buckets = 0;  // MPNet: a bias by distance, shared by all layers; 0 = none
+  std::int64_t relative_max_distance = 128;
+
+  std::int64_t longest_text() const { return positions - first_position; }  // in tokens
+};
+
+// Where the weights come from: a checkpoint, or anything else that has tensors by name. `file` is what errors
+// call it.
+struct TensorSource {
+  std::string file;
+  std::function<bool(const std::string& name)> contains;
+  std::function<ConstTensorView(const std::string& name)> tensor;
+};
+
+// Texts as ids, one after another, never padded: text s is ids [ends[s], ends[s + 1]).
+struct TokenBatch {
+  std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> types;  // one for each id; none: all 0
+  std::vector<std::int64_t> ends{0};
+
+  void add(std::span<const std::int32_t> text, std::span<const std::int32_t> text_types = {});
+  std::int64_t texts() const { return static_cast<std::int64_t>(ends.size()) - 1; }
+  std::int64_t tokens() const { return static_cast<std::int64_t>(ids.size()); }
+};
+
+// One layer, shown while it happens; the views last as long as the call. With q, k, options and row_state
+// attention_rows() and summarize_weights() answer every question about the weights.
+struct LayerMoment {
+  std::int64_t layer = 0;         // 0: the embeddings, which have no attention; then 1, 2, ...
+  ConstTensorView hidden{};       // (tokens, E): what leaves the layer
+  ConstTensorView q{}, k{}, v{};  // (tokens, H, D), packed
+  ConstTensorView attended{};  // (tokens, H, D): the weighted sums of the values, before the heads are mixed
+  AttentionOptions options{};
+  ConstRowStateView row_state{};
+};
+using LayerObserver = std::function<void(const LayerMoment& moment)>;
+
+class Encoder {
+ public:
+  // Packs the weights, once. Throws FileError for a tensor that is missing or of another shape.
+  Encoder(const EncoderShape& shape, const TensorSource& tensors);
+  ~Encoder();
+  Encoder(Encoder&&) noexcept;
+  Encoder& operator=(Encoder&&) noexcept;
+
+  const EncoderShape& shape() const noexcept;
+
+  // The vectors that leave the last layer, (tokens, E). f32. A text's vectors have the same bits whatever the
+  // other texts and the number of threads. Throws std::invalid_argument for ids outside the vocabulary and
+  // texts longer than there are positions.
+  void forward(const TokenBatch& batch, TensorView out, const LayerObserver& observer = {}) const;
+  Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {}) const;
+
+ private:
+  struct Weights;
+  EncoderShape shape_;
+  std::unique_ptr<const Weights> weights_;
+};
+
+}  // namespace attend

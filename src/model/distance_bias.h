@@ -1,0 +1,21 @@
+// A bias that depends on the distance of query and key alone, as attention() takes it: (1, heads, n, n) seen
+// through strides, held as one row of 2 n - 1 numbers a head. Nothing of size n x n exists.
+#pragma once
+
+#include <attend/positions.h>
+#include <attend/tensor.h>
+
+namespace attend {
+
+class DistanceBias {
+ public:
+  // table (buckets, heads), as T5 and MPNet learn it.
+  DistanceBias(ConstTensorView table, const RelativeBuckets& buckets, std::int64_t n);
+  ConstTensorView view() const;
+
+ private:
+  std::int64_t n_;
+  Tensor rows_;  // (heads, 2 n - 1): entry n - 1 + d is for a key d places behind its query
+};
+
+}  // namespace attend

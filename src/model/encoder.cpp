@@ -1,0 +1,157 @@
+// The forward pass, readable in one sitting.
+#include <attend/encoder.h>
+
+#include <attend/layer_norm.h>
+#include <attend/positions.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/scratch.h"
+#include "model/distance_bias.h"
+#include "model/embeddings.h"
+#include "model/weights.h"
+
+namespace attend {
+namespace {
+
+void check_shape(const EncoderShape& shape) {
+  const auto positive = [](const char* name, std::int64_t value) {
+    if (value < 1) refuse("encoder", name, " is ", value, ", expected a number from 1");
+  };
+  positive("hidden", shape.hidden);
+  positive("heads", shape.heads);
+  positive("inner", shape.inner);
+  positive("vocabulary", shape.vocabulary);
+  positive("the number of positions behind the first", shape.longest_text());
+  if (shape.layers < 0) refuse("encoder", "layers is ", shape.layers, ", expected a number from 0");
+  if (shape.hidden % shape.heads != 0) {
+    refuse("encoder", "hidden is ", shape.hidden, ", expected a multiple of the ", shape.heads, " heads");
+  }
+}
+
+// What a pass works in: one piece of memory, cut up.
+class Workspace {
+ public:
+  Workspace(const EncoderShape& shape, std::int64_t tokens)
+      : scratch_(Scratch::of<float>(tokens * (6 * shape.hidden + shape.inner + 2 * shape.heads))),
+        next_(scratch_.as<float>()) {
+    qkv = take({tokens, 3 * shape.hidden});
+    attended = take({tokens, shape.hidden});
+    sum = take({tokens, shape.hidden});
+    normed = take({tokens, shape.hidden});
+    inner = take({tokens, shape.inner});
+    state = {take({tokens, shape.heads}), take({tokens, shape.heads})};
+  }
+  TensorView qkv, attended, sum, normed, inner;
+  RowStateView state;
+
+ private:
+  TensorView take(const Dims& shape) {
+    float* const data = std::exchange(next_, next_ + element_count(shape));
+    return {data, shape};
+  }
+  Scratch scratch_;
+  float* next_;
+};
+
+void apply(const LinearLayer& layer, ConstTensorView x, TensorView out,
+           Activation activation = Activation::none, ConstTensorView residual = {}) {
+  matmul(x, layer.matrix, out, {.bias = layer.bias, .activation = activation, .residual = residual});
+}
+
+void apply(const NormLayer& norm, ConstTensorView x, double epsilon, TensorView out) {
+  layer_norm(x, norm.gamma, norm.beta, epsilon, out);
+}
+
+}  // namespace
+
+void TokenBatch::add(std::span<const std::int32_t> text, std::span<const std::int32_t> text_types) {
+  if (!text_types.empty() && types.size() < ids.size()) types.resize(ids.size());
+  ids.insert(ids.end(), text.begin(), text.end());
+  types.insert(types.end(), text_types.begin(), text_types.end());
+  if (!types.empty()) types.resize(ids.size());
+  ends.push_back(tokens());
+}
+
+Encoder::Encoder(const EncoderShape& shape, const TensorSource& tensors) : shape_(shape) {
+  check_shape(shape);
+  weights_ = std::make_unique<const Weights>(shape, tensors);
+}
+Encoder::~Encoder() = default;
+Encoder::Encoder(Encoder&&) noexcept = default;
+Encoder& Encoder::operator=(Encoder&&) noexcept = default;
+
+const EncoderShape& Encoder::shape() const noexcept { return shape_; }
+
+Tensor Encoder::forward(const TokenBatch& batch, const LayerObserver& observer) const {
+  Tensor out(DType::f32, {batch.tokens(), shape_.hidden});
+  forward(batch, out, observer);
+  return out;
+}
+
+void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver& observer) const {
+  const Weights& weights = *weights_;
+  const std::int64_t e = shape_.hidden, heads = shape_.heads;
+  Workspace work(shape_, batch.tokens());
+
+  embed_tokens(batch, shape_, weights.words, weights.types, weights.positions, x);
+  if (!shape_.norm_first) apply(weights.embedding_norm, x, shape_.epsilon, x);
+  if (observer) observer({.layer = 0, .hidden = x});
+
+  AttentionOptions options{
+      .causal = shape_.causal, .cumulative_query_lengths = batch.ends, .cumulative_key_lengths = batch.ends};
+  std::int64_t longest = 0;
+  for (std::size_t s = 0; s + 1 < batch.ends.size(); ++s)
+    longest = std::max(longest, batch.ends[s + 1] - batch.ends[s]);
+  std::optional<DistanceBias> distances;
+  if (shape_.relative_buckets > 0) {
+    const RelativeBuckets buckets{.buckets = shape_.relative_buckets,
+                                  .max_distance = shape_.relative_max_distance};
+    options.bias = distances.emplace(weights.relative_bias, buckets, longest).view();
+  }
+
+  const auto part = [&](int which) {
+    return work.qkv.slice(1, which * e, (which + 1) * e).split(1, heads, e / heads);
+  };
+  const TensorView attended = work.attended.split(1, heads, e / heads);
+
+  for (std::int64_t index = 0; index < shape_.layers; ++index) {
+    const TransformerLayer& layer = weights.layers[static_cast<std::size_t>(index)];
+    const bool last = index + 1 == shape_.layers;
+    if (shape_.norm_first) {
+      apply(layer.attention_norm, x, shape_.epsilon, work.normed);
+      apply(layer.qkv, work.normed, work.qkv);
+    } else {
+      apply(layer.qkv, x, work.qkv);
+    }
+    attention(part(0), part(1), part(2), options, attended, work.state);
+    if (shape_.norm_first) {
+      apply(layer.out, work.attended, x, Activation::none, x);
+      apply(layer.output_norm, x, shape_.epsilon, work.normed);
+      apply(layer.up, work.normed, work.inner, shape_.activation);
+      apply(layer.down, work.inner, x, Activation::none, x);
+      if (last) apply(weights.final_norm, x, shape_.epsilon, x);
+    } else {
+      apply(layer.out, work.attended, work.sum, Activation::none, x);
+      apply(layer.attention_norm, work.sum, shape_.epsilon, x);
+      apply(layer.up, x, work.inner, shape_.activation);
+      apply(layer.down, work.inner, work.sum, Activation::none, x);
+      apply(layer.output_norm, work.sum, shape_.epsilon, x);
+    }
+    if (observer) {
+      observer({.layer = index + 1,
+                .hidden = x,
+                .q = part(0),
+                .k = part(1),
+                .v = part(2),
+                .attended = attended,
+                .options = options,
+                .row_state = {work.state.max, work.state.sum}});
+    }
+  }
+}
+
+}  // namespace attend

@@ -1,0 +1,81 @@
+#include "model/names.h"
+
+#include <attend/file_error.h>
+
+namespace attend {
+namespace {
+
+Names names_without_prefix(const std::string& family) {
+  if (family == "gpt2") {
+    return {.embeddings = {.words = "wte.weight", .positions = "wpe.weight"},
+            .final_norm = "ln_f",
+            .input_first = true};
+  }
+  Names names{.embeddings = {.words = "embeddings.word_embeddings.weight",
+                             .positions = "embeddings.position_embeddings.weight",
+                             .norm = "embeddings.LayerNorm"}};
+  if (family == "bert" || family == "roberta")
+    names.embeddings.types = "embeddings.token_type_embeddings.weight";
+  if (family == "mpnet") names.relative_bias = "encoder.relative_attention_bias.weight";
+  return names;
+}
+
+// A model that was saved with a head has its encoder under the family's name.
+std::vector<std::string> prefixes_of(const std::string& family) {
+  if (family == "gpt2") return {"", "transformer."};
+  if (family == "roberta") return {"", "roberta.", "xlm-roberta."};
+  return {"", family + "."};
+}
+
+}  // namespace
+
+LayerNames Names::layer(std::int64_t index) const {
+  const std::string number = std::to_string(index);
+  if (family == "gpt2") {
+    const std::string h = prefix + "h." + number + ".";
+    return {{h + "attn.c_attn"}, h + "attn.c_proj", h + "ln_1", h + "mlp.c_fc", h + "mlp.c_proj", h + "ln_2"};
+  }
+  if (family == "distilbert") {
+    const std::string l = prefix + "transformer.layer." + number + ".";
+    return {{l + "attention.q_lin", l + "attention.k_lin", l + "attention.v_lin"},
+            l + "attention.out_lin",
+            l + "sa_layer_norm",
+            l + "ffn.lin1",
+            l + "ffn.lin2",
+            l + "output_layer_norm"};
+  }
+  const std::string l = prefix + "encoder.layer." + number + ".";
+  const std::string up = l + "intermediate.dense", down = l + "output.dense", norm = l + "output.LayerNorm";
+  if (family == "mpnet") {
+    const std::string attention = l + "attention.attn.";
+    return {{attention + "q", attention + "k", attention + "v"},
+            attention + "o",
+            l + "attention.LayerNorm",
+            up,
+            down,
+            norm};
+  }
+  const std::string self = l + "attention.self.", output = l + "attention.output.";
+  return {
+      {self + "query", self + "key", self + "value"}, output + "dense", output + "LayerNorm", up, down, norm};
+}
+
+Names names_of(const std::string& family, const TensorSource& tensors) {
+  Names names = names_without_prefix(family);
+  names.family = family;
+  const std::string first = names.embeddings.words;
+  for (const std::string& prefix : prefixes_of(family)) {
+    if (!tensors.contains(prefix + first)) continue;
+    names.prefix = prefix;
+    for (std::string* const name :
+         {&names.embeddings.words, &names.embeddings.positions, &names.embeddings.types,
+          &names.embeddings.norm, &names.final_norm, &names.relative_bias}) {
+      if (!name->empty()) name->insert(0, prefix);
+    }
+    return names;
+  }
+  throw FileError(tensors.file, first,
+                  "there is no such tensor, which a model of the family " + family + " has");
+}
+
+}  // namespace attend

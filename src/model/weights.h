@@ -1,0 +1,42 @@
+// The weights of an encoder as its forward pass reads them: matrices packed, the rest as the file has it.
+#pragma once
+
+#include <attend/encoder.h>
+#include <attend/matmul.h>
+#include <attend/tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "model/names.h"
+
+namespace attend {
+
+struct LinearLayer {
+  PackedMatrix matrix;  // (in, out)
+  Tensor bias;          // (out)
+};
+
+struct NormLayer {
+  Tensor gamma, beta;
+};
+
+struct TransformerLayer {
+  LinearLayer qkv;  // queries, keys and values side by side: one product
+  LinearLayer out;
+  NormLayer attention_norm;
+  LinearLayer up, down;
+  NormLayer output_norm;
+};
+
+struct Encoder::Weights {
+  ConstTensorView words, positions, types;  // views of the source: a text touches few of their rows
+  NormLayer embedding_norm;
+  std::vector<TransformerLayer> layers;
+  NormLayer final_norm;
+  Tensor relative_bias;  // (buckets, heads)
+
+  Weights(const EncoderShape& shape, const TensorSource& tensors);
+};
+
+}  // namespace attend
