@@ -57,14 +57,17 @@ def in_four_axes(
     if not plain:
         return _general(attention, query, key, value, attn_mask, options, enable_gqa)
     if attn_mask is not None:
-        _add_mask(options, attn_mask)
+        _add_mask(options, attn_mask, query)
     return attention(query, key, value, **options)
 
 
-def _add_mask(options: dict[str, Any], attn_mask: Any) -> None:
+def _add_mask(options: dict[str, Any], attn_mask: Any, query: Any) -> None:
     if options["causal"]:
         raise ValueError(f"{_NAME}: attn_mask and is_causal exclude each other; put the causal part into the mask")
-    options["mask" if "bool" in str(attn_mask.dtype) else "bias"] = attn_mask
+    dtype = str(attn_mask.dtype).removeprefix("torch.")
+    if dtype not in ("bool", "float32") and attn_mask.dtype != query.dtype:
+        raise TypeError(f"{_NAME}: attn_mask is {dtype}, expected bool, float32 or the type of query")
+    options["mask" if dtype == "bool" else "bias"] = attn_mask
 
 
 def _general(
@@ -77,6 +80,8 @@ def _general(
     leads = [tuple(array.shape[:-2]) for array in (query, key, value)]
     heads = [lead[-1] if lead else 1 for lead in leads]
     if enable_gqa:
+        if min(array.ndim for array in (query, key, value)) < 3:
+            raise ValueError(f"{_NAME}: enable_gqa takes an axis of heads, (heads, length, d), in query, key and value")
         if min(heads) == 0 or heads[0] % heads[1] != 0 or heads[0] % heads[2] != 0:
             raise ValueError(f"{_NAME}: {heads[0]} query heads are no multiple of {heads[1]} key heads and {heads[2]} value heads")
         if heads[1] != heads[2]:  # each is repeated by its own factor
@@ -92,7 +97,7 @@ def _general(
     if attn_mask is not None:
         if attn_mask.ndim > 4 or (attn_mask.ndim == 4 and len(batch) > 1):
             attn_mask = _expand(attn_mask, (*batch, *attn_mask.shape[-3:])).reshape(math.prod(batch), *attn_mask.shape[-3:])
-        _add_mask(options, attn_mask)
+        _add_mask(options, attn_mask, query)
     out = attention(*flat, **options)
     rank = max(len(lead) for lead in leads)
     return out.reshape((*batch, heads[0])[len(batch) + 1 - rank :] + tuple(out.shape[-2:]))
