@@ -1,0 +1,16 @@
+"""attend in PyTorch: attention with autograd, and the way into Hugging Face transformers.
+
+Imported only when asked for (`import attend.torch`); tensors are read and written where they are, on the CPU.
+"""
+
+try:
+    import torch  # noqa: F401
+except ImportError:
+    raise ImportError("attend.torch needs PyTorch, which is not installed (pip install torch)") from None
+
+from ._autograd import attention
+from ._collect import Seen, collect
+from ._sdpa import scaled_dot_product_attention
+from ._transformers import install
+
+__all__ = ["Seen", "attention", "collect", "install", "scaled_dot_product_attention"]
