@@ -1,20 +1,32 @@
 #!/usr/bin/env bash
-# Measures attend beside other engines: sets up a Python environment for them (PyTorch's package pulls several GB, which is why this
-# is no part of `make test`), builds the adapter, runs bench/rivals/run.py with the arguments given here.
+# attend beside other engines: sets up a Python environment for them (PyTorch's package pulls several GB, which is why this is no
+# part of `make test`), builds the adapter and the Python package for it, runs the tests and the example of attend.torch, and then
+# bench/rivals/run.py with the arguments given here.
 #
-#   tools/rivals.sh [--quick] [--only sdpa|weights|numpy|matmul] [--threads N]
+#   tools/rivals.sh [--quick] [--only tests|sdpa|weights|numpy|matmul|transformers] [--threads N]
 #
 # RIVALS_PYTHON names a Python that has the packages already; nothing is then installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=build/rivals-venv
+build=build/rivals  # its own: the package of `make test` is for another Python
 requirements=bench/rivals/requirements.txt
 log=build/rivals.log
 
+only=
+previous=
+for argument in "$@"; do
+  case $previous:$argument in
+    --only:*) only=$argument ;;
+    *:--only=*) only=${argument#--only=} ;;
+  esac
+  previous=$argument
+done
+
 tools/setup.sh rivals
 if [ -z "${RIVALS_PYTHON:-}" ]; then
-  RIVALS_PYTHON=$venv/bin/python
+  RIVALS_PYTHON=$PWD/$venv/bin/python
   if ! cmp -s "$requirements" "$venv/requirements.txt"; then
     echo "rivals: installing $(grep -v '^#' "$requirements" | tr '\n' ' ')into $venv"
     python3 -c '' 2>/dev/null && python=python3 || python=/usr/bin/python3
@@ -25,6 +37,14 @@ if [ -z "${RIVALS_PYTHON:-}" ]; then
   fi
 fi
 
-cmake --preset release -DATTEND_RIVALS=ON >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build --preset release --target attend_adapter
-exec "$RIVALS_PYTHON" bench/rivals/run.py "$@"
+RIVALS_PYTHON=$("$RIVALS_PYTHON" -c 'import sys; print(sys.executable)')  # CMake takes a whole path
+cmake --preset release -B "$build" -DATTEND_APP=OFF -DATTEND_TESTS=OFF -DATTEND_RIVALS=ON -DATTEND_PYTHON=ON \
+  -DPython_EXECUTABLE="$RIVALS_PYTHON" >build/configure.log || { cat build/configure.log; exit 1; }
+cmake --build "$build" --target attend_adapter attend_core
+export PYTHONPATH=$PWD/$build/python
+
+if [ -z "$only" ] || [ "$only" = tests ]; then
+  "$RIVALS_PYTHON" -m pytest tests/torch
+  "$RIVALS_PYTHON" examples/transformers_on_attend.py
+fi
+[ "$only" = tests ] || exec "$RIVALS_PYTHON" bench/rivals/run.py "$@"

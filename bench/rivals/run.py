@@ -101,7 +101,21 @@ class Rivals:
         self.compare("OpenBLAS, matrix product", self.blas.name(), f"{m} x {n} x {k}", 2.0 * m * n * k, run, theirs,
                      difference)
 
-    def run_all(self):
+    def transformers(self, threads: int):
+        """A whole model, its matrix products included, which are PyTorch's on both sides."""
+        import transformers_rivals  # takes seconds to import
+
+        bert = transformers_rivals.Bert(threads, self.quick)
+        difference = agree("transformers", [(np.asarray(ours), theirs) for ours, theirs in bert.pairs()])
+        case = f"BERT-base, {bert.layers} layers, {transformers_rivals.TOKENS} tokens"
+        for group, ours, theirs in (
+            ("transformers, output_attentions=True", bert.collected(), bert.eager()),
+            ("transformers, weights reduced alike", bert.collected(), bert.eager(reduced=True)),
+            ("transformers sdpa, output alone", bert.output("attend"), bert.output("sdpa")),
+        ):
+            self.compare(group, transformers_rivals.NAME, case, 0, ours, theirs, difference)
+
+    def run_all(self, threads: int):
         cases = [(shape, causal) for causal in (False, True) for shape in self.shapes]
         if self.wanted("sdpa"):
             for shape, causal in cases:
@@ -117,6 +131,8 @@ class Rivals:
         if self.wanted("matmul"):
             for size in PRODUCTS:
                 self.product(*size)
+        if self.wanted("transformers"):
+            self.transformers(threads)
 
     def wanted(self, part: str) -> bool:
         return self.only in (None, part)
@@ -159,15 +175,15 @@ def cpu_name() -> str:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--library", type=Path, default=ROOT / "build/release/libattend_adapter.so")
+    parser.add_argument("--library", type=Path, default=ROOT / "build/rivals/libattend_adapter.so")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path, default=ROOT / "build/rivals.json")
     parser.add_argument("--quick", action="store_true", help="short sequences, few rounds")
-    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul"], help="one part instead of all")
+    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers"], help="one part instead of all")
     arguments = parser.parse_args()
 
     rivals = Rivals(arguments)
-    rivals.run_all()
+    rivals.run_all(arguments.threads)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     machine = {"cpu": cpu_name(), "isa": rivals.ours.isa(), "threads": arguments.threads,
