@@ -80,6 +80,9 @@ def test_type_checkers_understand_it(complaint, tmp_path):
 
 def test_the_package_itself_is_typed():
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / "build/mypy"), "-p", "attend"], capture_output=True, text=True, cwd=ROOT / "build"
+        [sys.executable, "-m", "mypy", "--strict", "--config-file", ROOT / "pyproject.toml", "--cache-dir", ROOT / "build/mypy", "-p", "attend"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT / "build",
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -55,6 +55,7 @@ def run(
     extras = [_tensor_or_none(options.get(name)) for name in _DIFFERENTIABLE[3:]]
     collecting = _collect.is_open()
     if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, *extras)):
+        row_state: RowState | None
         out, *state = _Attention.apply(q, k, v, *extras, _tensor_or_none(options.get("mask")), options, tokens_first)
         row_state = RowState(*state)
     else:
@@ -98,7 +99,7 @@ class _Attention(torch.autograd.Function):
         options = _plain({**ctx.options, **{name: value for name, value in tensors.items() if value is not None}})
         gradients = _core.attention_backward(q, k, v, out, RowState(*state), d_out.detach(), wanted=wanted, **options)._asdict()
         for name, given in (("alibi_slopes", slopes), ("sinks", sinks)):
-            if gradients[name] is not None:
+            if given is not None and gradients[name] is not None:
                 gradients[name] = gradients[name].to(given.dtype)
         return *(gradients[name] for name in _DIFFERENTIABLE), None, None, None
 
