@@ -12,6 +12,7 @@
 #include <attend/layer_norm.h>
 #include <attend/matmul.h>
 #include <attend/multi_head.h>
+#include <attend/pooling.h>
 #include <attend/positions.h>
 #include <attend/reference.h>
 #include <attend/softmax.h>

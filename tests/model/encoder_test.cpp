@@ -4,11 +4,10 @@
 #include <attend/threads.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
 #include <random>
 
 #include "model/random_checkpoint.h"
+#include "support/compare.h"
 
 namespace attend {
 namespace {
@@ -24,11 +23,6 @@ TokenBatch batch_of(const std::vector<std::vector<std::int32_t>>& texts) {
   TokenBatch batch;
   for (const auto& text : texts) batch.add(text);
   return batch;
-}
-
-bool same_bits(ConstTensorView a, ConstTensorView b) {
-  return a.shape() == b.shape() &&
-         std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.count()) * sizeof(float)) == 0;
 }
 
 class Families : public testing::TestWithParam<const char*> {};

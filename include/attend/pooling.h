@@ -1,0 +1,34 @@
+// One vector for a text, from those of its tokens.
+#pragma once
+
+#include <attend/tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+enum class Pooling : std::uint8_t {
+  first,          // that of the first token: [CLS]
+  max,            // of each element the largest
+  mean,           //
+  mean_sqrt,      // the sum over the square root of the number of tokens
+  weighted_mean,  // token i counts i + 1 times
+  last,           // that of the last token
+};
+
+std::string_view name_of(Pooling pooling) noexcept;  // "first", "max", ...
+
+// vectors (tokens, E); text s is rows [ends[s], ends[s + 1]). out (texts, E times the number of poolings):
+// side by side, in the order in which they are listed. Sums are f64, rounded once. A text without tokens
+// gives 0. f32 or f64, the same in and out.
+void pool(ConstTensorView vectors, std::span<const std::int64_t> ends, std::span<const Pooling> poolings,
+          TensorView out);
+
+// Each row of x (rows, E) divided by its Euclidean length; a row of zeros stays one. out may be x. f32 or
+// f64.
+void normalize_rows(ConstTensorView x, TensorView out);
+
+}  // namespace attend

@@ -1,0 +1,57 @@
+#include <attend/pooling.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/compare.h"
+#include "support/refuses.h"
+
+namespace attend {
+namespace {
+
+const Tensor kVectors = Tensor::from<float>({4, 2}, {1, -1, 3, 5, 2, 0, 4, 8});
+const std::vector<std::int64_t> kEnds{0, 1, 1, 4};
+
+Tensor pooled(const std::vector<Pooling>& poolings) {
+  Tensor out(DType::f32, {3, 2 * static_cast<std::int64_t>(poolings.size())});
+  pool(kVectors, kEnds, poolings, out);
+  return out;
+}
+
+TEST(Pooling, KnownValues) {
+  const auto expect = [](Pooling pooling, float a, float b) {
+    EXPECT_TRUE(same_bits(pooled({pooling}), Tensor::from<float>({3, 2}, {1, -1, 0, 0, a, b})))
+        << name_of(pooling);
+  };
+  expect(Pooling::first, 3, 5);
+  expect(Pooling::last, 4, 8);
+  expect(Pooling::max, 4, 8);
+  expect(Pooling::mean, 3, 13.0F / 3);
+  expect(Pooling::mean_sqrt, static_cast<float>(9 / std::sqrt(3.0)), static_cast<float>(13 / std::sqrt(3.0)));
+  expect(Pooling::weighted_mean, static_cast<float>((3 + 4 + 12) / 6.0),
+         static_cast<float>((5 + 0 + 24) / 6.0));
+}
+
+TEST(Pooling, SeveralStandSideBySide) {
+  EXPECT_TRUE(same_bits(pooled({Pooling::mean, Pooling::first}),
+                        Tensor::from<float>({3, 4}, {1, -1, 1, -1, 0, 0, 0, 0, 3, 13.0F / 3, 3, 5})));
+}
+
+TEST(Pooling, NormalizedRowsHaveLengthOne) {
+  Tensor x = Tensor::from<float>({3, 2}, {3, 4, 0, 0, -1e30F, 0});
+  normalize_rows(x, x);
+  EXPECT_TRUE(same_bits(x, Tensor::from<float>({3, 2}, {0.6F, 0.8F, 0, 0, -1, 0})));
+}
+
+TEST(Pooling, Refuses) {
+  Tensor out(DType::f32, {3, 2});
+  EXPECT_REFUSES(pool(kVectors, kEnds, {}, out), "[pool] no pooling is given");
+  const std::vector<std::int64_t> short_ends{0, 3}, falling{0, 3, 1, 4};
+  const std::vector<Pooling> mean{Pooling::mean};
+  EXPECT_REFUSES(pool(kVectors, short_ends, mean, out), "[pool] ends must start at 0 and end at the 4 rows");
+  EXPECT_REFUSES(pool(kVectors, falling, mean, out), "[pool] ends must not go down");
+}
+
+}  // namespace
+}  // namespace attend
