@@ -54,8 +54,10 @@ void for_each_row(const RowChunks& chunks, int lanes, const Body& body) {
   });
 }
 
+// Rows without elements are left out: they may have no memory to point into.
 template <class Body>
 void for_each_row(std::int64_t rows, std::int64_t size, const Body& body) {
+  if (size == 0) return;
   const RowChunks chunks(rows, size);
   for_each_row(chunks, lanes_for(chunks.count()), body);
 }

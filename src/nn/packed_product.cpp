@@ -155,8 +155,10 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
     block.panels = panels + column * k;
     block.bias = bias_data != nullptr ? bias_data + column : nullptr;
     block.activation = epilogue.activation;
-    block.a = a.at(first, 0);
-    block.a_row = a.view.stride(0);
+    if (k > 0) {  // else there is no memory to point into
+      block.a = a.at(first, 0);
+      block.a_row = a.view.stride(0);
+    }
     if (residual.direct) {
       block.residual = residual.at(first, column);
       block.residual_row = residual.view.stride(0);

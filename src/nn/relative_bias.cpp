@@ -120,7 +120,8 @@ void reference::relative_bias_backward(ConstTensorView d_bias, const RelativeBuc
   const std::int64_t heads = d_bias.size(0), queries = d_bias.size(1), keys = d_bias.size(2);
   const auto buckets = buckets_between(kOperation, queries, keys, query_offset, shape);
   Tensor sums(DType::f64, d_table.shape()), row_values(DType::f64, {keys});
-  for (std::int64_t row = 0; row < heads * queries; ++row) {
+  const std::int64_t rows = keys == 0 ? 0 : heads * queries;
+  for (std::int64_t row = 0; row < rows; ++row) {
     copy(row_view(d_bias, row), row_values);
     const std::int64_t* const bucket = buckets.data() + (queries - 1 - row % queries);
     double* const column = sums.view().data<double>() + row / queries;
