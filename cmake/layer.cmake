@@ -15,6 +15,9 @@ function(attend_layer name)
   target_link_libraries(attend_${name} PUBLIC Threads::Threads ${layer_LIBRARIES})
   set_target_properties(attend_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   attend_warnings(attend_${name})
+  if(ATTEND_FUZZ)
+    target_compile_options(attend_${name} PRIVATE -fsanitize=fuzzer-no-link)  # the fuzzer sees which branches an input takes
+  endif()
   foreach(used IN LISTS layer_USES)
     # Between object targets this passes on include paths only; the objects are linked once, by the library or the program.
     # PRIVATE: whoever uses this folder says for itself what else it uses.

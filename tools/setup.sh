@@ -7,8 +7,9 @@
 #   tools/setup.sh python         what `pip install .` needs
 #   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
-# A missing compiler or library ends the script with one sentence. A missing *optional* tool (the fuzzer's compiler, the
-# Python test packages, everything for ARM) is written to build/gaps.txt instead: the C++ tests still run, and `make test` names the gap.
+# A missing compiler or library ends the script with one sentence. A missing *optional* tool (clang for the address sanitizer and the
+# fuzzer, the Python test packages, everything for ARM) is written to build/gaps.txt instead: the C++ tests still run, and `make test`
+# names the gap.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +22,7 @@ rm -f "$gaps" "$log"
 build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
-fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
+clang_packages=(clang-16 libclang-rt-16-dev llvm-16)
 python_packages=(python3 python3-venv python3-dev)
 arm_packages=(g++-aarch64-linux-gnu qemu-user)
 arm_libraries=(libhwy-dev libhwy1 libgtest-dev librapidcheck-dev)  # of architecture arm64, unpacked and not installed
@@ -151,7 +152,7 @@ version=$(cmake --version | sed -n 's/^cmake version //p')
 
 require "${test_packages[@]}"
 want "format check" "${format_packages[@]}"
-want "fuzz targets" "${fuzz_packages[@]}"
+want "asan and fuzz targets" "${clang_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
 [ "$what" = full ] && [ "$(uname -m)" != aarch64 ] || exit 0
 
