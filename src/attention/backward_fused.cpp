@@ -6,6 +6,7 @@
 #include "attention/backward_schedule.h"
 #include "attention/bias_gradient.h"
 #include "attention/problem.h"
+#include "base/scratch.h"
 #include "kernels/attention/attention_backward.h"
 #include "kernels/isa.h"
 
@@ -52,13 +53,10 @@ class Backward {
 
   void run() {
     const int lanes = lanes_for(schedule_.width());
-    const std::int64_t size =
-        (kernels::scratch_size_backward(layout_.d, layout_.dv) + 15) / 16 * 16;  // aligned for each lane
-    Tensor scratch(DType::f32, {lanes, size});
-    float* const scratch_data = scratch.values<float>().data();
+    const LaneScratch<float> scratch(lanes, kernels::scratch_size_backward(layout_.d, layout_.dv));
     schedule_.run(
         lanes, [&](const BackwardUnit& unit) noexcept { prepare(unit); },
-        [&](const BackwardVisit& now, int lane) noexcept { visit(now, scratch_data + lane * size); });
+        [&](const BackwardVisit& now, int lane) noexcept { visit(now, scratch.of(lane)); });
     deliver();
   }
 

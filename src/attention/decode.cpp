@@ -7,6 +7,7 @@
 #include "attention/outputs.h"
 #include "attention/stored.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "kernels/attention/attention_decode.h"
 #include "kernels/isa.h"
 
@@ -96,11 +97,8 @@ void forward_decode(const Layout& layout, ConstTensorView q, ConstTensorView k, 
   Tensor o(DType::f32, {plan.pieces(), layout.dv});
   std::vector<kernels::RowNumbers> states(static_cast<std::size_t>(plan.pieces()));
   float* const o_data = o.values<float>().data();
-  const std::int64_t scratch_size =
-      (kernels::scratch_size_decode(layout.d, layout.dv) + 15) / 16 * 16;  // each lane's part is aligned, too
   const int lanes = lanes_for(plan.tasks());
-  Tensor scratch(DType::f32, {lanes, scratch_size});
-  float* const scratch_data = scratch.values<float>().data();
+  const LaneScratch<float> scratch(lanes, kernels::scratch_size_decode(layout.d, layout.dv));
 
   parallel_for(plan.tasks(), lanes, [&](std::int64_t index, int lane) noexcept {
     const auto [s, key_head, panel, block] = plan.task(index);
@@ -125,7 +123,7 @@ void forward_decode(const Layout& layout, ConstTensorView q, ConstTensorView k, 
                                   std::min(begin + kernels::kDecodeBlock, sequence.keys.end)};
     const std::int64_t piece = plan.piece(s, key_head, block) + first;
     kernels::attention_decode(stored, rows.data(), last - first, range, o_data + piece * layout.dv,
-                              states.data() + piece, scratch_data + lane * scratch_size);
+                              states.data() + piece, scratch.of(lane));
   });
 
   const auto sequences = static_cast<std::int64_t>(layout.sequences.size());

@@ -43,17 +43,14 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
   if (blocks.count() == 0) return;
   const Problem<T> problem(layout, q, k, v, options);
   const Outputs<T> outputs(layout, out, row_state);
-  const std::int64_t scratch_size =
-      (Kernel::scratch(layout) + 15) / 16 * 16;  // each lane's part is aligned, too
   const int lanes = lanes_for(blocks.count());
-  const auto scratch = Scratch::of<T>(lanes * scratch_size);
+  const LaneScratch<T> scratch(lanes, Kernel::scratch(layout));
 
   const BlockRuns runs(blocks, lanes);
   parallel_for(runs.count(), lanes, [&](std::int64_t run, int lane) noexcept {
     for (std::int64_t index = runs.begin(run); index < runs.end(run); ++index) {
       const auto [s, h, first, last] = blocks[index];
-      Kernel::forward(problem.head(s, h), first, last, outputs.head(s, h),
-                      scratch.template as<T>() + lane * scratch_size);
+      Kernel::forward(problem.head(s, h), first, last, outputs.head(s, h), scratch.of(lane));
     }
   });
   outputs.deliver();

@@ -6,6 +6,7 @@
 #include "attention/given_row_state.h"
 #include "attention/on_demand.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "kernels/attention/attention_reference.h"
 #include "kernels/attention/weights.h"
 #include "kernels/isa.h"
@@ -58,10 +59,8 @@ void rows(const Layout& layout, ConstTensorView q, ConstTensorView k, const Atte
   const std::int64_t width = out.size(3), tile = Kernel::tile();
   const std::int64_t tiles = (out.size(2) + tile - 1) / tile;
   const std::int64_t tasks = out.size(0) * out.size(1) * tiles;
-  const std::int64_t scratch_size = (Kernel::scratch(layout) + 15) / 16 * 16;  // each part is aligned, too
   const int lanes = lanes_for(tasks);
-  Tensor scratch(dtype_of<T>(), {lanes, scratch_size});
-  T* const scratch_data = scratch.values<T>().data();
+  const LaneScratch<T> scratch(lanes, Kernel::scratch(layout));
 
   parallel_for(tasks, lanes, [&](std::int64_t index, int lane) noexcept {
     const std::int64_t first = index % tiles * tile, count = std::min(tile, out.size(2) - first);
@@ -69,7 +68,7 @@ void rows(const Layout& layout, ConstTensorView q, ConstTensorView k, const Atte
     const std::int64_t s = chosen(selection.sequences, index / tiles / out.size(1));
     T* const target = data + (index / tiles * out.size(2) + first) * width;
     Kernel::run(problem.head(s, h), given.of(s, problem.sequence(s).query_begin, h), queries.data() + first,
-                count, stage, target, width, scratch_data + lane * scratch_size);
+                count, stage, target, width, scratch.of(lane));
     for (std::int64_t i = 0; i < count; ++i) {
       std::fill(target + i * width + problem.sequence(s).keys, target + (i + 1) * width,
                 stage == Stage::weights ? T(0) : kernels::kMinusInfinity<T>);

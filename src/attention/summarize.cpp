@@ -7,6 +7,7 @@
 #include "attention/given_row_state.h"
 #include "attention/on_demand.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "kernels/attention/weights.h"
 #include "kernels/isa.h"
 
@@ -68,7 +69,7 @@ class Summarizer {
         given_(row_state, layout.packed),
         summary_(summary),
         tile_(Kernel::tile()),
-        scratch_size_((Kernel::scratch(layout, request) + 15) / 16 * 16) {}
+        scratch_size_(Kernel::scratch(layout, request)) {}
 
   void run() {
     Turn turn;
@@ -120,14 +121,13 @@ class Summarizer {
     double* const sums = partial.values<double>().data();
     const auto count = static_cast<std::int64_t>(turn.chunks.size());
     const int lanes = lanes_for(count);
-    Tensor scratch(dtype_of<T>(), {lanes, scratch_size_});
-    T* const scratch_data = scratch.values<T>().data();
+    const LaneScratch<T> scratch(lanes, scratch_size_);
     // Last chunks first: with causal attention they are the long ones.
     parallel_for(count, lanes, [&](std::int64_t index, int lane) noexcept {
       const Chunk& chunk = turn.chunks[static_cast<std::size_t>(count - 1 - index)];
       const std::int64_t row = problem_.sequence(chunk.sequence).query_begin;
       Kernel::run(problem_.head(chunk.sequence, chunk.head), given_.of(chunk.sequence, row, chunk.head),
-                  chunk.first, chunk.last, target(chunk, sums), scratch_data + lane * scratch_size_);
+                  chunk.first, chunk.last, target(chunk, sums), scratch.of(lane));
     });
     if (request_.received) {
       parallel_for(static_cast<std::int64_t>(turn.heads.size()), [&](std::int64_t index, int) noexcept {

@@ -30,4 +30,19 @@ class Scratch {
   std::size_t bytes_ = 0;
 };
 
+// A piece of scratch for each lane of a parallel loop, each of them aligned.
+template <class T>
+class LaneScratch {
+ public:
+  LaneScratch(int lanes, std::int64_t size)
+      : size_((size + kLine - 1) / kLine * kLine), scratch_(Scratch::of<T>(lanes * size_)) {}
+
+  T* of(int lane) const noexcept { return scratch_.as<T>() + lane * size_; }
+
+ private:
+  static constexpr std::int64_t kLine = 64 / sizeof(T);
+  std::int64_t size_;
+  Scratch scratch_;
+};
+
 }  // namespace attend

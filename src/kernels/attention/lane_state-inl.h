@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "kernels/attention/score_tile-inl.h"
-#include "kernels/attention/scratch.h"
+#include "kernels/attention/scratch_pieces.h"
 #include "kernels/attention/weights.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,13 +26,13 @@ struct LaneState {
   float* const part;
   bool any_nan = false;
 
-  HWY_ATTR LaneState(std::int64_t width, Scratch& scratch)
+  HWY_ATTR LaneState(std::int64_t width, ScratchPieces& scratch)
       : max(scratch.take<float>(width)),
         inverse(scratch.take<float>(width)),
         sum(scratch.take<double>(width)),
         part(scratch.take<float>(width)) {}
   static std::int64_t scratch_size(std::int64_t width) {
-    return 3 * Scratch::floats_for<float>(width) + Scratch::floats_for<double>(width);
+    return 3 * ScratchPieces::floats_for<float>(width) + ScratchPieces::floats_for<double>(width);
   }
 
   HWY_ATTR void read(const RowStateInput<float>& state, std::int64_t first, std::int64_t count) {

@@ -9,7 +9,7 @@
 #endif
 
 #include "kernels/attention/score_tile-inl.h"
-#include "kernels/attention/scratch.h"
+#include "kernels/attention/scratch_pieces.h"
 #include "kernels/attention/weights.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,11 +26,11 @@ struct MapTile {
   std::int64_t* const ends;  // (width): the lane behind each cell of queries
   std::int64_t first = 0, cells = 0;
 
-  MapTile(const SummaryTarget<float>& t, Scratch& scratch)
+  MapTile(const SummaryTarget<float>& t, ScratchPieces& scratch)
       : target(t), turned(scratch.take<float>(width * kStride)), ends(scratch.take<std::int64_t>(width)) {}
   static std::int64_t scratch_size() {
     const std::int64_t width = kV * lanes();
-    return Scratch::floats_for<float>(width * kStride) + Scratch::floats_for<std::int64_t>(width);
+    return ScratchPieces::floats_for<float>(width * kStride) + ScratchPieces::floats_for<std::int64_t>(width);
   }
 
   // The cells that queries [first_row, first_row + count) fall into.

@@ -31,7 +31,7 @@ struct SummaryTile {
   const Head<float>& head;
   const SummaryTarget<float>& target;
   const std::int64_t first, count;
-  Scratch scratch;
+  ScratchPieces scratch;
   ScoreTile<kV> scores;
   const std::int64_t width = scores.width;
   LaneState state;
@@ -44,8 +44,9 @@ struct SummaryTile {
 
   static std::int64_t scratch_size(std::int64_t d, std::int64_t keep) {
     const std::int64_t width = kV * lanes();
-    return Scratch::floats_for<float>(ScoreTile<kV>::scratch_size(d)) + LaneState::scratch_size(width) +
-           MapTile<kV>::scratch_size() + 2 * Scratch::floats_for<double>(width) + Top::scratch_size(keep);
+    return ScratchPieces::floats_for<float>(ScoreTile<kV>::scratch_size(d)) + LaneState::scratch_size(width) +
+           MapTile<kV>::scratch_size() + 2 * ScratchPieces::floats_for<double>(width) +
+           Top::scratch_size(keep);
   }
 
   HWY_ATTR SummaryTile(const Head<float>& h, const SummaryTarget<float>& t, std::int64_t first_row,

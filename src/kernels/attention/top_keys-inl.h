@@ -13,7 +13,7 @@
 
 #include "kernels/attention/head.h"
 #include "kernels/attention/score_tile-inl.h"
-#include "kernels/attention/scratch.h"
+#include "kernels/attention/scratch_pieces.h"
 #include "kernels/attention/top_candidates.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,12 +34,12 @@ struct TopList {
   float* const scores;       // (keep, width)
   std::int32_t* const keys;  // the same
 
-  TopList(std::int64_t k, Scratch& scratch)
+  TopList(std::int64_t k, ScratchPieces& scratch)
       : keep(kept_for(k)),
         scores(scratch.take<float>(keep * width)),
         keys(scratch.take<std::int32_t>(keep * width)) {}
   static std::int64_t scratch_size(std::int64_t k) {
-    return 2 * Scratch::floats_for<float>(kept_for(k) * kV * lanes());
+    return 2 * ScratchPieces::floats_for<float>(kept_for(k) * kV * lanes());
   }
   static std::int64_t kept_for(std::int64_t k) { return std::max<std::int64_t>(k, kInRegisters); }
 
@@ -157,15 +157,15 @@ struct TopGathered {
   std::int64_t* const counts;   // (width)
   float* const worst;           // (width)
 
-  TopGathered(std::int64_t k, Scratch& scratch)
+  TopGathered(std::int64_t k, ScratchPieces& scratch)
       : keep(k),
         candidates(scratch.take<Candidate>(width * room)),
         counts(scratch.take<std::int64_t>(width)),
         worst(scratch.take<float>(width)) {}
   static std::int64_t scratch_size(std::int64_t k) {
     const std::int64_t width = kV * lanes();
-    return Scratch::floats_for<Candidate>(width * kRoom * k) + Scratch::floats_for<std::int64_t>(width) +
-           Scratch::floats_for<float>(width);
+    return ScratchPieces::floats_for<Candidate>(width * kRoom * k) +
+           ScratchPieces::floats_for<std::int64_t>(width) + ScratchPieces::floats_for<float>(width);
   }
 
   HWY_ATTR void begin(std::int64_t count) {

@@ -5,9 +5,9 @@
 
 namespace attend::kernels {
 
-class Scratch {
+class ScratchPieces {
  public:
-  explicit Scratch(float* memory) : at_(memory) {}
+  explicit ScratchPieces(float* memory) : at_(memory) {}
 
   template <class T>
   T* take(std::int64_t count) noexcept {
