@@ -4,6 +4,7 @@
 #include <attend/attention.h>
 #include <attend/attention_backward.h>
 #include <attend/cache.h>
+#include <attend/checkpoint.h>
 #include <attend/dtype.h>
 #include <attend/encoder.h>
 #include <attend/file_error.h>
@@ -11,6 +12,8 @@
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
 #include <attend/matmul.h>
+#include <attend/model_config.h>
+#include <attend/model_files.h>
 #include <attend/multi_head.h>
 #include <attend/pooling.h>
 #include <attend/positions.h>

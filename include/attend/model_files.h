@@ -1,0 +1,58 @@
+// Where the files of a model are, and what its folder says about using it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <attend/file_error.h>
+
+namespace attend {
+
+// How the vectors of tokens become one.
+enum class Pooling : std::uint8_t { cls, max, mean, mean_sqrt_length, weighted_mean, last_token };
+
+// A layer after pooling: y = activation(x W^T + b), with the weights in its own folder.
+struct DenseModule {
+  std::filesystem::path weights;  // "linear.weight" (outputs, inputs) and, with a bias, "linear.bias"
+  std::int64_t inputs = 0, outputs = 0;
+  bool bias = true;
+  std::string activation;  // "tanh" or "identity"
+};
+
+struct ModelFiles {
+  std::string name;                 // as it was asked for
+  std::filesystem::path folder;     // holds the three below
+  std::filesystem::path config;     // config.json
+  std::filesystem::path weights;    // model.safetensors or model.safetensors.index.json, for Checkpoint::open
+  std::filesystem::path tokenizer;  // tokenizer.json, else vocab.txt, else empty
+
+  // What follows comes from a sentence-transformers folder; a plain one leaves it as it is here.
+  bool is_sentence_model = false;
+  std::vector<Pooling> pooling;  // several are concatenated, in this order
+  bool pooling_includes_prompt = true;
+  std::vector<DenseModule> dense;              // after pooling, in this order
+  bool normalize = false;                      // after that
+  bool lower_case = false;                     // of the text, before it is tokenized
+  std::map<std::string, std::string> prompts;  // text to put in front, by its name
+  std::string default_prompt;                  // a name among them, or empty
+
+  // The most tokens a text may have, where the folder says; the positions of config.json may allow fewer.
+  std::optional<std::int64_t> max_tokens;
+};
+
+// Finds a folder, or a model in the hub's cache: "ORG/NAME", "NAME" (also of sentence-transformers), either
+// with
+// "@REVISION". Nothing is downloaded. Throws FileError, which names the places that were looked at or what is
+// wrong there.
+ModelFiles find_model(std::string_view name_or_folder);
+
+// The hub's cache: HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else
+// ~/.cache/huggingface/hub.
+std::filesystem::path hub_cache_folder();
+
+}  // namespace attend

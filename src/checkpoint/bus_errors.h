@@ -1,0 +1,16 @@
+// What happens when mapped memory has no file behind it any more.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace attend::checkpoint {
+
+inline constexpr int kMaxWatchedMappings = 1024;
+
+// From now on, reading a page of [memory, memory + bytes) that the file no longer has gives zeros and sets
+// `damaged`. Other bus errors go where they went before. False when too many mappings are watched.
+bool watch_mapping(const void* memory, std::size_t bytes, std::atomic<bool>& damaged);
+void unwatch_mapping(const void* memory) noexcept;
+
+}  // namespace attend::checkpoint

@@ -1,0 +1,194 @@
+#include <attend/checkpoint.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "checkpoint/fail.h"
+#include "checkpoint/mapped_file.h"
+#include "checkpoint/safetensors_header.h"
+#include "checkpoint/weight_index.h"
+
+namespace attend {
+
+using namespace checkpoint;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// One file: its header, and its bytes.
+struct Shard {
+  explicit Shard(InputFile file) : header(read_header(file)), mapped(std::move(file)) {}
+
+  const TensorEntry* find(std::string_view name) const {
+    const auto found =
+        std::lower_bound(header.tensors.begin(), header.tensors.end(), name,
+                         [](const TensorEntry& entry, std::string_view n) { return entry.name < n; });
+    return found == header.tensors.end() || found->name != name ? nullptr : &*found;
+  }
+  const std::byte* data(const TensorEntry& entry) const {
+    return mapped.data() + header.data_start + entry.begin;
+  }
+  const std::string& name() const { return mapped.file().name(); }
+
+  SafetensorsHeader header;
+  MappedFile mapped;
+};
+
+struct Place {
+  const Shard* shard;
+  const TensorEntry* entry;
+};
+
+bool aligned(const std::byte* data, DType dtype) {
+  return reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) == 0;
+}
+
+Dims dims_of(const TensorEntry& entry) {
+  return Dims(std::span(entry.shape).first(static_cast<std::size_t>(entry.rank)));
+}
+
+}  // namespace
+
+struct Checkpoint::Contents {
+  std::string name;
+  std::vector<std::unique_ptr<const Shard>> shards;
+  std::optional<WeightIndex> index;
+  mutable std::mutex copying;
+  mutable std::map<const TensorEntry*, Tensor> copies;  // of tensors that are not aligned
+
+  Place find(std::string_view tensor) const {
+    const Shard* shard = shards.front().get();
+    if (index) {
+      const auto found =
+          std::lower_bound(index->tensors.begin(), index->tensors.end(), std::pair(tensor, std::size_t{0}));
+      if (found == index->tensors.end() || found->first != tensor) return {nullptr, nullptr};
+      shard = shards[found->second].get();
+    }
+    return {shard, shard->find(tensor)};
+  }
+
+  Place require(std::string_view tensor) const {
+    const Place place = find(tensor);
+    if (place.entry == nullptr) fail(name, tensor, "is not there");
+    return place;
+  }
+
+  ConstTensorView copy_of(const Place& place, const Dims& shape, DType dtype) const {
+    const std::lock_guard lock(copying);
+    const auto [position, is_new] = copies.try_emplace(place.entry);
+    if (is_new) {
+      try {
+        Tensor copy(dtype, shape);
+        place.shard->mapped.file().read(
+            place.shard->header.data_start + place.entry->begin,
+            {static_cast<char*>(copy.view().raw()), place.entry->end - place.entry->begin});
+        position->second = std::move(copy);
+      } catch (...) {
+        copies.erase(position);
+        throw;
+      }
+    }
+    return std::as_const(position->second).view();
+  }
+};
+
+namespace {
+
+// Every tensor of the index must be in the file it names.
+void check_index(const std::string& name, const WeightIndex& index,
+                 const std::vector<std::unique_ptr<const Shard>>& shards) {
+  for (const auto& [tensor, file] : index.tensors) {
+    if (shards[file]->find(tensor) == nullptr) fail(name, tensor, "is not in ", shown(index.files[file]));
+  }
+}
+
+constexpr const char* kSingle = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+}  // namespace
+
+Checkpoint Checkpoint::open(const fs::path& path) {
+  auto contents = std::make_shared<Contents>();
+  contents->name = path.string();
+  const auto open_index = [&](const fs::path& folder, const InputFile& file) {
+    contents->index = parse_index(read_text(file, kMaxIndexBytes));
+    for (const std::string& shard : contents->index->files) {
+      contents->shards.push_back(std::make_unique<const Shard>(open_inside(folder, shard)));
+    }
+    check_index(file.name(), *contents->index, contents->shards);
+  };
+
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    if (exists_inside(path, kSingle)) {
+      contents->shards.push_back(std::make_unique<const Shard>(open_inside(path, kSingle)));
+    } else if (exists_inside(path, kIndex)) {
+      open_index(path, open_inside(path, kIndex));
+    } else {
+      fail(path.string(), "", "has neither ", kSingle, " nor ", kIndex);
+    }
+  } else if (path.extension() == ".json") {
+    open_index(path.has_parent_path() ? path.parent_path() : fs::path("."), InputFile(path));
+  } else {
+    contents->shards.push_back(std::make_unique<const Shard>(InputFile(path)));
+  }
+  return Checkpoint(std::move(contents));
+}
+
+std::vector<std::string> Checkpoint::names() const {
+  std::vector<std::string> names;
+  if (contents_->index) {
+    for (const auto& [name, file] : contents_->index->tensors) names.emplace_back(name);
+  } else {
+    for (const TensorEntry& entry : contents_->shards.front()->header.tensors) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+bool Checkpoint::contains(std::string_view name) const { return contents_->find(name).entry != nullptr; }
+
+TensorInfo Checkpoint::info(std::string_view name) const {
+  const auto [shard, entry] = contents_->require(name);
+  return {std::string(entry->type->name),
+          {entry->shape.begin(), entry->shape.begin() + entry->rank},
+          static_cast<std::int64_t>(entry->end - entry->begin),
+          shard->name()};
+}
+
+std::map<std::string, std::string> Checkpoint::metadata() const {
+  std::map<std::string, std::string> all;
+  for (const auto& shard : contents_->shards) {
+    for (const auto& [key, value] : shard->header.metadata) all.emplace(key, value);
+  }
+  return all;
+}
+
+ConstTensorView Checkpoint::tensor(std::string_view name) const {
+  const Place place = contents_->require(name);
+  const auto& [shard, entry] = place;
+  if (!entry->type->dtype)
+    fail(shard->name(), name, "holds ", entry->type->name, ", which attend does not compute with");
+  if (entry->rank > kMaxRank) {
+    fail(shard->name(), name, "has ", entry->rank, " dimensions, expected at most ", kMaxRank);
+  }
+  const DType dtype = *entry->type->dtype;
+  const Dims shape = dims_of(*entry);
+  if (entry->begin == entry->end) return ConstTensorView(nullptr, dtype, shape, row_major_strides(shape));
+  shard->mapped.require_intact();
+  const std::byte* const data = shard->data(*entry);
+  if (!aligned(data, dtype)) return contents_->copy_of(place, shape, dtype);
+  return ConstTensorView(data, dtype, shape, row_major_strides(shape));
+}
+
+void Checkpoint::require_intact() const {
+  for (const auto& shard : contents_->shards) shard->mapped.require_intact();
+}
+
+void Checkpoint::forget(std::string_view name) const {
+  const auto [shard, entry] = contents_->require(name);
+  shard->mapped.forget(shard->data(*entry), entry->end - entry->begin);
+}
+
+}  // namespace attend

@@ -1,0 +1,95 @@
+#include "checkpoint/json_fields.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace attend::checkpoint {
+
+JsonFields::JsonFields(FileText text, const Nested& nested) : text_(std::move(text)) {
+  JsonReader json(text_.name, text_.span());
+  json.object("", [&](std::string_view key) {
+    Value value{json.kind(), false, {}};
+    switch (value.kind) {
+      case JsonKind::string:
+        value.text = json.string(key);
+        break;
+      case JsonKind::number:
+        value.text = json.number_word(key);
+        break;
+      case JsonKind::boolean:
+        value.truth = json.boolean(key);
+        break;
+      case JsonKind::null:
+        json.null();
+        break;
+      case JsonKind::object:
+      case JsonKind::array:
+        if (!nested || !nested(json, key)) json.skip(key);
+        break;
+    }
+    values_.emplace(key, value);
+  });
+  json.end();
+}
+
+const JsonFields::Value* JsonFields::find(std::string_view key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() || found->second.kind == JsonKind::null ? nullptr : &found->second;
+}
+
+const JsonFields::Value& JsonFields::require(std::string_view key, JsonKind kind,
+                                             const char* expected) const {
+  const Value* const value = find(key);
+  if (value == nullptr) fail(file(), key, "is missing");
+  if (value->kind != kind) fail(file(), key, "expected ", expected);
+  return *value;
+}
+
+bool JsonFields::has(std::string_view key) const { return find(key) != nullptr; }
+
+std::int64_t JsonFields::integer(Keys keys, std::int64_t low, std::int64_t high) const {
+  std::string_view key = *keys.begin();
+  for (const std::string_view other : keys) {
+    if (!has(key) && has(other)) key = other;
+  }
+  const std::string_view word = require(key, JsonKind::number, "a whole number").text;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool whole = end == word.data() + word.size();
+  if (!whole) fail(file(), key, "expected a whole number, found ", shown(word));
+  if (error != std::errc() || value < low || value > high) {
+    fail(file(), key, shown(word), " is not between ", low, " and ", high);
+  }
+  return value;
+}
+
+std::int64_t JsonFields::integer(Keys keys, std::int64_t low, std::int64_t high,
+                                 std::int64_t fallback) const {
+  const bool any = std::any_of(keys.begin(), keys.end(), [&](std::string_view key) { return has(key); });
+  return any ? integer(keys, low, high) : fallback;
+}
+
+double JsonFields::number(std::string_view key, double fallback) const {
+  if (!has(key)) return fallback;
+  const std::string_view word = require(key, JsonKind::number, "a number").text;
+  double value = 0;
+  if (std::from_chars(word.data(), word.data() + word.size(), value).ec != std::errc() ||
+      !std::isfinite(value)) {
+    fail(file(), key, shown(word), " is outside the range of a 64-bit float");
+  }
+  return value;
+}
+
+bool JsonFields::boolean(std::string_view key, bool fallback) const {
+  return has(key) ? require(key, JsonKind::boolean, "true or false").truth : fallback;
+}
+
+std::string_view JsonFields::string(std::string_view key) const {
+  return require(key, JsonKind::string, "a string").text;
+}
+
+std::string_view JsonFields::string(std::string_view key, std::string_view fallback) const {
+  return has(key) ? string(key) : fallback;
+}
+
+}  // namespace attend::checkpoint

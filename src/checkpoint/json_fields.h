@@ -1,0 +1,56 @@
+// A JSON object whose values are mostly plain, read once and then asked by key.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "checkpoint/json_reader.h"
+#include "checkpoint/open_file.h"
+
+namespace attend::checkpoint {
+
+inline constexpr std::size_t kMaxConfigBytes = std::size_t{4} << 20;
+
+class JsonFields {
+ public:
+  // `nested` may read a value that is an object or an array, and says whether it did; otherwise it is left
+  // unread, though it must be JSON.
+  using Nested = std::function<bool(JsonReader& json, std::string_view key)>;
+  explicit JsonFields(FileText text, const Nested& nested = {});
+
+  const std::string& file() const noexcept { return text_.name; }
+  bool has(std::string_view key) const;  // and it is not null
+
+  // A whole number in [low, high], under the first of these keys that is there. Without a fallback one must
+  // be.
+  using Keys = std::initializer_list<std::string_view>;
+  std::int64_t integer(Keys keys, std::int64_t low, std::int64_t high) const;
+  std::int64_t integer(Keys keys, std::int64_t low, std::int64_t high, std::int64_t fallback) const;
+  double number(std::string_view key, double fallback) const;
+  bool boolean(std::string_view key, bool fallback) const;
+  std::string_view string(std::string_view key) const;
+  std::string_view string(std::string_view key, std::string_view fallback) const;
+
+  template <class... Parts>
+  [[noreturn]] void refuse(std::string_view key, const Parts&... parts) const {
+    fail(file(), key, parts...);
+  }
+
+ private:
+  struct Value {
+    JsonKind kind = JsonKind::null;
+    bool truth = false;
+    std::string_view text;  // a string, or a number's digits
+  };
+  const Value* find(std::string_view key) const;
+  const Value& require(std::string_view key, JsonKind kind, const char* expected) const;
+
+  FileText text_;
+  std::map<std::string_view, Value> values_;
+};
+
+}  // namespace attend::checkpoint

@@ -1,0 +1,12 @@
+// A config.json that is in memory already.
+#pragma once
+
+#include <attend/model_config.h>
+
+#include "checkpoint/open_file.h"
+
+namespace attend::checkpoint {
+
+ModelConfig parse_model_config(FileText text);
+
+}  // namespace attend::checkpoint

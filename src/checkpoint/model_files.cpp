@@ -1,0 +1,125 @@
+#include <attend/model_files.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "checkpoint/fail.h"
+#include "checkpoint/hub_cache.h"
+#include "checkpoint/json_fields.h"
+#include "checkpoint/open_file.h"
+#include "checkpoint/sentence_modules.h"
+
+namespace attend {
+
+using namespace checkpoint;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+FileText text_inside(const fs::path& folder, const fs::path& name) {
+  return read_text(open_inside(folder, name), kMaxConfigBytes);
+}
+
+// The first of these that is there, safe to open; empty when none is.
+fs::path first_of(const fs::path& folder, std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    if (!exists_inside(folder, name)) continue;
+    open_inside(folder, name);
+    return folder / name;
+  }
+  return {};
+}
+
+fs::path weights_in(const fs::path& folder) {
+  fs::path weights = first_of(folder, {"model.safetensors", "model.safetensors.index.json"});
+  if (!weights.empty()) return weights;
+  if (exists_inside(folder, "pytorch_model.bin")) {
+    fail(folder.string(), "",
+         "has pytorch_model.bin but no model.safetensors, the only format that attend reads");
+  }
+  fail(folder.string(), "", "has neither model.safetensors nor model.safetensors.index.json");
+}
+
+// Everything about the model's own folder, where config.json is.
+void find_transformer(const fs::path& folder, ModelFiles& files) {
+  files.folder = folder;
+  files.config = first_of(folder, {"config.json"});
+  if (files.config.empty()) fail(folder.string(), "", "has no config.json");
+  files.weights = weights_in(folder);
+  files.tokenizer = first_of(folder, {"tokenizer.json", "vocab.txt"});
+  if (exists_inside(folder, "tokenizer_config.json")) {
+    parse_tokenizer_config(text_inside(folder, "tokenizer_config.json"), files);
+  }
+}
+
+void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
+  files.is_sentence_model = true;
+  for (const Module& module : parse_modules(text_inside(folder, "modules.json"))) {
+    const fs::path config = fs::path(module.folder) / "config.json";
+    switch (module.kind) {
+      case ModuleKind::transformer: {
+        const fs::path inside = folder_inside(folder, module.folder);
+        find_transformer(inside, files);
+        const fs::path sentence =
+            first_of(inside, {"sentence_bert_config.json", "sentence_roberta_config.json",
+                              "sentence_distilbert_config.json", "sentence_xlm-roberta_config.json"});
+        if (!sentence.empty()) parse_sentence_config(text_inside(inside, sentence.filename()), files);
+        break;
+      }
+      case ModuleKind::pooling:
+        parse_pooling(text_inside(folder, config), files);
+        break;
+      case ModuleKind::dense:
+        files.dense.push_back(parse_dense(text_inside(folder, config)));
+        files.dense.back().weights = weights_in(folder_inside(folder, module.folder));
+        break;
+      case ModuleKind::normalize:
+        files.normalize = true;
+        break;  // its folder is empty, so it may be missing
+    }
+  }
+  if (exists_inside(folder, "config_sentence_transformers.json")) {
+    parse_prompts(text_inside(folder, "config_sentence_transformers.json"), files);
+  }
+}
+
+// A folder as it is, or where the hub's cache keeps the name.
+fs::path folder_of(std::string_view name) {
+  std::error_code error;
+  const fs::path path(name);
+  if (fs::is_directory(path, error)) return path;
+  const std::string file = shown(name);
+  if (fs::exists(path, error)) fail(file, "", "is a file, expected a model's folder");
+  std::optional<HubName> hub = parse_hub_name(name);
+  if (!hub) fail(file, "", "is no folder, and no name that a model on the hub could have");
+
+  const fs::path cache = hub_cache_folder();
+  if (const auto snapshot = find_snapshot(cache, *hub)) return *snapshot;
+  const std::string asked = hub->repository;
+  if (asked.find('/') == std::string::npos) {  // as sentence-transformers does it
+    hub->repository = "sentence-transformers/" + asked;
+    if (const auto snapshot = find_snapshot(cache, *hub)) return *snapshot;
+  }
+  fail(file, "", "is no folder, and revision ", hub->revision, " of it is not in the hub's cache, ",
+       cache.string());
+}
+
+}  // namespace
+
+ModelFiles find_model(std::string_view name_or_folder) {
+  if (name_or_folder.empty()) fail("''", "", "is no model's name");
+  if (name_or_folder.find('\0') != std::string_view::npos)
+    fail(shown(name_or_folder), "", "is no model's name");
+  ModelFiles files;
+  files.name = name_or_folder;
+  const fs::path folder = folder_of(name_or_folder);
+  if (exists_inside(folder, "modules.json")) {
+    find_sentence_modules(folder, files);
+  } else {
+    find_transformer(folder, files);
+  }
+  return files;
+}
+
+}  // namespace attend
