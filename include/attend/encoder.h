@@ -3,7 +3,8 @@
 #pragma once
 
 #include <attend/attention.h>
-#include <attend/matmul.h>
+#include <attend/checkpoint.h>
+#include <attend/model_config.h>
 #include <attend/tensor.h>
 
 #include <cstdint>
@@ -15,35 +16,19 @@
 
 namespace attend {
 
-// What distinguishes one encoder from another.
-struct EncoderShape {
-  std::string family;       // "bert", "roberta", "distilbert", "mpnet" or "gpt2": whose tensor names
-  std::int64_t hidden = 0;  // E: size of a token's vector
-  std::int64_t layers = 0;
-  std::int64_t heads = 0;  // H, dividing E
-  std::int64_t inner = 0;  // size of the layer between the two of the feed-forward part
-  std::int64_t vocabulary = 0;
-  std::int64_t positions = 0;       // rows of the table of positions
-  std::int64_t first_position = 0;  // the row of the first token: 2 in RoBERTa and MPNet
-  std::int64_t types = 0;           // rows of the table of token types; 0 = there is none
-  Activation activation = Activation::gelu;
-  double epsilon = 1e-12;  // of every layer norm
-  bool norm_first =
-      false;  // GPT-2: each part normalises what it reads, not what it leaves, and once more at the end
-  bool causal = false;
-  std::int64_t relative_buckets = 0;  // MPNet: a bias by distance, shared by all layers; 0 = none
-  std::int64_t relative_max_distance = 128;
-
-  std::int64_t longest_text() const { return positions - first_position; }  // in tokens
-};
-
 // Where the weights come from: a checkpoint, or anything else that has tensors by name. `file` is what errors
 // call it.
 struct TensorSource {
   std::string file;
   std::function<bool(const std::string& name)> contains;
-  std::function<ConstTensorView(const std::string& name)> tensor;
+  std::function<ConstTensorView(const std::string& name)>
+      tensor;  // valid as long as a copy of this function lives
+  std::function<void(const std::string& name)>
+      forget{};  // called after the last use of a tensor; may be empty
 };
+
+// Those of a checkpoint, which they keep open.
+TensorSource tensors_of(const Checkpoint& checkpoint);
 
 // Texts as ids, one after another, never padded: text s is ids [ends[s], ends[s + 1]).
 struct TokenBatch {
@@ -71,12 +56,12 @@ using LayerObserver = std::function<void(const LayerMoment& moment)>;
 class Encoder {
  public:
   // Packs the weights, once. Throws FileError for a tensor that is missing or of another shape.
-  Encoder(const EncoderShape& shape, const TensorSource& tensors);
+  Encoder(const ModelConfig& config, const TensorSource& tensors);
   ~Encoder();
   Encoder(Encoder&&) noexcept;
   Encoder& operator=(Encoder&&) noexcept;
 
-  const EncoderShape& shape() const noexcept;
+  const ModelConfig& config() const noexcept;
 
   // The vectors that leave the last layer, (tokens, E). f32. A text's vectors have the same bits whatever the
   // other texts and the number of threads. Throws std::invalid_argument for ids outside the vocabulary and
@@ -86,7 +71,7 @@ class Encoder {
 
  private:
   struct Weights;
-  EncoderShape shape_;
+  ModelConfig config_;
   std::unique_ptr<const Weights> weights_;
 };
 

@@ -5,24 +5,22 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <attend/file_error.h>
+#include <attend/matmul.h>
 
 namespace attend {
 
 enum class ModelFamily : std::uint8_t { bert, roberta, distilbert, mpnet, gpt2 };
 
-enum class Activation : std::uint8_t {
-  gelu,       // x Phi(x)
-  gelu_tanh,  // its approximation by tanh: gelu_new, gelu_pytorch_tanh, gelu_fast
-  relu,
-};
+std::string_view name_of(ModelFamily family) noexcept;  // "bert", ...
 
 struct ModelConfig {
   ModelFamily family = ModelFamily::bert;
-  std::string model_type;                  // "xlm-roberta", of family roberta
-  std::vector<std::string> architectures;  // "BertForMaskedLM"; may be empty
+  std::string model_type{};                  // "xlm-roberta", of family roberta
+  std::vector<std::string> architectures{};  // "BertForMaskedLM"; may be empty
 
   std::int64_t hidden_size = 0;  // a multiple of heads
   std::int64_t layers = 0;
@@ -35,9 +33,11 @@ struct ModelConfig {
 
   Activation activation = Activation::gelu;
   double layer_norm_eps = 1e-12;
-  std::optional<std::int64_t> pad_token;
+  std::optional<std::int64_t> pad_token{};
 
-  bool causal = false;                 // GPT-2
+  bool causal = false;  // GPT-2
+  bool norm_first =
+      false;  // GPT-2: each part normalises what it reads, not what it leaves, and once more at the end
   bool tied_embeddings = true;         // the output layer of a language model is the word embedding
   std::int64_t relative_buckets = 0;   // MPNet: rows of relative_attention_bias; 0: there is none
   std::int64_t relative_distance = 0;  // beyond it all positions share the last bucket

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include <attend/file_error.h>
+#include <attend/pooling.h>
 
 namespace attend {
-
-// How the vectors of tokens become one.
-enum class Pooling : std::uint8_t { cls, max, mean, mean_sqrt_length, weighted_mean, last_token };
 
 // A layer after pooling: y = activation(x W^T + b), with the weights in its own folder.
 struct DenseModule {

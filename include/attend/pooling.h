@@ -11,15 +11,15 @@
 namespace attend {
 
 enum class Pooling : std::uint8_t {
-  first,          // that of the first token: [CLS]
-  max,            // of each element the largest
-  mean,           //
-  mean_sqrt,      // the sum over the square root of the number of tokens
-  weighted_mean,  // token i counts i + 1 times
-  last,           // that of the last token
+  cls,               // that of the first token: [CLS]
+  max,               // of each element the largest
+  mean,              //
+  mean_sqrt_length,  // the sum over the square root of the number of tokens
+  weighted_mean,     // token i counts i + 1 times
+  last_token,        // that of the last token
 };
 
-std::string_view name_of(Pooling pooling) noexcept;  // "first", "max", ...
+std::string_view name_of(Pooling pooling) noexcept;  // "cls", "max", ...
 
 // vectors (tokens, E); text s is rows [ends[s], ends[s + 1]). out (texts, E times the number of poolings):
 // side by side, in the order in which they are listed. Sums are f64, rounded once. A text without tokens

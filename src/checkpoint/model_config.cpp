@@ -38,8 +38,7 @@ Activation activation_of(const JsonFields& fields, std::string_view key, std::st
   const std::string_view name = fields.string(key, fallback);
   if (name == "gelu" || name == "gelu_python") return Activation::gelu;
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::gelu_tanh;
-  if (name == "relu") return Activation::relu;
-  fields.refuse(key, "\"", shown(name), "\" is not an activation that attend has: gelu, gelu_new, relu");
+  fields.refuse(key, "\"", shown(name), "\" is not an activation that attend has: gelu, gelu_new");
 }
 
 void refuse_unless(const JsonFields& fields, std::string_view key, bool expected) {
@@ -121,7 +120,7 @@ void read_options(const JsonFields& fields, ModelConfig& config) {
       break;
     case ModelFamily::gpt2:
       config.activation = activation_of(fields, "activation_function", "gelu_new");
-      config.causal = true;
+      config.causal = config.norm_first = true;
       refuse_unless(fields, "scale_attn_weights", true);
       refuse_unless(fields, "scale_attn_by_inverse_layer_idx", false);
       break;
@@ -156,6 +155,22 @@ ModelConfig parse_model_config(FileText text) {
 }
 
 }  // namespace checkpoint
+
+std::string_view name_of(ModelFamily family) noexcept {
+  switch (family) {
+    case ModelFamily::bert:
+      return "bert";
+    case ModelFamily::roberta:
+      return "roberta";
+    case ModelFamily::distilbert:
+      return "distilbert";
+    case ModelFamily::mpnet:
+      return "mpnet";
+    case ModelFamily::gpt2:
+      return "gpt2";
+  }
+  return "";
+}
 
 ModelConfig read_model_config(const std::filesystem::path& config_json) {
   using namespace checkpoint;

@@ -17,33 +17,35 @@
 namespace attend {
 namespace {
 
-void check_shape(const EncoderShape& shape) {
+void check_config(const ModelConfig& config) {
   const auto positive = [](const char* name, std::int64_t value) {
     if (value < 1) refuse("encoder", name, " is ", value, ", expected a number from 1");
   };
-  positive("hidden", shape.hidden);
-  positive("heads", shape.heads);
-  positive("inner", shape.inner);
-  positive("vocabulary", shape.vocabulary);
-  positive("the number of positions behind the first", shape.longest_text());
-  if (shape.layers < 0) refuse("encoder", "layers is ", shape.layers, ", expected a number from 0");
-  if (shape.hidden % shape.heads != 0) {
-    refuse("encoder", "hidden is ", shape.hidden, ", expected a multiple of the ", shape.heads, " heads");
+  positive("hidden", config.hidden_size);
+  positive("heads", config.heads);
+  positive("inner", config.intermediate_size);
+  positive("vocabulary", config.vocabulary_size);
+  positive("the number of positions behind the first", config.max_tokens());
+  if (config.layers < 0) refuse("encoder", "layers is ", config.layers, ", expected a number from 0");
+  if (config.hidden_size % config.heads != 0) {
+    refuse("encoder", "hidden is ", config.hidden_size, ", expected a multiple of the ", config.heads,
+           " heads");
   }
 }
 
 // What a pass works in: one piece of memory, cut up.
 class Workspace {
  public:
-  Workspace(const EncoderShape& shape, std::int64_t tokens)
-      : scratch_(Scratch::of<float>(tokens * (6 * shape.hidden + shape.inner + 2 * shape.heads))),
+  Workspace(const ModelConfig& config, std::int64_t tokens)
+      : scratch_(Scratch::of<float>(tokens *
+                                    (6 * config.hidden_size + config.intermediate_size + 2 * config.heads))),
         next_(scratch_.as<float>()) {
-    qkv = take({tokens, 3 * shape.hidden});
-    attended = take({tokens, shape.hidden});
-    sum = take({tokens, shape.hidden});
-    normed = take({tokens, shape.hidden});
-    inner = take({tokens, shape.inner});
-    state = {take({tokens, shape.heads}), take({tokens, shape.heads})};
+    qkv = take({tokens, 3 * config.hidden_size});
+    attended = take({tokens, config.hidden_size});
+    sum = take({tokens, config.hidden_size});
+    normed = take({tokens, config.hidden_size});
+    inner = take({tokens, config.intermediate_size});
+    state = {take({tokens, config.heads}), take({tokens, config.heads})};
   }
   TensorView qkv, attended, sum, normed, inner;
   RowStateView state;
@@ -76,40 +78,40 @@ void TokenBatch::add(std::span<const std::int32_t> text, std::span<const std::in
   ends.push_back(tokens());
 }
 
-Encoder::Encoder(const EncoderShape& shape, const TensorSource& tensors) : shape_(shape) {
-  check_shape(shape);
-  weights_ = std::make_unique<const Weights>(shape, tensors);
+Encoder::Encoder(const ModelConfig& config, const TensorSource& tensors) : config_(config) {
+  check_config(config);
+  weights_ = std::make_unique<const Weights>(config, tensors);
 }
 Encoder::~Encoder() = default;
 Encoder::Encoder(Encoder&&) noexcept = default;
 Encoder& Encoder::operator=(Encoder&&) noexcept = default;
 
-const EncoderShape& Encoder::shape() const noexcept { return shape_; }
+const ModelConfig& Encoder::config() const noexcept { return config_; }
 
 Tensor Encoder::forward(const TokenBatch& batch, const LayerObserver& observer) const {
-  Tensor out(DType::f32, {batch.tokens(), shape_.hidden});
+  Tensor out(DType::f32, {batch.tokens(), config_.hidden_size});
   forward(batch, out, observer);
   return out;
 }
 
 void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver& observer) const {
   const Weights& weights = *weights_;
-  const std::int64_t e = shape_.hidden, heads = shape_.heads;
-  Workspace work(shape_, batch.tokens());
+  const std::int64_t e = config_.hidden_size, heads = config_.heads;
+  Workspace work(config_, batch.tokens());
 
-  embed_tokens(batch, shape_, weights.words, weights.types, weights.positions, x);
-  if (!shape_.norm_first) apply(weights.embedding_norm, x, shape_.epsilon, x);
+  embed_tokens(batch, config_, weights.words, weights.types, weights.positions, x);
+  if (!config_.norm_first) apply(weights.embedding_norm, x, config_.layer_norm_eps, x);
   if (observer) observer({.layer = 0, .hidden = x});
 
   AttentionOptions options{
-      .causal = shape_.causal, .cumulative_query_lengths = batch.ends, .cumulative_key_lengths = batch.ends};
+      .causal = config_.causal, .cumulative_query_lengths = batch.ends, .cumulative_key_lengths = batch.ends};
   std::int64_t longest = 0;
   for (std::size_t s = 0; s + 1 < batch.ends.size(); ++s)
     longest = std::max(longest, batch.ends[s + 1] - batch.ends[s]);
   std::optional<DistanceBias> distances;
-  if (shape_.relative_buckets > 0) {
-    const RelativeBuckets buckets{.buckets = shape_.relative_buckets,
-                                  .max_distance = shape_.relative_max_distance};
+  if (config_.relative_buckets > 0) {
+    const RelativeBuckets buckets{.buckets = config_.relative_buckets,
+                                  .max_distance = config_.relative_distance};
     options.bias = distances.emplace(weights.relative_bias, buckets, longest).view();
   }
 
@@ -118,28 +120,28 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
   };
   const TensorView attended = work.attended.split(1, heads, e / heads);
 
-  for (std::int64_t index = 0; index < shape_.layers; ++index) {
+  for (std::int64_t index = 0; index < config_.layers; ++index) {
     const TransformerLayer& layer = weights.layers[static_cast<std::size_t>(index)];
-    const bool last = index + 1 == shape_.layers;
-    if (shape_.norm_first) {
-      apply(layer.attention_norm, x, shape_.epsilon, work.normed);
+    const bool last = index + 1 == config_.layers;
+    if (config_.norm_first) {
+      apply(layer.attention_norm, x, config_.layer_norm_eps, work.normed);
       apply(layer.qkv, work.normed, work.qkv);
     } else {
       apply(layer.qkv, x, work.qkv);
     }
     attention(part(0), part(1), part(2), options, attended, work.state);
-    if (shape_.norm_first) {
+    if (config_.norm_first) {
       apply(layer.out, work.attended, x, Activation::none, x);
-      apply(layer.output_norm, x, shape_.epsilon, work.normed);
-      apply(layer.up, work.normed, work.inner, shape_.activation);
+      apply(layer.output_norm, x, config_.layer_norm_eps, work.normed);
+      apply(layer.up, work.normed, work.inner, config_.activation);
       apply(layer.down, work.inner, x, Activation::none, x);
-      if (last) apply(weights.final_norm, x, shape_.epsilon, x);
+      if (last) apply(weights.final_norm, x, config_.layer_norm_eps, x);
     } else {
       apply(layer.out, work.attended, work.sum, Activation::none, x);
-      apply(layer.attention_norm, work.sum, shape_.epsilon, x);
-      apply(layer.up, x, work.inner, shape_.activation);
+      apply(layer.attention_norm, work.sum, config_.layer_norm_eps, x);
+      apply(layer.up, x, work.inner, config_.activation);
       apply(layer.down, work.inner, work.sum, Activation::none, x);
-      apply(layer.output_norm, work.sum, shape_.epsilon, x);
+      apply(layer.output_norm, work.sum, config_.layer_norm_eps, x);
     }
     if (observer) {
       observer({.layer = index + 1,

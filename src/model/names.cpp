@@ -5,8 +5,8 @@
 namespace attend {
 namespace {
 
-Names names_without_prefix(const std::string& family) {
-  if (family == "gpt2") {
+Names names_without_prefix(ModelFamily family) {
+  if (family == ModelFamily::gpt2) {
     return {.embeddings = {.words = "wte.weight", .positions = "wpe.weight"},
             .final_norm = "ln_f",
             .input_first = true};
@@ -14,28 +14,28 @@ Names names_without_prefix(const std::string& family) {
   Names names{.embeddings = {.words = "embeddings.word_embeddings.weight",
                              .positions = "embeddings.position_embeddings.weight",
                              .norm = "embeddings.LayerNorm"}};
-  if (family == "bert" || family == "roberta")
+  if (family == ModelFamily::bert || family == ModelFamily::roberta)
     names.embeddings.types = "embeddings.token_type_embeddings.weight";
-  if (family == "mpnet") names.relative_bias = "encoder.relative_attention_bias.weight";
+  if (family == ModelFamily::mpnet) names.relative_bias = "encoder.relative_attention_bias.weight";
   return names;
 }
 
 // A model that was saved with a head has its encoder under the family's name.
-std::vector<std::string> prefixes_of(const std::string& family) {
-  if (family == "gpt2") return {"", "transformer."};
-  if (family == "roberta") return {"", "roberta.", "xlm-roberta."};
-  return {"", family + "."};
+std::vector<std::string> prefixes_of(ModelFamily family) {
+  if (family == ModelFamily::gpt2) return {"", "transformer."};
+  if (family == ModelFamily::roberta) return {"", "roberta.", "xlm-roberta."};
+  return {"", std::string(name_of(family)) + "."};
 }
 
 }  // namespace
 
 LayerNames Names::layer(std::int64_t index) const {
   const std::string number = std::to_string(index);
-  if (family == "gpt2") {
+  if (family == ModelFamily::gpt2) {
     const std::string h = prefix + "h." + number + ".";
     return {{h + "attn.c_attn"}, h + "attn.c_proj", h + "ln_1", h + "mlp.c_fc", h + "mlp.c_proj", h + "ln_2"};
   }
-  if (family == "distilbert") {
+  if (family == ModelFamily::distilbert) {
     const std::string l = prefix + "transformer.layer." + number + ".";
     return {{l + "attention.q_lin", l + "attention.k_lin", l + "attention.v_lin"},
             l + "attention.out_lin",
@@ -46,7 +46,7 @@ LayerNames Names::layer(std::int64_t index) const {
   }
   const std::string l = prefix + "encoder.layer." + number + ".";
   const std::string up = l + "intermediate.dense", down = l + "output.dense", norm = l + "output.LayerNorm";
-  if (family == "mpnet") {
+  if (family == ModelFamily::mpnet) {
     const std::string attention = l + "attention.attn.";
     return {{attention + "q", attention + "k", attention + "v"},
             attention + "o",
@@ -60,7 +60,7 @@ LayerNames Names::layer(std::int64_t index) const {
       {self + "query", self + "key", self + "value"}, output + "dense", output + "LayerNorm", up, down, norm};
 }
 
-Names names_of(const std::string& family, const TensorSource& tensors) {
+Names names_of(ModelFamily family, const TensorSource& tensors) {
   Names names = names_without_prefix(family);
   names.family = family;
   const std::string first = names.embeddings.words;
@@ -74,8 +74,9 @@ Names names_of(const std::string& family, const TensorSource& tensors) {
     }
     return names;
   }
-  throw FileError(tensors.file, first,
-                  "there is no such tensor, which a model of the family " + family + " has");
+  throw FileError(
+      tensors.file, first,
+      "there is no such tensor, which a model of the family " + std::string(name_of(family)) + " has");
 }
 
 }  // namespace attend

@@ -27,11 +27,11 @@ struct Names {
 
   LayerNames layer(std::int64_t index) const;
 
-  std::string family{};
+  ModelFamily family = ModelFamily::bert;
 };
 
 // The names of a family, with the prefix that this source uses. Throws FileError where it has the tensors of
 // another kind of model.
-Names names_of(const std::string& family, const TensorSource& tensors);
+Names names_of(ModelFamily family, const TensorSource& tensors);
 
 }  // namespace attend

@@ -17,9 +17,9 @@ double pooled(const T* data, std::int64_t stride, std::int64_t begin, std::int64
   const auto n = static_cast<double>(end - begin);
   double sum = 0;
   switch (pooling) {
-    case Pooling::first:
+    case Pooling::cls:
       return at(begin);
-    case Pooling::last:
+    case Pooling::last_token:
       return at(end - 1);
     case Pooling::max: {
       double largest = at(begin);
@@ -33,7 +33,7 @@ double pooled(const T* data, std::int64_t stride, std::int64_t begin, std::int64
       for (std::int64_t row = begin; row < end; ++row) sum += at(row) * static_cast<double>(row - begin + 1);
       return sum / (n * (n + 1) / 2);
     case Pooling::mean:
-    case Pooling::mean_sqrt:
+    case Pooling::mean_sqrt_length:
       break;
   }
   for (std::int64_t row = begin; row < end; ++row) sum += at(row);
@@ -58,18 +58,18 @@ void with_computing_type(const char* operation, DType dtype, const Body& body) {
 
 std::string_view name_of(Pooling pooling) noexcept {
   switch (pooling) {
-    case Pooling::first:
-      return "first";
+    case Pooling::cls:
+      return "cls";
     case Pooling::max:
       return "max";
     case Pooling::mean:
       return "mean";
-    case Pooling::mean_sqrt:
-      return "mean_sqrt";
+    case Pooling::mean_sqrt_length:
+      return "mean_sqrt_length";
     case Pooling::weighted_mean:
       return "weighted_mean";
-    case Pooling::last:
-      return "last";
+    case Pooling::last_token:
+      return "last_token";
   }
   return "";
 }

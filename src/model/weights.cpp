@@ -7,8 +7,8 @@ namespace {
 
 class Loader {
  public:
-  Loader(const EncoderShape& shape, const TensorSource& tensors)
-      : shape_(shape), tensors_(tensors), names_(names_of(shape.family, tensors)) {}
+  Loader(const ModelConfig& config, const TensorSource& tensors)
+      : config_(config), tensors_(tensors), names_(names_of(config.family, tensors)) {}
 
   const Names& names() const { return names_; }
 
@@ -31,44 +31,47 @@ class Loader {
   NormLayer norm(const std::string& name) const {
     // Checkpoints made by old converters say gamma and beta.
     const bool old = !tensors_.contains(name + ".weight") && tensors_.contains(name + ".gamma");
-    return {vector(name + (old ? ".gamma" : ".weight"), shape_.hidden),
-            vector(name + (old ? ".beta" : ".bias"), shape_.hidden)};
+    return {vector(name + (old ? ".gamma" : ".weight"), config_.hidden_size),
+            vector(name + (old ? ".beta" : ".bias"), config_.hidden_size)};
   }
 
   LinearLayer linear(const std::string& name, std::int64_t in, std::int64_t out) const {
-    LinearLayer layer;
-    layer.matrix = PackedMatrix(packable(matrix(name, in, out)));
-    layer.bias = vector(name + ".bias", out);
+    LinearLayer layer{.matrix = PackedMatrix(packable(matrix(name, in, out))),
+                      .bias = vector(name + ".bias", out)};
+    forget(name + ".weight");
     return layer;
   }
 
-  // Several of the same input, side by side.
+  // Several of the same input, side by side. Each is stored as (out, in), so they are stacked as they lie.
   LinearLayer joined(const std::vector<std::string>& names, std::int64_t in, std::int64_t out) const {
     if (names.size() == 1) return linear(names[0], in, out);
     const std::int64_t part = out / static_cast<std::int64_t>(names.size());
-    Tensor together(DType::f32, {in, out});
-    LinearLayer layer{.matrix = {}, .bias = Tensor(DType::f32, {out})};
+    Tensor stack(DType::f32, {out, in}), bias(DType::f32, {out});
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::int64_t begin = static_cast<std::int64_t>(i) * part;
-      copy(matrix(names[i], in, part), together.view().slice(1, begin, begin + part));
-      copy(view(names[i] + ".bias", {part}), layer.bias.view().slice(0, begin, begin + part));
+      copy(view(names[i] + ".weight", {part, in}), stack.view().slice(0, begin, begin + part));
+      copy(view(names[i] + ".bias", {part}), bias.view().slice(0, begin, begin + part));
+      forget(names[i] + ".weight");
     }
-    layer.matrix = PackedMatrix(together);
-    return layer;
+    return {.matrix = PackedMatrix(stack.view().transposed(0, 1)), .bias = std::move(bias)};
   }
 
   TransformerLayer layer(std::int64_t index) const {
     const LayerNames n = names_.layer(index);
-    const std::int64_t e = shape_.hidden;
+    const std::int64_t e = config_.hidden_size;
     return {.qkv = joined(n.qkv, e, 3 * e),
             .out = linear(n.out, e, e),
             .attention_norm = norm(n.attention_norm),
-            .up = linear(n.up, e, shape_.inner),
-            .down = linear(n.down, shape_.inner, e),
+            .up = linear(n.up, e, config_.intermediate_size),
+            .down = linear(n.down, config_.intermediate_size, e),
             .output_norm = norm(n.output_norm)};
   }
 
  private:
+  void forget(const std::string& name) const {
+    if (tensors_.forget) tensors_.forget(name);
+  }
+
   Tensor vector(const std::string& name, std::int64_t size) const {
     return copy_of(view(name, {size}), DType::f32);
   }
@@ -86,7 +89,7 @@ class Loader {
     return rounded_;
   }
 
-  const EncoderShape& shape_;
+  const ModelConfig& config_;
   const TensorSource& tensors_;
   Names names_;
   mutable Tensor rounded_;
@@ -94,19 +97,19 @@ class Loader {
 
 }  // namespace
 
-Encoder::Weights::Weights(const EncoderShape& shape, const TensorSource& tensors) {
-  const Loader load(shape, tensors);
+Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors) : source(tensors) {
+  const Loader load(config, tensors);
   const Names& names = load.names();
-  words = load.view(names.embeddings.words, {shape.vocabulary, shape.hidden});
-  positions = load.view(names.embeddings.positions, {shape.positions, shape.hidden});
-  if (shape.types > 0 && !names.embeddings.types.empty())
-    types = load.view(names.embeddings.types, {shape.types, shape.hidden});
+  words = load.view(names.embeddings.words, {config.vocabulary_size, config.hidden_size});
+  positions = load.view(names.embeddings.positions, {config.positions, config.hidden_size});
+  if (config.token_types > 0 && !names.embeddings.types.empty())
+    types = load.view(names.embeddings.types, {config.token_types, config.hidden_size});
   if (!names.embeddings.norm.empty()) embedding_norm = load.norm(names.embeddings.norm);
-  for (std::int64_t index = 0; index < shape.layers; ++index) layers.push_back(load.layer(index));
+  for (std::int64_t index = 0; index < config.layers; ++index) layers.push_back(load.layer(index));
   if (!names.final_norm.empty()) final_norm = load.norm(names.final_norm);
   if (!names.relative_bias.empty()) {
     relative_bias =
-        copy_of(load.view(names.relative_bias, {shape.relative_buckets, shape.heads}), DType::f32);
+        copy_of(load.view(names.relative_bias, {config.relative_buckets, config.heads}), DType::f32);
   }
 }
 

@@ -30,13 +30,14 @@ struct TransformerLayer {
 };
 
 struct Encoder::Weights {
-  ConstTensorView words, positions, types;  // views of the source: a text touches few of their rows
+  TensorSource source;                      // keeps alive what the next three look at
+  ConstTensorView words, positions, types;  // where they lie: a text touches few of their rows
   NormLayer embedding_norm;
   std::vector<TransformerLayer> layers;
   NormLayer final_norm;
   Tensor relative_bias;  // (buckets, heads)
 
-  Weights(const EncoderShape& shape, const TensorSource& tensors);
+  Weights(const ModelConfig& config, const TensorSource& tensors);
 };
 
 }  // namespace attend

@@ -70,13 +70,13 @@ TEST(ModelConfig, RobertaCountsPositionsFromItsPadding) {
 TEST(ModelConfig, DistilBertHasNamesOfItsOwn) {
   const ModelConfig config =
       config_of(R"({"model_type":"distilbert","dim":24,"n_layers":3,"n_heads":2,"hidden_dim":96,
-    "vocab_size":50,"max_position_embeddings":8,"activation":"relu","sinusoidal_pos_embds":false,"pad_token_id":0})");
+    "vocab_size":50,"max_position_embeddings":8,"activation":"gelu_new","sinusoidal_pos_embds":false,"pad_token_id":0})");
   EXPECT_EQ(config.family, ModelFamily::distilbert);
   EXPECT_EQ(config.hidden_size, 24);
   EXPECT_EQ(config.layers, 3);
   EXPECT_EQ(config.heads, 2);
   EXPECT_EQ(config.intermediate_size, 96);
-  EXPECT_EQ(config.activation, Activation::relu);
+  EXPECT_EQ(config.activation, Activation::gelu_tanh);
   EXPECT_EQ(config.token_types, 0);
 }
 
@@ -144,6 +144,7 @@ TEST(ModelConfig, RefusesByKeyAndRule) {
       {bert(R"("layer_norm_eps":-1e-5)"), "layer_norm_eps", "is not between 0 and 1"},
       {bert(R"("layer_norm_eps":1e999)"), "layer_norm_eps", "outside the range"},
       {bert(R"("hidden_act":"swish")"), "hidden_act", "\"swish\" is not an activation that attend has"},
+      {bert(R"("hidden_act":"relu")"), "hidden_act", "\"relu\" is not an activation that attend has"},
       {bert(R"("position_embedding_type":"relative_key")"), "position_embedding_type",
        "\"relative_key\" is not supported"},
       {bert(R"("position_embedding_type":"alibi")"), "position_embedding_type", "\"alibi\" is not supported"},

@@ -25,12 +25,12 @@ TokenBatch batch_of(const std::vector<std::vector<std::int32_t>>& texts) {
   return batch;
 }
 
-class Families : public testing::TestWithParam<const char*> {};
+class Families : public testing::TestWithParam<ModelFamily> {};
 
 TEST_P(Families, ATextHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
-  const EncoderShape shape = small_shape(GetParam());
-  const RandomCheckpoint checkpoint(shape);
-  const Encoder encoder(shape, checkpoint.source());
+  const ModelConfig config = small_model(GetParam());
+  const RandomCheckpoint checkpoint(config);
+  const Encoder encoder(config, checkpoint.source());
   std::vector<std::vector<std::int32_t>> texts;
   for (const int length : {5, 1, 68, 0, 17, 33}) texts.push_back(random_text(length, length));
   const Tensor together = encoder.forward(batch_of(texts));
@@ -49,9 +49,9 @@ TEST_P(Families, ATextHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
 }
 
 TEST_P(Families, LayersAreShownWithWhatTheirWeightsNeed) {
-  const EncoderShape shape = small_shape(GetParam());
-  const RandomCheckpoint checkpoint(shape);
-  const Encoder encoder(shape, checkpoint.source());
+  const ModelConfig config = small_model(GetParam());
+  const RandomCheckpoint checkpoint(config);
+  const Encoder encoder(config, checkpoint.source());
   const TokenBatch batch = batch_of({random_text(9, 1), random_text(14, 2)});
   std::int64_t next = 0;
   Tensor last_hidden;
@@ -86,22 +86,24 @@ TEST_P(Families, LayersAreShownWithWhatTheirWeightsNeed) {
 }
 
 TEST_P(Families, SixteenBitWeightsAreThoseNumbers) {
-  const EncoderShape shape = small_shape(GetParam());
-  const RandomCheckpoint narrow(shape, "", DType::bf16);
-  RandomCheckpoint wide(shape);
+  const ModelConfig config = small_model(GetParam());
+  const RandomCheckpoint narrow(config, "", DType::bf16);
+  RandomCheckpoint wide(config);
   for (auto& [name, tensor] : wide.tensors) tensor = copy_of(narrow.tensors.at(name), DType::f32);
   const TokenBatch batch = batch_of({random_text(12, 3)});
-  EXPECT_TRUE(same_bits(Encoder(shape, narrow.source()).forward(batch),
-                        Encoder(shape, wide.source()).forward(batch)));
+  EXPECT_TRUE(same_bits(Encoder(config, narrow.source()).forward(batch),
+                        Encoder(config, wide.source()).forward(batch)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Encoder, Families, testing::Values("bert", "roberta", "mpnet", "gpt2"),
-                         [](const auto& family) { return std::string(family.param); });
+INSTANTIATE_TEST_SUITE_P(Encoder, Families,
+                         testing::Values(ModelFamily::bert, ModelFamily::roberta, ModelFamily::mpnet,
+                                         ModelFamily::gpt2),
+                         [](const auto& family) { return std::string(name_of(family.param)); });
 
 TEST(Encoder, TakesThePrefixOfAModelWithAHeadAndTheNamesOfOldConverters) {
-  const EncoderShape shape = small_shape("bert");
-  const RandomCheckpoint plain(shape);
-  RandomCheckpoint headed(shape, "bert.");
+  const ModelConfig config = small_model(ModelFamily::bert);
+  const RandomCheckpoint plain(config);
+  RandomCheckpoint headed(config, "bert.");
   std::map<std::string, Tensor> renamed;
   for (auto& [name, tensor] : headed.tensors) {
     std::string old = name;
@@ -113,14 +115,14 @@ TEST(Encoder, TakesThePrefixOfAModelWithAHeadAndTheNamesOfOldConverters) {
   }
   headed.tensors = std::move(renamed);
   const TokenBatch batch = batch_of({random_text(12, 3)});
-  EXPECT_TRUE(same_bits(Encoder(shape, plain.source()).forward(batch),
-                        Encoder(shape, headed.source()).forward(batch)));
+  EXPECT_TRUE(same_bits(Encoder(config, plain.source()).forward(batch),
+                        Encoder(config, headed.source()).forward(batch)));
 }
 
 TEST(Encoder, TypesOfTokensCount) {
-  const EncoderShape shape = small_shape("bert");
-  const RandomCheckpoint checkpoint(shape);
-  const Encoder encoder(shape, checkpoint.source());
+  const ModelConfig config = small_model(ModelFamily::bert);
+  const RandomCheckpoint checkpoint(config);
+  const Encoder encoder(config, checkpoint.source());
   const auto text = random_text(6, 1);
   const std::vector<std::int32_t> zeros(6, 0), ones(6, 1);
   TokenBatch none, first, second, mixed;
@@ -146,12 +148,12 @@ std::string sentence_of(const std::function<void()>& mistake) {
 }
 
 TEST(Encoder, SaysWhichTensorIsWrong) {
-  const EncoderShape shape = small_shape("bert");
+  const ModelConfig config = small_model(ModelFamily::bert);
   const auto with = [&](const std::function<void(RandomCheckpoint&)>& change) {
     return sentence_of<FileError>([&] {
-      RandomCheckpoint checkpoint(shape);
+      RandomCheckpoint checkpoint(config);
       change(checkpoint);
-      const Encoder encoder(shape, checkpoint.source());
+      const Encoder encoder(config, checkpoint.source());
     });
   };
   EXPECT_EQ(with([](auto& c) { c.tensors.erase("encoder.layer.1.output.dense.bias"); }),
@@ -169,9 +171,9 @@ TEST(Encoder, SaysWhichTensorIsWrong) {
 }
 
 TEST(Encoder, RefusesWhatHasNoMeaning) {
-  const EncoderShape shape = small_shape("bert");
-  const RandomCheckpoint checkpoint(shape);
-  const Encoder encoder(shape, checkpoint.source());
+  const ModelConfig config = small_model(ModelFamily::bert);
+  const RandomCheckpoint checkpoint(config);
+  const Encoder encoder(config, checkpoint.source());
   const auto forward = [&](const TokenBatch& batch) {
     return sentence_of<std::invalid_argument>([&] { encoder.forward(batch); });
   };
@@ -189,7 +191,7 @@ TEST(Encoder, RefusesWhatHasNoMeaning) {
   EXPECT_EQ(forward(wrong), "[encoder] the ends of a batch must start at 0 and end at its 2 tokens");
   wrong.ends = {0, 2, 1, 2};
   EXPECT_EQ(forward(wrong), "[encoder] the ends of a batch must not go down, but do after text 1");
-  EncoderShape odd = shape;
+  ModelConfig odd = config;
   odd.heads = 5;
   EXPECT_EQ(sentence_of<std::invalid_argument>([&] { const Encoder made(odd, checkpoint.source()); }),
             "[encoder] hidden is 48, expected a multiple of the 5 heads");

@@ -24,17 +24,18 @@ TEST(Pooling, KnownValues) {
     EXPECT_TRUE(same_bits(pooled({pooling}), Tensor::from<float>({3, 2}, {1, -1, 0, 0, a, b})))
         << name_of(pooling);
   };
-  expect(Pooling::first, 3, 5);
-  expect(Pooling::last, 4, 8);
+  expect(Pooling::cls, 3, 5);
+  expect(Pooling::last_token, 4, 8);
   expect(Pooling::max, 4, 8);
   expect(Pooling::mean, 3, 13.0F / 3);
-  expect(Pooling::mean_sqrt, static_cast<float>(9 / std::sqrt(3.0)), static_cast<float>(13 / std::sqrt(3.0)));
+  expect(Pooling::mean_sqrt_length, static_cast<float>(9 / std::sqrt(3.0)),
+         static_cast<float>(13 / std::sqrt(3.0)));
   expect(Pooling::weighted_mean, static_cast<float>((3 + 4 + 12) / 6.0),
          static_cast<float>((5 + 0 + 24) / 6.0));
 }
 
 TEST(Pooling, SeveralStandSideBySide) {
-  EXPECT_TRUE(same_bits(pooled({Pooling::mean, Pooling::first}),
+  EXPECT_TRUE(same_bits(pooled({Pooling::mean, Pooling::cls}),
                         Tensor::from<float>({3, 4}, {1, -1, 1, -1, 0, 0, 0, 0, 3, 13.0F / 3, 3, 5})));
 }
 
