@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,11 +64,13 @@ class Encoder {
 
   const ModelConfig& config() const noexcept;
 
-  // The vectors that leave the last layer, (tokens, E). f32. A text's vectors have the same bits whatever the
-  // other texts and the number of threads. Throws std::invalid_argument for ids outside the vocabulary and
-  // texts longer than there are positions.
-  void forward(const TokenBatch& batch, TensorView out, const LayerObserver& observer = {}) const;
-  Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {}) const;
+  // The vectors that leave the last layer, or layer number `layers`, (tokens, E). f32. A text's vectors have
+  // the same bits whatever the other texts and the number of threads. Throws std::invalid_argument for ids
+  // outside the vocabulary and texts longer than there are positions.
+  void forward(const TokenBatch& batch, TensorView out, const LayerObserver& observer = {},
+               std::optional<std::int64_t> layers = {}) const;
+  Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {},
+                 std::optional<std::int64_t> layers = {}) const;
 
  private:
   struct Weights;

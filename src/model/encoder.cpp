@@ -88,13 +88,18 @@ Encoder& Encoder::operator=(Encoder&&) noexcept = default;
 
 const ModelConfig& Encoder::config() const noexcept { return config_; }
 
-Tensor Encoder::forward(const TokenBatch& batch, const LayerObserver& observer) const {
+Tensor Encoder::forward(const TokenBatch& batch, const LayerObserver& observer,
+                        std::optional<std::int64_t> layers) const {
   Tensor out(DType::f32, {batch.tokens(), config_.hidden_size});
-  forward(batch, out, observer);
+  forward(batch, out, observer, layers);
   return out;
 }
 
-void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver& observer) const {
+void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver& observer,
+                      std::optional<std::int64_t> layers) const {
+  const std::int64_t count = layers.value_or(config_.layers);
+  if (count < 0 || count > config_.layers)
+    refuse("encoder", "layer ", count, " is asked for, there are 0 to ", config_.layers);
   const Weights& weights = *weights_;
   const std::int64_t e = config_.hidden_size, heads = config_.heads;
   Workspace work(config_, batch.tokens());
@@ -120,7 +125,7 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
   };
   const TensorView attended = work.attended.split(1, heads, e / heads);
 
-  for (std::int64_t index = 0; index < config_.layers; ++index) {
+  for (std::int64_t index = 0; index < count; ++index) {
     const TransformerLayer& layer = weights.layers[static_cast<std::size_t>(index)];
     const bool last = index + 1 == config_.layers;
     if (config_.norm_first) {

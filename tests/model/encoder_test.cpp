@@ -8,6 +8,7 @@
 
 #include "model/random_checkpoint.h"
 #include "support/compare.h"
+#include "support/refuses.h"
 
 namespace attend {
 namespace {
@@ -83,6 +84,17 @@ TEST_P(Families, LayersAreShownWithWhatTheirWeightsNeed) {
   });
   EXPECT_EQ(next, 3);
   EXPECT_TRUE(same_bits(out, last_hidden));
+}
+
+TEST_P(Families, StopsAfterTheLayerThatIsAskedFor) {
+  const ModelConfig config = small_model(GetParam());
+  const RandomCheckpoint checkpoint(config);
+  const Encoder encoder(config, checkpoint.source());
+  const TokenBatch batch = batch_of({random_text(9, 1), random_text(14, 2)});
+  encoder.forward(batch, [&](const LayerMoment& moment) {
+    EXPECT_TRUE(same_bits(encoder.forward(batch, {}, moment.layer), moment.hidden)) << "layer " << moment.layer;
+  });
+  EXPECT_REFUSES(encoder.forward(batch, {}, 3), "[encoder] layer 3 is asked for, there are 0 to 2");
 }
 
 TEST_P(Families, SixteenBitWeightsAreThoseNumbers) {
