@@ -18,6 +18,7 @@
 #include <attend/pooling.h>
 #include <attend/positions.h>
 #include <attend/reference.h>
+#include <attend/save.h>
 #include <attend/softmax.h>
 #include <attend/stage.h>
 #include <attend/tensor.h>

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "checkpoint/utf8.h"
+#include "base/utf8.h"
 
 namespace attend::checkpoint {
 

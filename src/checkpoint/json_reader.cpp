@@ -4,7 +4,7 @@
 #include <cmath>
 #include <system_error>
 
-#include "checkpoint/utf8.h"
+#include "base/utf8.h"
 
 namespace attend::checkpoint {
 namespace {

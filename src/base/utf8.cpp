@@ -1,9 +1,9 @@
-#include "checkpoint/utf8.h"
+#include "base/utf8.h"
 
 #include <cstdint>
 #include <cstring>
 
-namespace attend::checkpoint {
+namespace attend {
 
 std::size_t utf8_length(std::string_view text) noexcept {
   if (text.empty()) return 0;
@@ -42,4 +42,4 @@ std::size_t find_bad_utf8(std::string_view text) noexcept {
   return place;
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend
