@@ -19,13 +19,15 @@ log=build/setup.log
 mkdir -p build
 rm -f "$gaps" "$log"
 
-build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev)
+build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev
+  libpcre2-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
 clang_packages=(clang-16 libclang-rt-16-dev llvm-16)
 python_packages=(python3 python3-venv python3-dev)
 arm_packages=(g++-aarch64-linux-gnu qemu-user)
-arm_libraries=(libhwy-dev libhwy1 libgtest-dev librapidcheck-dev)  # of architecture arm64, unpacked and not installed
+arm_libraries=(libhwy-dev libhwy1 libgtest-dev librapidcheck-dev libsimdjson-dev libsimdjson14 libutf8proc-dev libutf8proc2
+  libpcre2-dev libpcre2-8-0)  # of architecture arm64, unpacked and not installed
 
 fail() {
   echo "setup: $1" >&2

@@ -23,5 +23,6 @@
 #include <attend/stage.h>
 #include <attend/tensor.h>
 #include <attend/threads.h>
+#include <attend/tokenizer.h>
 #include <attend/version.h>
 #include <attend/weights.h>

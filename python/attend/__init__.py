@@ -5,8 +5,10 @@ attend.torch has autograd and the way into Hugging Face transformers.
 """
 
 from ._core import (
+    Encoding,
     KeyValueCache,
     PackedMatrix,
+    Tokenizer,
     __version__,
     add_learned_positions,
     alibi_slopes,
@@ -41,6 +43,7 @@ from ._weights import attention_map, entropy, received, top_k
 
 __all__ = [
     "AttentionResult",
+    "Encoding",
     "Gradients",
     "KernelChoice",
     "KeyValueCache",
@@ -48,6 +51,7 @@ __all__ = [
     "MultiheadAttention",
     "PackedMatrix",
     "RowState",
+    "Tokenizer",
     "TopK",
     "WeightsSummary",
     "__version__",

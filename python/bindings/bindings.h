@@ -12,6 +12,7 @@ void bind_cache(nanobind::module_& module);
 void bind_layers(nanobind::module_& module);
 void bind_positions(nanobind::module_& module);
 void bind_settings(nanobind::module_& module);
+void bind_tokenizer(nanobind::module_& module);
 void bind_weights(nanobind::module_& module);
 
 }  // namespace attend_python

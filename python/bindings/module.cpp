@@ -13,5 +13,6 @@ NB_MODULE(_core, module) {
   attend_python::bind_layers(module);
   attend_python::bind_positions(module);
   attend_python::bind_settings(module);
+  attend_python::bind_tokenizer(module);
   attend_python::bind_weights(module);
 }

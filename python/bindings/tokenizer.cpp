@@ -1,0 +1,122 @@
+// Tokenizer: text to ids with offsets, and back.
+#include <attend/file_error.h>
+#include <attend/tokenizer.h>
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings.h"
+#include "errors.h"
+
+namespace attend_python {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+// The UTF-8 of a str, or bytes as they are. The object must outlive the view.
+std::string_view text_of(nb::handle text, const char* name) {
+  if (PyBytes_Check(text.ptr()))
+    return {PyBytes_AS_STRING(text.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(text.ptr()))};
+  if (!PyUnicode_Check(text.ptr())) refuse_type(name, " is neither str nor bytes");
+  Py_ssize_t size = 0;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (bytes == nullptr) throw nb::python_error();  // a lone surrogate
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+attend::Encoding encode(const attend::Tokenizer& tokenizer, nb::handle text, nb::handle pair,
+                        bool add_special_tokens, bool truncate, std::optional<std::int64_t> max_length) {
+  const attend::EncodeOptions options{
+      .add_special_tokens = add_special_tokens, .truncate = truncate, .max_length = max_length};
+  const std::string_view first = text_of(text, "text");
+  if (pair.is_none()) {
+    const nb::gil_scoped_release released;
+    return tokenizer.encode(first, options);
+  }
+  const std::string_view second = text_of(pair, "pair");
+  const nb::gil_scoped_release released;
+  return tokenizer.encode(first, second, options);
+}
+
+std::vector<std::pair<std::int32_t, std::int32_t>> offsets(const attend::Encoding& encoding) {
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+  for (const auto& [begin, end] : encoding.offsets) pairs.emplace_back(begin, end);
+  return pairs;
+}
+
+std::vector<std::optional<std::int32_t>> words(const attend::Encoding& encoding) {
+  std::vector<std::optional<std::int32_t>> numbers;
+  for (const std::int32_t word : encoding.words)
+    numbers.push_back(word < 0 ? std::nullopt : std::optional(word));
+  return numbers;
+}
+
+void bind_encoding(nb::module_& module) {
+  nb::class_<attend::Encoding>(module, "Encoding", "The tokens of a text, or of a pair of texts.")
+      .def_prop_ro("ids", [](const attend::Encoding& e) { return e.ids; })
+      .def_prop_ro("type_ids", [](const attend::Encoding& e) { return e.type_ids; })
+      .def_prop_ro("offsets", &offsets,
+                   "The characters of the text that each token stands for; (0, 0) for special tokens.")
+      .def_prop_ro("words", &words,
+                   "The number of the word that each token belongs to; None for special tokens.")
+      .def_prop_ro(
+          "special",
+          [](const attend::Encoding& e) { return std::vector<bool>(e.special.begin(), e.special.end()); })
+      .def_ro("dropped", &attend::Encoding::dropped, "How many tokens truncation left out.")
+      .def("__len__", &attend::Encoding::size);
+}
+
+}  // namespace
+
+void bind_tokenizer(nb::module_& module) {
+  using attend::Tokenizer;
+  bind_encoding(module);
+  nb::class_<Tokenizer>(module, "Tokenizer", "A tokenizer as a tokenizer.json describes it.")
+      .def_static(
+          "load",
+          [](const std::filesystem::path& path) {
+            const nb::gil_scoped_release released;
+            return Tokenizer::load(path);
+          },
+          "path"_a, "Reads a tokenizer.json, a BERT vocab.txt, or a folder that holds one of them.")
+      .def_static(
+          "from_json",
+          [](std::string_view json, const std::string& name) { return Tokenizer::from_json(json, name); },
+          "json"_a, "name"_a = "tokenizer.json",
+          "Reads the text of a tokenizer.json; `name` is what errors call it.")
+      .def("encode", &encode, "text"_a, "pair"_a = nb::none(), nb::kw_only(), "add_special_tokens"_a = true,
+           "truncate"_a = true, "max_length"_a = nb::none(),
+           nb::sig("def encode(self, text: str | bytes, pair: str | bytes | None = None, *, "
+                   "add_special_tokens: bool = True, truncate: bool = True, max_length: int | None = None) "
+                   "-> Encoding"),
+           "Tokens of a text or a pair. max_length, special tokens included, is as the file says unless "
+           "given.")
+      .def(
+          "decode",
+          [](const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids, bool skip_special) {
+            return tokenizer.decode(ids, skip_special);
+          },
+          "ids"_a, "skip_special"_a = true, "The text of these tokens.")
+      .def(
+          "token",
+          [](const Tokenizer& tokenizer, std::int64_t id) { return std::string(tokenizer.token(id)); },
+          "id"_a)
+      .def(
+          "id", [](const Tokenizer& tokenizer, std::string_view token) { return tokenizer.id(token); },
+          "token"_a, "The id of a token, or None.")
+      .def_prop_ro("vocabulary_size", &Tokenizer::vocabulary_size, "The largest id and one.")
+      .def_prop_ro("max_length", &Tokenizer::max_length, "Where the file truncates, or None.")
+      .def("special_count", &Tokenizer::special_count, "pair"_a = false,
+           "How many tokens are added around a text.");
+}
+
+}  // namespace attend_python

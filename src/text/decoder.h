@@ -1,0 +1,23 @@
+// Decoders: from tokens back to text.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/json.h"
+
+namespace attend::text {
+
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+
+  // Rewrites the tokens; put together they are the text.
+  virtual void apply(std::vector<std::string>& tokens) const = 0;
+};
+
+std::unique_ptr<const Decoder> read_decoder(const Json& decoder);
+std::unique_ptr<const Decoder> make_word_piece_decoder(std::string_view prefix, bool cleanup);
+
+}  // namespace attend::text

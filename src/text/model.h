@@ -1,0 +1,45 @@
+// A model: from a word to tokens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/json.h"
+#include "text/vocabulary.h"
+
+namespace attend::text {
+
+// A token of a word, and the bytes of the word that it covers.
+struct Token {
+  std::int32_t id;
+  std::uint32_t begin, end;
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  // Appends the tokens of a word that is not empty.
+  virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
+
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+
+  // The id whose token is not the text that it stands for in an encoding, or -1.
+  virtual std::int32_t id_without_text() const { return -1; }
+
+ protected:
+  explicit Model(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
+  const Vocabulary vocabulary_;
+};
+
+std::unique_ptr<const Model> read_model(const Json& model);
+
+// One for each type, in the file of that name.
+std::unique_ptr<const Model> read_word_piece(const Json& model);
+std::unique_ptr<const Model> make_word_piece(Vocabulary vocabulary, std::int32_t unknown);
+std::unique_ptr<const Model> read_bpe(const Json& model);
+std::unique_ptr<const Model> read_unigram(const Json& model);
+
+}  // namespace attend::text

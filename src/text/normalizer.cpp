@@ -1,0 +1,172 @@
+#include "text/normalizer.h"
+
+#include <utility>
+#include <vector>
+
+#include "text/pattern.h"
+#include "text/unicode.h"
+
+namespace attend::text {
+namespace {
+
+// Rewrites one character at a time: `rewrite(c, span, out)` appends what becomes of it.
+template <class Rewrite>
+class EachCharacter final : public Normalizer {
+ public:
+  explicit EachCharacter(Rewrite rewrite) : rewrite_(rewrite) {}
+
+  void apply(AlignedText& text, AlignedText& scratch) const override {
+    scratch.clear();
+    for (std::size_t i = 0; i < text.size();) {
+      const TextSpan span = text.spans[i];
+      rewrite_(next_char(text.bytes, i), span, scratch);
+    }
+    text.swap(scratch);
+  }
+
+ private:
+  Rewrite rewrite_;
+};
+
+void lower(char32_t c, TextSpan span, AlignedText& out) {
+  char32_t characters[2];
+  const int count = lower_case(c, characters);
+  for (int i = 0; i < count; ++i) out.append(characters[i], span);
+}
+
+void strip_accent(char32_t c, TextSpan span, AlignedText& out) {
+  if (!is(c, kMark)) out.append(c, span);
+}
+
+// What sentencepiece's nmt rules do besides their table.
+void nmt(char32_t c, TextSpan span, AlignedText& out) {
+  const bool removed =
+      (c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
+  if (removed) return;
+  const bool space = c == 9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 ||
+                     (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                     c == 0xFEFF || c == 0xFFFD;
+  out.append(space ? U' ' : c, span);
+}
+
+template <class Rewrite>
+std::unique_ptr<const Normalizer> each_character(Rewrite rewrite) {
+  return std::make_unique<EachCharacter<Rewrite>>(rewrite);
+}
+
+class Strip final : public Normalizer {
+ public:
+  Strip(bool left, bool right) : left_(left), right_(right) {}
+
+  void apply(AlignedText& text, AlignedText& scratch) const override {
+    std::size_t begin = 0, end = text.size();
+    while (left_ && begin < end) {
+      std::size_t next = begin;
+      if (!is(next_char(text.bytes, next), kWhite)) break;
+      begin = next;
+    }
+    while (right_ && begin < end) {
+      std::size_t last = end;
+      if (!is(previous_char(text.bytes, last), kWhite)) break;
+      end = last;
+    }
+    scratch.clear();
+    scratch.append(text, begin, end);
+    text.swap(scratch);
+  }
+
+ private:
+  bool left_, right_;
+};
+
+class Prepend final : public Normalizer {
+ public:
+  explicit Prepend(std::string_view prefix) : prefix_(prefix) {}
+
+  void apply(AlignedText& text, AlignedText& scratch) const override {
+    if (text.empty()) return;
+    scratch.clear();
+    scratch.append(prefix_, text.spans[0]);
+    scratch.append(text, 0, text.size());
+    text.swap(scratch);
+  }
+
+ private:
+  std::string prefix_;
+};
+
+class Replace final : public Normalizer {
+ public:
+  Replace(std::unique_ptr<const Pattern> pattern, std::string_view content)
+      : pattern_(std::move(pattern)), content_(content) {}
+
+  void apply(AlignedText& text, AlignedText& scratch) const override {
+    std::vector<Match> matches;
+    pattern_->find(text.bytes, 0, text.size(), matches);
+    if (matches.empty()) return;
+    scratch.clear();
+    std::size_t copied = 0;
+    for (const Match& match : matches) {
+      scratch.append(text, copied, match.begin);
+      scratch.append(content_, match.end == 0 ? TextSpan{} : text.spans[match.end - 1]);
+      copied = match.end;
+    }
+    scratch.append(text, copied, text.size());
+    text.swap(scratch);
+  }
+
+ private:
+  std::unique_ptr<const Pattern> pattern_;
+  std::string content_;
+};
+
+class Sequence final : public Normalizer {
+ public:
+  explicit Sequence(std::vector<std::unique_ptr<const Normalizer>> steps) : steps_(std::move(steps)) {}
+  void apply(AlignedText& text, AlignedText& scratch) const override {
+    for (const auto& step : steps_) step->apply(text, scratch);
+  }
+
+ private:
+  std::vector<std::unique_ptr<const Normalizer>> steps_;
+};
+
+std::unique_ptr<const Normalizer> read_sequence(const Json& sequence) {
+  sequence.only_keys({"type", "normalizers"});
+  std::vector<std::unique_ptr<const Normalizer>> steps;
+  for (const Json& step : sequence.at("normalizers").elements()) steps.push_back(read_normalizer(step));
+  return std::make_unique<Sequence>(std::move(steps));
+}
+
+}  // namespace
+
+std::unique_ptr<const Normalizer> read_normalizer(const Json& normalizer) {
+  const std::string_view type = normalizer.type();
+  if (type == "Sequence") return read_sequence(normalizer);
+  if (type == "BertNormalizer") return read_bert_normalizer(normalizer);
+  if (type == "Precompiled") return read_precompiled(normalizer);
+  if (type == "Strip") {
+    normalizer.only_keys({"type", "strip_left", "strip_right"});
+    return std::make_unique<Strip>(normalizer.at("strip_left").boolean(),
+                                   normalizer.at("strip_right").boolean());
+  }
+  if (type == "Prepend") {
+    return std::make_unique<Prepend>(normalizer.only_keys({"type", "prepend"}).at("prepend").string());
+  }
+  if (type == "Replace") {
+    normalizer.only_keys({"type", "pattern", "content"});
+    return std::make_unique<Replace>(read_pattern(normalizer.at("pattern")),
+                                     normalizer.at("content").string());
+  }
+  normalizer.only_keys({"type"});
+  if (type == "NFC") return make_normal_form(false, true);
+  if (type == "NFD") return make_normal_form(false, false);
+  if (type == "NFKC") return make_normal_form(true, true);
+  if (type == "NFKD") return make_normal_form(true, false);
+  if (type == "Lowercase") return each_character(lower);
+  if (type == "StripAccents") return each_character(strip_accent);
+  if (type == "Nmt") return each_character(nmt);
+  normalizer.fail("the normalizer ", shown(type), " is not supported");
+}
+
+}  // namespace attend::text

@@ -1,0 +1,176 @@
+#include <attend/tokenizer.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "text/parts.h"
+#include "text/utf8.h"
+
+namespace attend {
+namespace {
+
+using text::Part;
+using text::Piece;
+using text::Pieces;
+using text::Token;
+
+constexpr std::size_t kMaxTextSize = std::size_t{1} << 30;  // offsets and positions are 32-bit numbers
+constexpr std::size_t kKeptScratch = std::size_t{1} << 20;
+
+// Memory that a thread uses for one text after the other.
+struct Scratch {
+  Pieces pieces;
+  std::vector<Token> tokens;
+};
+
+class Encoder {
+ public:
+  Encoder(const Tokenizer::Parts& parts, Scratch& scratch) : parts_(parts), scratch_(scratch) {}
+
+  Part encode(std::string_view given, std::int32_t type_id) {
+    if (given.size() >= kMaxTextSize)
+      refuse("tokenizer", "a text has ", given.size(), " bytes, more than 2^30");
+    std::string repaired;
+    if (!text::is_utf8(given)) given = repaired = text::repair_utf8(given);
+    Pieces& pieces = scratch_.pieces;
+    parts_.added.extract(given, parts_.normalizer.get(), pieces);
+    if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->apply(pieces);
+
+    Part part;
+    reserve(part.encoding, given.size() / 3 + 8);
+    for (std::size_t word = 0; word < pieces.pieces.size(); ++word) {
+      const Piece& piece = pieces.pieces[word];
+      scratch_.tokens.clear();
+      if (piece.id >= 0) {
+        scratch_.tokens.push_back({piece.id, 0, piece.end - piece.begin});
+      } else {
+        parts_.model->tokenize(
+            std::string_view(pieces.text.bytes).substr(piece.begin, piece.end - piece.begin),
+            scratch_.tokens);
+      }
+      add_tokens(piece, static_cast<std::int32_t>(word), type_id, part);
+    }
+    return part;
+  }
+
+ private:
+  static void reserve(Encoding& encoding, std::size_t size) {
+    encoding.ids.reserve(size);
+    encoding.offsets.reserve(size);
+    encoding.words.reserve(size);
+  }
+
+  void add_tokens(const Piece& piece, std::int32_t word, std::int32_t type_id, Part& part) const {
+    const text::AlignedText& source = scratch_.pieces.text;
+    Encoding& encoding = part.encoding;
+    for (const Token& token : scratch_.tokens) {
+      encoding.ids.push_back(token.id);
+      encoding.offsets.push_back(
+          {source.spans[piece.begin + token.begin].begin, source.spans[piece.begin + token.end - 1].end});
+      encoding.words.push_back(word);
+    }
+    encoding.type_ids.resize(encoding.ids.size(), type_id);
+    encoding.special.resize(encoding.ids.size(), 0);
+    if (parts_.white.empty()) return;
+    for (const Token& token : scratch_.tokens) {
+      const bool from_text = piece.id >= 0 || token.id == parts_.model->id_without_text();
+      const auto string =
+          std::string_view(source.bytes).substr(piece.begin + token.begin, token.end - token.begin);
+      const auto& white = parts_.white[static_cast<std::size_t>(token.id)];
+      part.white_before.push_back(from_text ? text::white_at_start(string) : white.before);
+      part.white_behind.push_back(from_text ? text::white_at_end(string) : white.behind);
+    }
+  }
+
+  const Tokenizer::Parts& parts_;
+  Scratch& scratch_;
+};
+
+Encoding encode_all(const Tokenizer::Parts& tokenizer, std::span<const std::string_view> texts,
+                    const EncodeOptions& options) {
+  thread_local Scratch scratch;
+  std::vector<Part> parts;
+  Encoder encoder(tokenizer, scratch);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    parts.push_back(encoder.encode(texts[i], static_cast<std::int32_t>(i)));
+  }
+  if (scratch.pieces.text.bytes.capacity() > kKeptScratch)
+    scratch = Scratch{};  // one huge text is an exception
+
+  if (options.truncate && (options.max_length || tokenizer.truncation)) {
+    text::Truncation truncation = tokenizer.truncation.value_or(text::Truncation{});
+    if (options.max_length) truncation.max_length = *options.max_length;
+    const bool adds = options.add_special_tokens && tokenizer.post_processor != nullptr;
+    const std::int64_t added = adds ? tokenizer.post_processor->added(texts.size() == 2) : 0;
+    if (truncation.max_length < added) {
+      refuse("tokenizer", "max_length is ", truncation.max_length, ", but ", added,
+             " special tokens are added");
+    }
+    text::truncate(parts, truncation, truncation.max_length - added);
+  }
+  if (tokenizer.post_processor != nullptr) tokenizer.post_processor->apply(parts, options.add_special_tokens);
+  Encoding whole = std::move(parts[0].encoding);
+  for (std::size_t i = 1; i < parts.size(); ++i) text::append(whole, parts[i].encoding);
+  return whole;
+}
+
+}  // namespace
+
+Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  return encode_all(*parts_, {&text, 1}, options);
+}
+
+Encoding Tokenizer::encode(std::string_view first, std::string_view second,
+                           const EncodeOptions& options) const {
+  const std::string_view both[] = {first, second};
+  return encode_all(*parts_, both, options);
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {
+  std::vector<std::string> tokens;
+  for (const std::int32_t id : ids) {
+    std::string_view string;
+    if (const text::AddedToken* added = parts_->added.by_id(id)) {
+      string = added->normal;
+    } else if (parts_->model->vocabulary().has(id)) {
+      string = parts_->model->vocabulary().token(id);
+    } else {
+      refuse("tokenizer", "the id ", id, " is no token's; ids go from 0 to ", vocabulary_size() - 1);
+    }
+    if (!skip_special || !parts_->added.is_special(string)) tokens.emplace_back(string);
+  }
+  if (tokens.empty()) return {};
+  if (parts_->decoder != nullptr) parts_->decoder->apply(tokens);
+  std::string whole;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (parts_->decoder == nullptr && i > 0) whole += ' ';
+    whole += tokens[i];
+  }
+  return whole;
+}
+
+std::int64_t Tokenizer::vocabulary_size() const noexcept {
+  return std::max<std::int64_t>(parts_->model->vocabulary().size(),
+                                std::int64_t{parts_->added.largest_id()} + 1);
+}
+
+std::string_view Tokenizer::token(std::int64_t id) const {
+  const text::AddedToken* added = parts_->added.by_id(id);
+  return added != nullptr ? std::string_view(added->content) : parts_->model->vocabulary().token(id);
+}
+
+std::optional<std::int32_t> Tokenizer::id(std::string_view token) const {
+  if (const text::AddedToken* added = parts_->added.by_content(token)) return added->id;
+  const std::int32_t id = parts_->model->vocabulary().find(token);
+  return id < 0 ? std::nullopt : std::optional(id);
+}
+
+std::optional<std::int64_t> Tokenizer::max_length() const noexcept {
+  return parts_->truncation ? std::optional(parts_->truncation->max_length) : std::nullopt;
+}
+
+std::int64_t Tokenizer::special_count(bool pair) const noexcept {
+  return parts_->post_processor == nullptr ? 0 : parts_->post_processor->added(pair);
+}
+
+}  // namespace attend

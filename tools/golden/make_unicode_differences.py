@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Writes src/text/unicode_differences.h: where `tokenizers` decides otherwise about a character than utf8proc does.
+
+`tokenizers` is built of crates with tables of Unicode 7 to 16; utf8proc 2.8 has Unicode 15. This asks both about every
+code point and keeps the differences. README.md beside this file says how to run it. Takes two minutes.
+"""
+
+import ctypes
+import pathlib
+
+import tokenizers
+from tokenizers import Regex, normalizers, pre_tokenizers
+
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "src" / "text" / "unicode_differences.h"
+CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+
+utf8proc = ctypes.CDLL("libutf8proc.so.2")
+utf8proc.utf8proc_category_string.restype = ctypes.c_char_p
+utf8proc.utf8proc_tolower.restype = ctypes.c_int32
+utf8proc.utf8proc_decompose_char.restype = ctypes.c_ssize_t
+CATEGORY = {c: utf8proc.utf8proc_category_string(c).decode() for c in CODE_POINTS}
+
+
+def in_category(*names):
+    return {c for c in CODE_POINTS if CATEGORY[c] in names or CATEGORY[c][0] in names}
+
+
+def splits(tokenizer, around="a", parts=3):
+    """The characters that this pre-tokenizer cuts off from their neighbours."""
+    return {c for c in CODE_POINTS if len(tokenizer.pre_tokenize_str(around + chr(c) + around)) == parts}
+
+
+def disappears(normalizer, after=""):
+    return {c for c in CODE_POINTS if normalizer.normalize_str("a" + chr(c) + after) == "a" + after}
+
+
+def bert(**on):
+    return normalizers.BertNormalizer(**{"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False, **on})
+
+
+def ranges(code_points):
+    found = []
+    for c in sorted(code_points):
+        if found and found[-1][1] == c - 1:
+            found[-1][1] = c
+        else:
+            found.append([c, c])
+    return found
+
+
+def regex(pattern):
+    return splits(pre_tokenizers.Split(Regex(pattern), "isolated"), "\x01")
+
+
+def properties():
+    white = in_category("Z") | set(range(9, 14)) | {0x85}
+    yield "White", splits(pre_tokenizers.WhitespaceSplit(), parts=2), white
+    yield "Control", disappears(bert(clean_text=True), "a"), (in_category("Cc", "Cf", "Co") - {9, 10, 13}) | {0xFFFD}
+    yield "Punctuation", splits(pre_tokenizers.Punctuation()), in_category("P") | {c for c in in_category("S") if c < 128}
+    yield "Nonspacing", disappears(bert(strip_accents=True)), in_category("Mn")
+    yield "Mark", disappears(normalizers.StripAccents()), in_category("M")
+    yield "Numeric", splits(pre_tokenizers.Digits(True)), in_category("N")
+    yield "Word", splits(pre_tokenizers.Whitespace(), parts=1), in_category("L", "M", "Nd", "Nl", "Pc") | {0x200C, 0x200D}
+    yield "Letter", regex(r"\p{L}"), in_category("L")
+    yield "Number", regex(r"\p{N}"), in_category("N")
+
+
+def undecomposed():
+    """Characters that NFKD leaves alone, and that utf8proc takes apart. Elsewhere the two agree."""
+    buffer = (ctypes.c_int32 * 64)()
+    found = set()
+    for form, option in ((normalizers.NFD(), 1 << 4), (normalizers.NFKD(), 1 << 4 | 1 << 2)):
+        for c in CODE_POINTS:
+            size = utf8proc.utf8proc_decompose_char(c, buffer, 64, option | 1 << 1, None)
+            theirs = form.normalize_str(chr(c))
+            if theirs != "".join(map(chr, buffer[:size])):
+                assert theirs == chr(c), hex(c)
+                found.add(c)
+    return found
+
+
+def lowercase():
+    """Runs (first, last, distance) of characters whose lower case utf8proc does not know."""
+    lower = normalizers.Lowercase()
+    runs = []
+    for c in CODE_POINTS:
+        theirs = lower.normalize_str(chr(c))
+        if theirs == chr(utf8proc.utf8proc_tolower(c)):
+            continue
+        if c == 0x130:  # the only one that becomes two characters: in the code
+            assert theirs == "i\u0307"
+            continue
+        distance = ord(theirs) - c
+        if runs and runs[-1][1] == c - 1 and runs[-1][2] == distance:
+            runs[-1][1] = c
+        else:
+            runs.append([c, c, distance])
+    return runs
+
+
+def table(name, rows, kind):
+    text = ", ".join("{" + ", ".join(f"0x{v:X}" if i < 2 else str(v) for i, v in enumerate(row)) + "}" for row in rows)
+    return f"inline constexpr {kind} k{name}[] = {{{text}}};\n" if rows else f"inline constexpr std::array<{kind}, 0> k{name}{{}};\n"
+
+
+def main():
+    version = "".join(chr(b) for b in ctypes.cast(utf8proc.utf8proc_version, ctypes.CFUNCTYPE(ctypes.c_char_p))())
+    lines = [
+        f"// Where `tokenizers` {tokenizers.__version__} decides otherwise about a character than utf8proc {version} does.\n",
+        "// Written by tools/golden/make_unicode_differences.py, which has asked both about every code point.\n",
+        "#pragma once\n\n#include <array>\n#include <cstdint>\n\nnamespace attend::text::differences {\n\n",
+        "struct Range {\n  char32_t first, last;\n};\nstruct Shift {\n  char32_t first, last;\n  std::int32_t distance;\n};\n\n",
+    ]
+    for name, theirs, ours in properties():
+        lines.append(f"// {name}: {len(theirs)} characters; {len(theirs - ours)} only there, {len(ours - theirs)} only here.\n")
+        lines.append(table(f"{name}Added", ranges(theirs - ours), "Range"))
+        lines.append(table(f"{name}Removed", ranges(ours - theirs), "Range"))
+    lines.append("\n// Characters that the normal forms leave as they are.\n")
+    lines.append(table("Undecomposed", ranges(undecomposed()), "Range"))
+    lines.append("\n// Characters whose lower case lies at a distance.\n")
+    lines.append(table("Lowercase", lowercase(), "Shift"))
+    lines.append("\n}  // namespace attend::text::differences\n")
+    TARGET.write_text("".join(lines))
+
+
+if __name__ == "__main__":
+    main()
