@@ -22,6 +22,7 @@
 #include <attend/softmax.h>
 #include <attend/stage.h>
 #include <attend/tensor.h>
+#include <attend/text_model.h>
 #include <attend/threads.h>
 #include <attend/tokenizer.h>
 #include <attend/version.h>

@@ -7,13 +7,18 @@
 
 namespace attend {
 
+// The parts as one text.
+template <class... Parts>
+std::string joined(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
+
 // refuse("attention", "key has ", 7, " heads, not a divisor of ", 12)
 template <class... Parts>
 [[noreturn]] void refuse(const char* operation, const Parts&... parts) {
-  std::ostringstream message;
-  message << '[' << operation << "] ";
-  (message << ... << parts);
-  throw std::invalid_argument(message.str());
+  throw std::invalid_argument(joined('[', operation, "] ", parts...));
 }
 
 }  // namespace attend

@@ -2,6 +2,8 @@
 
 #include <attend/file_error.h>
 
+#include "base/error.h"
+
 namespace attend {
 namespace {
 
@@ -74,9 +76,8 @@ Names names_of(ModelFamily family, const TensorSource& tensors) {
     }
     return names;
   }
-  throw FileError(
-      tensors.file, first,
-      "there is no such tensor, which a model of the family " + std::string(name_of(family)) + " has");
+  throw FileError(tensors.file, first,
+                  joined("there is no such tensor, which a model of the family ", name_of(family), " has"));
 }
 
 }  // namespace attend

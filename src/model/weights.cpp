@@ -2,6 +2,8 @@
 
 #include <attend/file_error.h>
 
+#include "base/error.h"
+
 namespace attend {
 namespace {
 
@@ -19,11 +21,11 @@ class Loader {
     if (tensor.shape() != shape) {
       throw FileError(
           tensors_.file, name,
-          "its shape is " + to_string(tensor.shape()) + ", the configuration says " + to_string(shape));
+          joined("its shape is ", to_string(tensor.shape()), ", the configuration says ", to_string(shape)));
     }
     if (!is_float(tensor.dtype())) {
       throw FileError(tensors_.file, name,
-                      "its type is " + std::string(name_of(tensor.dtype())) + ", expected a floating one");
+                      joined("its type is ", name_of(tensor.dtype()), ", expected a floating one"));
     }
     return tensor;
   }
@@ -43,7 +45,7 @@ class Loader {
   }
 
   // Several of the same input, side by side. Each is stored as (out, in), so they are stacked as they lie.
-  LinearLayer joined(const std::vector<std::string>& names, std::int64_t in, std::int64_t out) const {
+  LinearLayer stacked(const std::vector<std::string>& names, std::int64_t in, std::int64_t out) const {
     if (names.size() == 1) return linear(names[0], in, out);
     const std::int64_t part = out / static_cast<std::int64_t>(names.size());
     Tensor stack(DType::f32, {out, in}), bias(DType::f32, {out});
@@ -59,7 +61,7 @@ class Loader {
   TransformerLayer layer(std::int64_t index) const {
     const LayerNames n = names_.layer(index);
     const std::int64_t e = config_.hidden_size;
-    return {.qkv = joined(n.qkv, e, 3 * e),
+    return {.qkv = stacked(n.qkv, e, 3 * e),
             .out = linear(n.out, e, e),
             .attention_norm = norm(n.attention_norm),
             .up = linear(n.up, e, config_.intermediate_size),

@@ -92,7 +92,8 @@ TEST_P(Families, StopsAfterTheLayerThatIsAskedFor) {
   const Encoder encoder(config, checkpoint.source());
   const TokenBatch batch = batch_of({random_text(9, 1), random_text(14, 2)});
   encoder.forward(batch, [&](const LayerMoment& moment) {
-    EXPECT_TRUE(same_bits(encoder.forward(batch, {}, moment.layer), moment.hidden)) << "layer " << moment.layer;
+    EXPECT_TRUE(same_bits(encoder.forward(batch, {}, moment.layer), moment.hidden))
+        << "layer " << moment.layer;
   });
   EXPECT_REFUSES(encoder.forward(batch, {}, 3), "[encoder] layer 3 is asked for, there are 0 to 2");
 }

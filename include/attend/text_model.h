@@ -1,0 +1,63 @@
+// A model that reads text: a tokenizer, an encoder, and how its folder says to make one vector of a text.
+#pragma once
+
+#include <attend/encoder.h>
+#include <attend/model_files.h>
+#include <attend/pooling.h>
+#include <attend/tokenizer.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+// What is not given is as the model's folder says.
+struct EmbedOptions {
+  std::vector<Pooling> pooling{};   // several stand side by side; a folder that says nothing means the mean
+  std::optional<bool> normalize{};  // each vector to length 1
+  std::optional<std::int64_t>
+      layer{};  // vectors that leave this layer: 0 the embeddings, then 1, 2, ...; default: the last
+  std::optional<std::int64_t> max_tokens{};  // of a text, special ones included; what is longer is cut
+  std::optional<std::string>
+      prompt{};  // put in front of every text; default: the folder's own, if it has one
+  std::int64_t batch_tokens =
+      2048;  // how many tokens go through a layer at once; changes time and memory, no bit of a result
+};
+
+class TextModel {
+ public:
+  // A folder, or the name of a model in the hub's cache. Throws FileError, also where its files contradict
+  // each other.
+  static TextModel load(std::string_view name_or_folder);
+
+  const ModelFiles& files() const noexcept;
+  const Tokenizer& tokenizer() const noexcept;
+  const Encoder& encoder() const noexcept;
+
+  // The most tokens that a text may have: the least of what folder, tokenizer and positions allow.
+  std::int64_t max_tokens() const noexcept;
+  // The size of a text's vector.
+  std::int64_t embedding_size(const EmbedOptions& options = {}) const;
+
+  // Cut to max_tokens(), or to what is given.
+  Encoding encode(std::string_view text, std::optional<std::int64_t> max_tokens = {}) const;
+  Encoding encode(std::string_view first, std::string_view second,
+                  std::optional<std::int64_t> max_tokens = {}) const;
+
+  // One vector a text: (texts, embedding_size()), f32. A text's vector has the same bits whatever texts stand
+  // around it. Texts that were tokenized already may be given as such.
+  Tensor embed(std::span<const std::string_view> texts, const EmbedOptions& options = {}) const;
+  Tensor embed(std::span<const Encoding> texts, const EmbedOptions& options = {}) const;
+
+ private:
+  struct Parts;
+  explicit TextModel(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  std::shared_ptr<const Parts> parts_;
+};
+
+}  // namespace attend

@@ -1,0 +1,147 @@
+#include <attend/text_model.h>
+
+#include <attend/checkpoint.h>
+#include <attend/file_error.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "model/dense.h"
+
+namespace attend {
+
+struct TextModel::Parts {
+  ModelFiles files;
+  Checkpoint checkpoint;
+  Tokenizer tokenizer;
+  Encoder encoder;
+  std::vector<DenseLayer> dense;
+  std::int64_t max_tokens;
+};
+
+namespace {
+
+constexpr const char* kOperation = "embed";
+
+Tokenizer load_tokenizer(const ModelFiles& files, const ModelConfig& config) {
+  if (files.tokenizer.empty()) {
+    throw FileError(files.folder.string(), "",
+                    "there is neither tokenizer.json nor vocab.txt in this folder");
+  }
+  Tokenizer tokenizer = Tokenizer::load(files.tokenizer);
+  if (tokenizer.vocabulary_size() > config.vocabulary_size) {
+    throw FileError(files.tokenizer.string(), "vocab",
+                    joined("it has ids up to ", tokenizer.vocabulary_size() - 1,
+                           ", and the model has vectors for ", config.vocabulary_size));
+  }
+  return tokenizer;
+}
+
+std::vector<Pooling> pooling_of(const ModelFiles& files, const EmbedOptions& options) {
+  if (!options.pooling.empty()) return options.pooling;
+  return files.pooling.empty() ? std::vector{Pooling::mean} : files.pooling;
+}
+
+}  // namespace
+
+TextModel TextModel::load(std::string_view name_or_folder) {
+  const ModelFiles files = find_model(name_or_folder);
+  const ModelConfig config = read_model_config(files.config);
+  const Checkpoint checkpoint = Checkpoint::open(files.weights);
+  Tokenizer tokenizer = load_tokenizer(files, config);
+  std::int64_t max_tokens = config.max_tokens();
+  if (files.max_tokens) max_tokens = std::min(max_tokens, *files.max_tokens);
+  // A sentence model's own limit stands above that of its tokenizer's file, which often is for another use.
+  if (!files.max_tokens && tokenizer.max_length()) max_tokens = std::min(max_tokens, *tokenizer.max_length());
+  if (max_tokens < tokenizer.special_count()) {
+    throw FileError(files.folder.string(), "max_seq_length",
+                    joined("a text may have ", max_tokens, " tokens, and ", tokenizer.special_count(),
+                           " are added to every one"));
+  }
+  if (files.lower_case) {
+    throw FileError(files.folder.string(), "do_lower_case",
+                    "true is not supported; a tokenizer of lower-case models does it itself");
+  }
+  if (!files.default_prompt.empty() && !files.pooling_includes_prompt) {
+    throw FileError(files.folder.string(), "include_prompt",
+                    "false is not supported where a prompt is the default");
+  }
+  std::vector<DenseLayer> dense;
+  for (const DenseModule& module : files.dense) dense.emplace_back(module);
+  Encoder encoder(config, tensors_of(checkpoint));
+  checkpoint.require_intact();
+  return TextModel(std::make_shared<const Parts>(
+      Parts{files, checkpoint, std::move(tokenizer), std::move(encoder), std::move(dense), max_tokens}));
+}
+
+const ModelFiles& TextModel::files() const noexcept { return parts_->files; }
+const Tokenizer& TextModel::tokenizer() const noexcept { return parts_->tokenizer; }
+const Encoder& TextModel::encoder() const noexcept { return parts_->encoder; }
+std::int64_t TextModel::max_tokens() const noexcept { return parts_->max_tokens; }
+
+std::int64_t TextModel::embedding_size(const EmbedOptions& options) const {
+  if (!parts_->dense.empty()) return parts_->dense.back().outputs();
+  return parts_->encoder.config().hidden_size *
+         static_cast<std::int64_t>(pooling_of(parts_->files, options).size());
+}
+
+Encoding TextModel::encode(std::string_view text, std::optional<std::int64_t> max_tokens) const {
+  return parts_->tokenizer.encode(
+      text, {.max_length = std::min(max_tokens.value_or(parts_->max_tokens), parts_->max_tokens)});
+}
+
+Encoding TextModel::encode(std::string_view first, std::string_view second,
+                           std::optional<std::int64_t> max_tokens) const {
+  return parts_->tokenizer.encode(
+      first, second, {.max_length = std::min(max_tokens.value_or(parts_->max_tokens), parts_->max_tokens)});
+}
+
+Tensor TextModel::embed(std::span<const std::string_view> texts, const EmbedOptions& options) const {
+  std::string prompt = options.prompt.value_or("");
+  if (const std::string& name = parts_->files.default_prompt; !options.prompt && !name.empty()) {
+    prompt = parts_->files.prompts.at(name);
+  }
+  std::vector<Encoding> encodings;
+  encodings.reserve(texts.size());
+  std::string whole;
+  for (const std::string_view text : texts) {
+    encodings.push_back(encode(prompt.empty() ? text : std::string_view(whole.assign(prompt).append(text)),
+                               options.max_tokens));
+  }
+  return embed(encodings, options);
+}
+
+Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& options) const {
+  const Encoder& encoder = parts_->encoder;
+  const std::int64_t e = encoder.config().hidden_size, layers = encoder.config().layers;
+  const std::int64_t layer = options.layer.value_or(layers);
+  if (layer < 0 || layer > layers)
+    refuse(kOperation, "layer is ", layer, ", and the model has 0 to ", layers);
+  if (options.batch_tokens < 1)
+    refuse(kOperation, "batch_tokens is ", options.batch_tokens, ", expected a number from 1");
+  const std::vector<Pooling> poolings = pooling_of(parts_->files, options);
+
+  const auto count = static_cast<std::int64_t>(texts.size());
+  Tensor pooled(DType::f32, {count, e * static_cast<std::int64_t>(poolings.size())});
+  for (std::int64_t first = 0; first < count;) {
+    TokenBatch batch;
+    std::int64_t last = first;
+    do {
+      const Encoding& text = texts[static_cast<std::size_t>(last++)];
+      batch.add(text.ids, encoder.config().token_types > 0 ? text.type_ids : std::vector<std::int32_t>{});
+    } while (last < count &&
+             batch.tokens() + static_cast<std::int64_t>(texts[static_cast<std::size_t>(last)].size()) <=
+                 options.batch_tokens);
+    const TensorView target = pooled.view().slice(0, first, last);
+    pool(encoder.forward(batch, {}, layer), batch.ends, poolings, target);
+    first = last;
+  }
+  Tensor result = std::move(pooled);
+  for (const DenseLayer& dense : parts_->dense) result = dense.apply(result);
+  if (options.normalize.value_or(parts_->files.normalize)) normalize_rows(result, result);
+  return result;
+}
+
+}  // namespace attend
