@@ -20,13 +20,12 @@ namespace attend {
 struct EmbedOptions {
   std::vector<Pooling> pooling{};   // several stand side by side; a folder that says nothing means the mean
   std::optional<bool> normalize{};  // each vector to length 1
-  std::optional<std::int64_t>
-      layer{};  // vectors that leave this layer: 0 the embeddings, then 1, 2, ...; default: the last
+  // Vectors that leave this layer: 0 the embeddings, then 1, 2, ...; default: the last.
+  std::optional<std::int64_t> layer{};
   std::optional<std::int64_t> max_tokens{};  // of a text, special ones included; what is longer is cut
-  std::optional<std::string>
-      prompt{};  // put in front of every text; default: the folder's own, if it has one
-  std::int64_t batch_tokens =
-      2048;  // how many tokens go through a layer at once; changes time and memory, no bit of a result
+  std::optional<std::string> prompt{};       // put in front of every text
+  // How many tokens go through a layer at once: changes time and memory, and no bit of a result.
+  std::int64_t batch_tokens = 2048;
 };
 
 class TextModel {

@@ -6,6 +6,7 @@ attend.torch has autograd and the way into Hugging Face transformers.
 
 from ._core import (
     Encoding,
+    FileError,
     KeyValueCache,
     PackedMatrix,
     Tokenizer,
@@ -36,6 +37,7 @@ from ._core import (
     threads,
     weights,
 )
+from ._encoder import Encoder
 from ._multihead import MultiheadAttention
 from ._results import AttentionResult, Gradients, KernelChoice, LayerNormState, RowState, TopK, WeightsSummary
 from ._sdpa import scaled_dot_product_attention
@@ -43,7 +45,9 @@ from ._weights import attention_map, entropy, received, top_k
 
 __all__ = [
     "AttentionResult",
+    "Encoder",
     "Encoding",
+    "FileError",
     "Gradients",
     "KernelChoice",
     "KeyValueCache",

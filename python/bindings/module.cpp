@@ -15,4 +15,5 @@ NB_MODULE(_core, module) {
   attend_python::bind_settings(module);
   attend_python::bind_tokenizer(module);
   attend_python::bind_weights(module);
+  attend_python::bind_encoder(module);
 }

@@ -15,23 +15,13 @@
 
 #include "bindings.h"
 #include "errors.h"
+#include "text.h"
 
 namespace attend_python {
 namespace {
 
 namespace nb = nanobind;
 using namespace nb::literals;
-
-// The UTF-8 of a str, or bytes as they are. The object must outlive the view.
-std::string_view text_of(nb::handle text, const char* name) {
-  if (PyBytes_Check(text.ptr()))
-    return {PyBytes_AS_STRING(text.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(text.ptr()))};
-  if (!PyUnicode_Check(text.ptr())) refuse_type(name, " is neither str nor bytes");
-  Py_ssize_t size = 0;
-  const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (bytes == nullptr) throw nb::python_error();  // a lone surrogate
-  return {bytes, static_cast<std::size_t>(size)};
-}
 
 attend::Encoding encode(const attend::Tokenizer& tokenizer, nb::handle text, nb::handle pair,
                         bool add_special_tokens, bool truncate, std::optional<std::int64_t> max_length) {
@@ -87,7 +77,8 @@ void bind_tokenizer(nb::module_& module) {
             const nb::gil_scoped_release released;
             return Tokenizer::load(path);
           },
-          "path"_a, "Reads a tokenizer.json, a BERT vocab.txt, or a folder that holds one of them.")
+          "path"_a, nb::sig("def load(path: str | os.PathLike[str]) -> Tokenizer"),
+          "Reads a tokenizer.json, a BERT vocab.txt, or a folder that holds one of them.")
       .def_static(
           "from_json",
           [](std::string_view json, const std::string& name) { return Tokenizer::from_json(json, name); },

@@ -1,0 +1,110 @@
+"""A model from its folder: texts to vectors, and what its attention did on the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Union
+
+from . import _core
+from ._typing import Choice, Stage
+
+Text = Union[str, bytes]
+
+
+class Encoder:
+    """BERT, RoBERTa, XLM-R, DistilBERT, MPNet or GPT-2 from the folder people already have: config.json, tokenizer.json, safetensors.
+
+    Vectors equal those of the reference, and a text's vector does not depend on the texts around it, down to the bit.
+    """
+
+    def __init__(self, core: _core.EncoderCore) -> None:
+        self._core = core
+
+    @classmethod
+    def from_pretrained(cls, name_or_folder: str | os.PathLike[str]) -> "Encoder":
+        """Loads a folder, or a model of that name from the hub's cache. Nothing is downloaded. FileError says what is wrong with a file."""
+        return cls(_core.EncoderCore(os.fspath(name_or_folder)))
+
+    def encode(
+        self,
+        sentences: Text | Iterable[Text],
+        *,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        normalize_embeddings: bool | None = None,
+        pooling: str | Sequence[str] | None = None,
+        layer: int | None = None,
+        max_tokens: int | None = None,
+        batch_tokens: int = 2048,
+    ) -> Any:
+        """One vector a text, (texts, size), or (size,) for a single one, as sentence-transformers' encode() gives them.
+
+        Prompt, pooling and normalisation are as the model's folder says, unless given. layer: vectors that leave this layer, 0 being the
+        embeddings. Texts longer than max_tokens (default: what the model allows) are cut. batch_tokens changes time and memory only.
+        """
+        if prompt_name is not None:
+            if prompt is not None:
+                raise ValueError("encode: prompt and prompt_name are both given")
+            if prompt_name not in self._core.prompts:
+                known = ", ".join(self._core.prompts) or "none"
+                raise ValueError(f'encode: the model has no prompt "{prompt_name}"; it has {known}')
+            prompt = self._core.prompts[prompt_name]
+        single = isinstance(sentences, (str, bytes))
+        texts: Iterable[Text] = [sentences] if isinstance(sentences, (str, bytes)) else sentences
+        vectors = self._core.embed(texts, pooling, normalize_embeddings, layer, max_tokens, prompt, batch_tokens)
+        return vectors[0] if single else vectors
+
+    def tokenize(self, text: Text, pair: Text | None = None, *, max_tokens: int | None = None) -> _core.Encoding:
+        """The tokens that the model sees, with their ids and the characters they stand for."""
+        return self._core.tokenize(text, pair, max_tokens)
+
+    def hidden_states(self, text: Text, pair: Text | None = None, *, max_tokens: int | None = None) -> list[Any]:
+        """The vectors that leave each layer, (tokens, hidden_size); the first are the embeddings."""
+        return list(self._core.hidden_states(text, pair, max_tokens))
+
+    def attention(
+        self,
+        text: Text,
+        pair: Text | None = None,
+        *,
+        layers: Choice | None = None,
+        heads: Choice | None = None,
+        rows: Choice | None = None,
+        stage: Stage = "weights",
+        max_tokens: int | None = None,
+    ) -> list[Any]:
+        """The weights of each layer (1, 2, ...), (heads, rows, tokens): all of them, or those that are chosen."""
+        return list(self._core.attention(text, pair, layers, heads, rows, stage, max_tokens))
+
+    @property
+    def tokenizer(self) -> _core.Tokenizer:
+        return self._core.tokenizer
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens that a text may have, special ones included."""
+        return self._core.max_tokens
+
+    @property
+    def embedding_size(self) -> int:
+        """The size of a text's vector."""
+        return self._core.embedding_size
+
+    @property
+    def hidden_size(self) -> int:
+        """The size of a token's vector."""
+        return self._core.hidden_size
+
+    @property
+    def layers(self) -> int:
+        return self._core.layers
+
+    @property
+    def heads(self) -> int:
+        return self._core.heads
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """Texts to put in front, by name, as the model's folder lists them."""
+        return self._core.prompts

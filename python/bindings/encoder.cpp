@@ -1,0 +1,200 @@
+// Encoder: a model from its folder, from text to vectors, and what its attention did on the way.
+#include <attend/file_error.h>
+#include <attend/text_model.h>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings.h"
+#include "compute.h"
+#include "errors.h"
+#include "options.h"
+#include "results.h"
+#include "text.h"
+
+namespace attend_python {
+namespace {
+
+namespace nb = nanobind;
+
+attend::Pooling pooling_named(const std::string& name) {
+  using attend::Pooling;
+  for (const Pooling known : {Pooling::cls, Pooling::max, Pooling::mean, Pooling::mean_sqrt_length,
+                              Pooling::weighted_mean, Pooling::last_token}) {
+    if (name == attend::name_of(known)) return known;
+  }
+  refuse_value("pooling is \"", name,
+               "\", expected cls, max, mean, mean_sqrt_length, weighted_mean or last_token");
+}
+
+class Encoder {
+ public:
+  explicit Encoder(const std::string& name_or_folder) : model_(loaded(name_or_folder)) {}
+
+  nb::object embed(nb::handle texts_object, nb::handle pooling, std::optional<bool> normalize,
+                   std::optional<std::int64_t> layer, std::optional<std::int64_t> max_tokens,
+                   std::optional<std::string> prompt, std::int64_t batch_tokens) const {
+    std::vector<nb::object> held;  // what the views look at
+    std::vector<std::string_view> texts;
+    for (const nb::handle item : texts_object) {
+      held.push_back(nb::borrow(item));
+      texts.push_back(text_of(item, "a text"));
+    }
+    attend::EmbedOptions options{.normalize = normalize,
+                                 .layer = layer,
+                                 .max_tokens = max_tokens,
+                                 .prompt = std::move(prompt),
+                                 .batch_tokens = batch_tokens};
+    if (!pooling.is_none()) {
+      if (PyUnicode_Check(pooling.ptr())) {
+        options.pooling = {pooling_named(nb::cast<std::string>(pooling))};
+      } else {
+        for (const nb::handle name : pooling)
+          options.pooling.push_back(pooling_named(nb::cast<std::string>(name)));
+      }
+    }
+    attend::Tensor vectors;
+    {
+      const Computing computing;
+      vectors = model_.embed(texts, options);
+    }
+    return numpy_of(std::move(vectors));
+  }
+
+  nb::list hidden_states(nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens) const {
+    std::vector<attend::Tensor> layers;
+    run(text, pair, max_tokens,
+        [&](const attend::LayerMoment& moment) { layers.push_back(attend::copy_of(moment.hidden)); });
+    nb::list shown;
+    for (attend::Tensor& layer : layers) shown.append(numpy_of(std::move(layer)));
+    return shown;
+  }
+
+  // One array a chosen layer, (heads, rows, tokens).
+  nb::list attention(nb::handle text, nb::handle pair, nb::handle layers, nb::handle heads, nb::handle rows,
+                     const std::string& stage, std::optional<std::int64_t> max_tokens) const {
+    const attend::Indices wanted = indices_from(layers, "layers");
+    const attend::RowSelection selection{.heads = indices_from(heads, "heads"),
+                                         .rows = indices_from(rows, "rows")};
+    const attend::Stage shown_stage = stage_named(stage);
+    const std::int64_t count = model_.encoder().config().layers;
+    if (!wanted.is_all()) {
+      for (const std::int64_t layer : wanted.list()) {
+        if (layer < 1 || layer > count)
+          refuse_value("layer ", layer, " has no attention; layers with one are 1 to ", count);
+      }
+    }
+    std::vector<attend::Tensor> maps(static_cast<std::size_t>(count) + 1);
+    run(text, pair, max_tokens, [&](const attend::LayerMoment& moment) {
+      if (moment.layer == 0) return;
+      if (!wanted.is_all() &&
+          std::find(wanted.list().begin(), wanted.list().end(), moment.layer) == wanted.list().end())
+        return;
+      maps[static_cast<std::size_t>(moment.layer)] = attend::attention_rows(
+          moment.q, moment.k, moment.options, shown_stage, selection, moment.row_state);
+    });
+    nb::list shown;
+    if (wanted.is_all()) {
+      for (std::int64_t layer = 1; layer <= count; ++layer)
+        shown.append(numpy_of(std::move(maps[static_cast<std::size_t>(layer)]), 1));
+    } else {
+      for (const std::int64_t layer : wanted.list()) {
+        shown.append(numpy_of(attend::copy_of(maps[static_cast<std::size_t>(layer)]), 1));
+      }
+    }
+    return shown;
+  }
+
+  attend::Encoding tokenize(nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens) const {
+    const std::string_view first = text_of(text, "text");
+    if (pair.is_none()) return model_.encode(first, max_tokens);
+    return model_.encode(first, text_of(pair, "pair"), max_tokens);
+  }
+
+  const attend::TextModel& model() const { return model_; }
+
+ private:
+  static attend::TextModel loaded(const std::string& name) {
+    const Computing computing;
+    return attend::TextModel::load(name);
+  }
+
+  static attend::Stage stage_named(const std::string& name) {
+    for (const auto stage :
+         {attend::Stage::scores, attend::Stage::capped, attend::Stage::biased, attend::Stage::weights}) {
+      if (name == attend::name_of(stage)) return stage;
+    }
+    refuse_value("stage is \"", name, "\", expected \"scores\", \"capped\", \"biased\" or \"weights\"");
+  }
+
+  void run(nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens,
+           const attend::LayerObserver& observer) const {
+    const attend::Encoding tokens = tokenize(text, pair, max_tokens);
+    attend::TokenBatch batch;
+    const bool typed = model_.encoder().config().token_types > 0;
+    batch.add(tokens.ids, typed ? tokens.type_ids : std::vector<std::int32_t>{});
+    const Computing computing;
+    model_.encoder().forward(batch, observer);
+  }
+
+  attend::TextModel model_;
+};
+
+}  // namespace
+
+void bind_encoder(nb::module_& module) {
+  using std::optional;
+  nb::exception<attend::FileError> file_error(module, "FileError", PyExc_ValueError);
+  file_error.attr("__doc__") = "What is wrong with a file: its name, the place in it, and the rule.";
+  nb::class_<Encoder>(module, "EncoderCore", "A model from its folder, behind attend.Encoder.")
+      .def(nb::init<const std::string&>(), nb::arg("name_or_folder"))
+      .def("embed", &Encoder::embed, nb::arg("texts"), nb::arg("pooling").none(), nb::arg("normalize").none(),
+           nb::arg("layer").none(), nb::arg("max_tokens").none(), nb::arg("prompt").none(),
+           nb::arg("batch_tokens"),
+           nb::sig("def embed(self, texts: collections.abc.Iterable[str | bytes], pooling: str | "
+                   "collections.abc.Iterable[str] | None, "
+                   "normalize: bool | None, layer: int | None, max_tokens: int | None, prompt: str | None, "
+                   "batch_tokens: int) "
+                   "-> numpy.typing.NDArray[numpy.float32]"))
+      .def("hidden_states", &Encoder::hidden_states, nb::arg("text"), nb::arg("pair").none(),
+           nb::arg("max_tokens").none(),
+           nb::sig(
+               "def hidden_states(self, text: str | bytes, pair: str | bytes | None, max_tokens: int | None) "
+               "-> list[numpy.typing.NDArray[numpy.float32]]"))
+      .def("attention", &Encoder::attention, nb::arg("text"), nb::arg("pair").none(),
+           nb::arg("layers").none(), nb::arg("heads").none(), nb::arg("rows").none(), nb::arg("stage"),
+           nb::arg("max_tokens").none(),
+           nb::sig("def attention(self, text: str | bytes, pair: str | bytes | None, layers: Choice | None, "
+                   "heads: Choice | None, "
+                   "rows: Choice | None, stage: str, max_tokens: int | None) -> "
+                   "list[numpy.typing.NDArray[numpy.float32]]"))
+      .def("tokenize", &Encoder::tokenize, nb::arg("text"), nb::arg("pair").none(),
+           nb::arg("max_tokens").none(),
+           nb::sig("def tokenize(self, text: str | bytes, pair: str | bytes | None, max_tokens: int | None) "
+                   "-> Encoding"))
+      .def_prop_ro("tokenizer", [](const Encoder& self) { return self.model().tokenizer(); })
+      .def_prop_ro("max_tokens", [](const Encoder& self) { return self.model().max_tokens(); })
+      .def_prop_ro("embedding_size", [](const Encoder& self) { return self.model().embedding_size(); })
+      .def_prop_ro("hidden_size",
+                   [](const Encoder& self) { return self.model().encoder().config().hidden_size; })
+      .def_prop_ro("layers", [](const Encoder& self) { return self.model().encoder().config().layers; })
+      .def_prop_ro("heads", [](const Encoder& self) { return self.model().encoder().config().heads; })
+      .def_prop_ro(
+          "prompts",
+          [](const Encoder& self) {
+            nb::dict prompts;
+            for (const auto& [name, text] : self.model().files().prompts)
+              prompts[nb::str(name.c_str())] = nb::str(text.c_str());
+            return prompts;
+          },
+          nb::sig("def prompts(self) -> dict[str, str]"));
+}
+
+}  // namespace attend_python
