@@ -247,9 +247,8 @@ std::unique_ptr<const Decoder> read_decoder(const Json& decoder) {
                                           decoder.at("start").integer(0, 1 << 20),
                                           decoder.at("stop").integer(0, 1 << 20));
   }
-  decoder.only_keys({"type"});
-  if (type == "Fuse") return std::make_unique<FuseDecoder>();
-  if (type == "ByteFallback") return std::make_unique<ByteFallbackDecoder>();
+  if (decoder.is_bare("Fuse")) return std::make_unique<FuseDecoder>();
+  if (decoder.is_bare("ByteFallback")) return std::make_unique<ByteFallbackDecoder>();
   decoder.fail("the decoder ", shown(type), " is not supported");
 }
 

@@ -158,6 +158,12 @@ bool Json::boolean(std::string_view key, bool otherwise) const {
 
 std::string_view Json::type() const { return at("type").string(); }
 
+bool Json::is_bare(std::string_view expected) const {
+  if (type() != expected) return false;
+  only_keys({"type"});
+  return true;
+}
+
 Json Json::member(std::string_view key, simdjson::dom::element element) const {
   return Json(file_, element, path_.empty() ? place(key) : path_ + "." + place(key));
 }

@@ -42,8 +42,9 @@ class Json {
   Json at(std::string_view key) const;
   bool boolean(std::string_view key, bool otherwise) const;
 
-  // The member "type" of an object.
+  // The member "type" of an object, and whether it is this one.
   std::string_view type() const;
+  bool is_bare(std::string_view type) const;  // of this type, which has no other members
 
   // Members and elements whose paths are only worth writing when something is wrong with them.
   Json member(std::string_view key, simdjson::dom::element element) const;

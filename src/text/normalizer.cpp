@@ -158,14 +158,13 @@ std::unique_ptr<const Normalizer> read_normalizer(const Json& normalizer) {
     return std::make_unique<Replace>(read_pattern(normalizer.at("pattern")),
                                      normalizer.at("content").string());
   }
-  normalizer.only_keys({"type"});
-  if (type == "NFC") return make_normal_form(false, true);
-  if (type == "NFD") return make_normal_form(false, false);
-  if (type == "NFKC") return make_normal_form(true, true);
-  if (type == "NFKD") return make_normal_form(true, false);
-  if (type == "Lowercase") return each_character(lower);
-  if (type == "StripAccents") return each_character(strip_accent);
-  if (type == "Nmt") return each_character(nmt);
+  if (normalizer.is_bare("NFC")) return make_normal_form(false, true);
+  if (normalizer.is_bare("NFD")) return make_normal_form(false, false);
+  if (normalizer.is_bare("NFKC")) return make_normal_form(true, true);
+  if (normalizer.is_bare("NFKD")) return make_normal_form(true, false);
+  if (normalizer.is_bare("Lowercase")) return each_character(lower);
+  if (normalizer.is_bare("StripAccents")) return each_character(strip_accent);
+  if (normalizer.is_bare("Nmt")) return each_character(nmt);
   normalizer.fail("the normalizer ", shown(type), " is not supported");
 }
 

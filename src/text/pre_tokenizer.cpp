@@ -178,10 +178,10 @@ std::unique_ptr<const PreTokenizer> read_pre_tokenizer(const Json& pre_tokenizer
     return std::make_unique<CharacterSplit>(kNumeric,
                                             each ? SplitBehavior::isolated : SplitBehavior::contiguous);
   }
-  pre_tokenizer.only_keys({"type"});
-  if (type == "BertPreTokenizer") return make_bert_pre_tokenizer();
-  if (type == "Whitespace") return std::make_unique<Whitespace>();
-  if (type == "WhitespaceSplit") return std::make_unique<CharacterSplit>(kWhite, SplitBehavior::removed);
+  if (pre_tokenizer.is_bare("BertPreTokenizer")) return make_bert_pre_tokenizer();
+  if (pre_tokenizer.is_bare("Whitespace")) return std::make_unique<Whitespace>();
+  if (pre_tokenizer.is_bare("WhitespaceSplit"))
+    return std::make_unique<CharacterSplit>(kWhite, SplitBehavior::removed);
   pre_tokenizer.fail("the pre-tokenizer ", shown(type), " is not supported");
 }
 

@@ -3,8 +3,14 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
+#include <span>
+#include <sstream>
+#include <string>
+
 #include "base/error.h"
 #include "text/pattern.h"
+#include "text/unicode_differences.h"
 #include "text/utf8.h"
 
 namespace attend::text {
@@ -13,56 +19,121 @@ namespace {
 constexpr std::uint32_t kMatchLimit = 10'000'000;  // a tenth of a second
 constexpr std::uint32_t kHeapLimit = 64 << 10;     // KiB
 
-// Insides of a character class.
-constexpr std::string_view kSpaceClass = R"(\p{Z}\x{09}-\x{0D}\x{85})";
-constexpr std::string_view kWordClass =
-    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}\x{24B6}-\x{24E9})"
-    R"(\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
+using Ranges = std::span<const differences::Range>;
 
-// The expression with \s and \w as Oniguruma understands them.
-std::string translated(const Json& where, std::string_view expression) {
-  std::string result;
-  bool in_class = false;
-  for (std::size_t i = 0; i < expression.size(); ++i) {
-    const char c = expression[i];
-    const char next = i + 1 < expression.size() ? expression[i + 1] : '\0';
-    if (c == '\\') {
-      ++i;
-      const bool negated = next == 'S' || next == 'W';
-      if (next == 's' || next == 'w' || (negated && !in_class)) {
-        const std::string_view set = next == 's' || next == 'S' ? kSpaceClass : kWordClass;
-        result += in_class ? "" : negated ? "[^" : "[";
-        result += set;
-        result += in_class ? "" : "]";
-      } else if (std::string_view("hHRXKbBGW").find(next) != std::string_view::npos && next != '\0') {
-        where.fail("\\", next, " in a regular expression is not supported here");
-      } else {
-        result += c;
-        if (next != '\0') result += next;
-      }
-      continue;
+// Categories that have grown since PCRE2's tables were made.
+struct Category {
+  std::string_view name;
+  Ranges added;
+};
+constexpr Category kCategories[] = {
+    {"L", differences::kPatternL},   {"Lu", differences::kPatternLu}, {"Ll", differences::kPatternLl},
+    {"Lm", differences::kPatternLm}, {"Lo", differences::kPatternLo}, {"M", differences::kPatternM},
+    {"Mn", differences::kPatternMn}, {"Mc", differences::kPatternMc}, {"N", differences::kPatternN},
+    {"Nd", differences::kPatternNd}, {"No", differences::kPatternNo}, {"P", differences::kPatternP},
+    {"Po", differences::kPatternPo}, {"S", differences::kPatternS},   {"So", differences::kPatternSo},
+    {"Sm", differences::kPatternSm}};
+
+// The inside of a character class: \p{name} as Oniguruma knows it.
+std::string category_class(std::string_view name) {
+  std::ostringstream set;
+  set << "\\p{" << name << "}" << std::hex;
+  for (const Category& category : kCategories) {
+    if (category.name != name) continue;
+    for (const auto& range : category.added) {
+      set << "\\x{" << std::uint32_t{range.first} << "}-\\x{" << std::uint32_t{range.last} << "}";
     }
-    if (in_class && (c == '[' || (c == '&' && next == '&'))) {
-      where.fail("a class within a class of a regular expression is not supported");
-    }
-    if (c == '[') in_class = true;
-    if (c == ']') in_class = false;
-    if (c == '[' && next == ']') where.fail("an empty class in a regular expression is not supported");
-    if (!in_class && c == '(' && next == '?' && i + 2 < expression.size() &&
-        std::string_view("imx-").find(expression[i + 2]) != std::string_view::npos) {
-      const std::string_view flags = expression.substr(i + 2, expression.find_first_of(":)", i) - i - 2);
-      if (flags.find('m') != std::string_view::npos)
-        where.fail("(?m) in a regular expression is not supported");
-    }
-    result += c;
   }
-  return result;
+  return set.str();
 }
+
+// The inside of a character class for \s, \d or \w.
+std::string escape_class(char escape) {
+  if (escape == 's') return R"(\p{Z}\x{09}-\x{0D}\x{85})";
+  if (escape == 'd') return category_class("Nd");
+  return category_class("L") + category_class("M") + category_class("Nd") +
+         R"(\p{Nl}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149})"
+         R"(\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
+}
+
+// Rewrites an expression for PCRE2.
+class Translation {
+ public:
+  Translation(const Json& where, std::string_view expression) : where_(where), expression_(expression) {}
+
+  std::string result() {
+    for (at_ = 0; at_ < expression_.size(); ++at_) {
+      const char c = expression_[at_], next = peek(1);
+      if (c == '\\') {
+        escape(next);
+        continue;
+      }
+      if (in_class_ && (c == '[' || (c == '&' && next == '&'))) {
+        where_.fail("a class within a class of a regular expression is not supported");
+      }
+      if (c == '[' && next == ']') where_.fail("an empty class in a regular expression is not supported");
+      if (!in_class_ && c == '(' && next == '?') check_flags();
+      if (c == '[') in_class_ = true;
+      if (c == ']') in_class_ = false;
+      result_ += c;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  char peek(std::size_t ahead) const {
+    return at_ + ahead < expression_.size() ? expression_[at_ + ahead] : '\0';
+  }
+
+  // What follows a backslash, which is at at_.
+  void escape(char next) {
+    constexpr std::string_view kDifferent = "hHRXKbBGAzZ";
+    if (next != '\0' && kDifferent.find(next) != std::string_view::npos) {
+      where_.fail("\\", next, " in a regular expression is not supported");
+    }
+    if (next == 's' || next == 'd' || next == 'w') return set(escape_class(next), false, 1);
+    if (next == 'S' || next == 'D' || next == 'W')
+      return set(escape_class(static_cast<char>(next + 32)), true, 1);
+    if ((next == 'p' || next == 'P') && peek(2) == '{') {
+      const std::size_t end = std::min(expression_.find('}', at_), expression_.size() - 1);
+      const std::string_view name = expression_.substr(at_ + 3, end - at_ - 3);
+      if (!name.starts_with('^')) return set(category_class(name), next == 'P', end - at_);
+    }
+    result_ += '\\';
+    if (next != '\0') result_ += next;
+    ++at_;
+  }
+
+  void set(const std::string& inside, bool negated, std::size_t length) {
+    if (in_class_ && negated)
+      where_.fail("a negated escape in a class of a regular expression is not supported");
+    if (in_class_) {
+      result_ += inside;
+    } else {
+      result_ += (negated ? "[^" : "[") + inside + "]";
+    }
+    at_ += length;
+  }
+
+  // (?m) makes the dot match a line's end there, and anchors match at line ends here.
+  void check_flags() const {
+    const std::string_view flags = expression_.substr(at_ + 2);
+    for (const char flag : flags.substr(0, flags.find_first_not_of("imxs-"))) {
+      if (flag == 'm' || flag == 's') where_.fail("(?", flag, ") in a regular expression is not supported");
+    }
+  }
+
+  const Json& where_;
+  std::string_view expression_;
+  std::string result_;
+  std::size_t at_ = 0;
+  bool in_class_ = false;
+};
 
 class Regex final : public Pattern {
  public:
   Regex(const Json& where, std::string_view expression) : shown_(shown(expression)) {
-    const std::string pattern = translated(where, expression);
+    const std::string pattern = Translation(where, expression).result();
     int error = 0;
     PCRE2_SIZE place = 0;
     code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes src/text/unicode_differences.h: where `tokenizers` decides otherwise about a character than utf8proc does.
 
-`tokenizers` is built of crates with tables of Unicode 7 to 16; utf8proc 2.8 has Unicode 15. This asks both about every
-code point and keeps the differences. README.md beside this file says how to run it. Takes two minutes.
+`tokenizers` is built of crates with tables of Unicode 7 to 16; utf8proc 2.8 has Unicode 15, PCRE2 10.42 Unicode 14. This asks about
+every code point and keeps the differences. Run it with Python 3.11, whose own tables are Unicode 14. README.md beside this file says how to run it. Takes two minutes.
 """
 
 import ctypes
 import pathlib
+import unicodedata
 
 import tokenizers
 from tokenizers import Regex, normalizers, pre_tokenizers
@@ -98,6 +99,14 @@ def lowercase():
     return runs
 
 
+def patterns():
+    """Characters that an expression's \\p{..} matches there and that Unicode 14, which PCRE2 10.42 has, does not put in the category."""
+    assert unicodedata.unidata_version == "14.0.0"
+    for name in ("L", "Lu", "Ll", "Lm", "Lo", "M", "Mn", "Mc", "N", "Nd", "No", "P", "Po", "S", "So", "Sm"):
+        theirs = regex(rf"\p{{{name}}}")
+        yield name, ranges(c for c in theirs if not unicodedata.category(chr(c)).startswith(name))
+
+
 def table(name, rows, kind):
     text = ", ".join("{" + ", ".join(f"0x{v:X}" if i < 2 else str(v) for i, v in enumerate(row)) + "}" for row in rows)
     return f"inline constexpr {kind} k{name}[] = {{{text}}};\n" if rows else f"inline constexpr std::array<{kind}, 0> k{name}{{}};\n"
@@ -119,6 +128,9 @@ def main():
     lines.append(table("Undecomposed", ranges(undecomposed()), "Range"))
     lines.append("\n// Characters whose lower case lies at a distance.\n")
     lines.append(table("Lowercase", lowercase(), "Shift"))
+    lines.append("\n// Characters that \\p{..} of an expression matches there, and that Unicode 14 did not have in the category.\n")
+    for name, added in patterns():
+        lines.append(table(f"Pattern{name}", added, "Range"))
     lines.append("\n}  // namespace attend::text::differences\n")
     TARGET.write_text("".join(lines))
 
