@@ -20,7 +20,7 @@ mkdir -p build
 rm -f "$gaps" "$log"
 
 build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev
-  libpcre2-dev)
+  libpcre2-dev libcurl4-openssl-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
 clang_packages=(clang-16 libclang-rt-16-dev llvm-16)

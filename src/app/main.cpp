@@ -92,6 +92,7 @@ int main(int argc, char** argv) {
   app::add_color_option(program, globals);
   app::add_steps_command(program, globals, run);
   app::add_bench_command(program, globals, run);
+  app::add_pull_command(program, globals, run);
   try {
     read_command_line(program, argc, argv, run);
     if (run) run();

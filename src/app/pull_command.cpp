@@ -1,0 +1,99 @@
+// attend pull: a model from the hub into the standard cache.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "draw/text_width.h"
+#include "hub/pull.h"
+
+namespace attend::app {
+namespace {
+
+constexpr const char* kFooter = R"(
+Gets config, tokenizer, safetensors and the files of sentence-transformers, into
+the cache that all tools of the hub share; what is there already is not fetched
+again, and what was interrupted goes on where it was. Every file is checked by
+size and hash. Prints the folder.
+
+HF_TOKEN is for private models, HF_ENDPOINT for another hub; HF_HUB_CACHE and
+HF_HOME say where the cache is; with HF_HUB_OFFLINE=1 nothing is downloaded.
+
+Try:
+  attend pull sentence-transformers/all-MiniLM-L6-v2
+  attend pull intfloat/e5-small-v2@main)";
+
+std::string megabytes(std::uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
+  return text;
+}
+
+// One line on a terminal that says which file, how much of it, and how fast; ten times a second at most.
+class Progress {
+ public:
+  ~Progress() {
+    if (watched_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+
+  void show(const hub::PullProgress& state) {
+    if (!watched_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (state.number != number_) {
+      number_ = state.number;
+      first_bytes_ = state.bytes;
+      start_ = now;
+    } else if (now - last_ < std::chrono::milliseconds(100) && state.bytes < state.total) {
+      return;
+    }
+    last_ = now;
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    std::string line = std::to_string(state.number) + "/" + std::to_string(state.count) + "  " +
+                       draw::shorten(draw::printable(state.file), 40) + "  " + megabytes(state.bytes) +
+                       " of " + megabytes(state.total);
+    if (seconds > 0.5) {
+      const double rate = static_cast<double>(state.bytes - std::min(state.bytes, first_bytes_)) / seconds;
+      line += "  " + megabytes(static_cast<std::uint64_t>(rate)) + "/s";
+      if (rate > 0)
+        line += "  " +
+                std::to_string(static_cast<long>(static_cast<double>(state.total - state.bytes) / rate)) +
+                " s left";
+    }
+    std::cerr << "\r\x1b[K" << line << std::flush;
+  }
+
+ private:
+  bool watched_ = isatty(STDERR_FILENO) == 1;
+  int number_ = 0;
+  std::uint64_t first_bytes_ = 0;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+void run_pull(const std::string& name) {
+  std::filesystem::path folder;
+  {
+    Progress line;
+    folder = hub::pull(hub::settings_from_environment(), name,
+                       [&](const hub::PullProgress& state) { line.show(state); });
+  }
+  write_output(folder.string() + "\n");
+}
+
+}  // namespace
+
+void add_pull_command(CLI::App& program, Globals&, std::function<void()>& run) {
+  CLI::App* const command = program.add_subcommand("pull", "A model from the hub into the standard cache");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("model", *name, "ORG/NAME, perhaps with @REVISION")
+      ->required()
+      ->type_name("REPO[@REV]");
+  command->footer(kFooter);
+  command->callback([&run, name] { run = [name] { run_pull(*name); }; });
+}
+
+}  // namespace attend::app

@@ -1,0 +1,42 @@
+// A file that grows in the cache until it is whole.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace attend::hub {
+
+// Opened for this process alone: another that downloads the same file is told so. Throws FileError.
+class PartialFile {
+ public:
+  PartialFile(std::string repository, const std::filesystem::path& path);  // goes on with what is there
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+  ~PartialFile();
+
+  std::uint64_t size() const noexcept { return size_; }
+  bool exists() const noexcept { return !removed_; }
+  void write(std::string_view bytes);
+  void restart();  // from nothing
+  void remove();
+
+  // SHA-256 of the bytes for an etag of 64 digits, git's hash for one of 40; for any other the etag itself,
+  // which says nothing about the bytes.
+  std::string hash_like(const std::string& etag);
+
+  // On the disk, then under this name.
+  void become(const std::filesystem::path& path);
+
+ private:
+  [[noreturn]] void cannot(const char* what, int error) const;
+
+  std::string repository_;
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+  bool removed_ = false;
+};
+
+}  // namespace attend::hub

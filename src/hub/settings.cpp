@@ -1,0 +1,63 @@
+#include "hub/settings.h"
+
+#include <attend/model_files.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+namespace attend::hub {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// As the hub's own library reads it.
+bool is_yes(std::string value) {
+  std::transform(value.begin(), value.end(), value.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
+  return value == "1" || value == "ON" || value == "YES" || value == "TRUE";
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string token_in_file(const std::filesystem::path& cache) {
+  std::filesystem::path path = variable("HF_TOKEN_PATH");
+  if (path.empty()) {
+    const std::string home = variable("HF_HOME");
+    path = home.empty() ? cache.parent_path() / "token" : std::filesystem::path(home) / "token";
+  }
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+}  // namespace
+
+Settings settings_from_environment() {
+  Settings settings;
+  settings.cache = hub_cache_folder();
+  settings.offline = is_yes(variable("HF_HUB_OFFLINE"));
+  if (const std::string endpoint = trimmed(variable("HF_ENDPOINT")); !endpoint.empty())
+    settings.endpoint = endpoint;
+  while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
+  if (!settings.endpoint.starts_with("https://") && !settings.endpoint.starts_with("http://")) {
+    throw std::runtime_error("HF_ENDPOINT begins with neither https:// nor http://");
+  }
+  settings.token = trimmed(variable("HF_TOKEN"));
+  if (settings.token.empty()) settings.token = trimmed(token_in_file(settings.cache));
+  const auto printable = [](char c) { return c > 0x20 && c < 0x7F; };
+  if (!std::all_of(settings.token.begin(), settings.token.end(), printable)) {
+    throw std::runtime_error("HF_TOKEN holds characters that no token has");
+  }
+  return settings;
+}
+
+}  // namespace attend::hub
