@@ -182,6 +182,15 @@ ConstTensorView Checkpoint::tensor(std::string_view name) const {
   return ConstTensorView(data, dtype, shape, row_major_strides(shape));
 }
 
+ConstTensorView Checkpoint::tensor(std::string_view name, const Dims& shape) const {
+  const ConstTensorView view = tensor(name);
+  if (view.shape() != shape) {
+    fail(contents_->require(name).shard->name(), name, "has shape ", to_string(view.shape()), ", expected ",
+         to_string(shape));
+  }
+  return view;
+}
+
 void Checkpoint::require_intact() const {
   for (const auto& shard : contents_->shards) shard->mapped.require_intact();
 }

@@ -61,6 +61,14 @@ TEST(Checkpoint, RefusesByNameWhatHasNoView) {
   EXPECT_FILE_ERROR(weights.info("nobody"), "nobody", "is not there");
 }
 
+TEST(Checkpoint, RefusesAnotherShapeThanExpected) {
+  const Checkpoint weights = Checkpoint::open(kGolden / "types.safetensors");
+  EXPECT_EQ(weights.tensor("f32", {2, 3}).raw(), weights.tensor("f32").raw());
+  EXPECT_FILE_ERROR(weights.tensor("f32", {3, 2}), "f32", "has shape (2, 3), expected (3, 2)");
+  EXPECT_FILE_ERROR(weights.tensor("f32", {6}), "f32", "has shape (2, 3), expected (6,)");
+  EXPECT_FILE_ERROR(weights.tensor("nobody", {6}), "nobody", "is not there");
+}
+
 TEST(Checkpoint, PointsIntoTheFile) {
   const TemporaryFolder folder;
   const std::string header = padded(

@@ -116,5 +116,29 @@ TEST(OutputFile, AKilledProgramLeavesTheOldFile) {
   }
 }
 
+// Killed while it saves again and again, at some moment or other: the file is one of those it saved, and
+// complete.
+TEST(OutputFile, AnInterruptedSaveLeavesAWholeFile) {
+  const TemporaryFolder folder;
+  folder.write("x", std::string(100'000, 'a'));
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (char letter = 'b';; letter = letter == 'z' ? 'b' : static_cast<char>(letter + 1)) {
+        OutputFile file(folder / "x");
+        for (int piece = 0; piece < 10; ++piece) file.write(std::string(10'000, letter));
+        file.commit();
+      }
+    }
+    ::usleep(static_cast<useconds_t>(500 + 370 * round));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    const std::string now = content(folder / "x");
+    ASSERT_EQ(now.size(), 100'000u);
+    ASSERT_EQ(now.find_first_not_of(now.front()), std::string::npos) << round;
+  }
+}
+
 }  // namespace
 }  // namespace attend::save
