@@ -33,16 +33,20 @@ void pass_on(int signal, siginfo_t* information, void* context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
   } else {
-    ::sigaction(SIGBUS, &before, nullptr);  // on return the access is tried again, and ends the program
+    ::sigaction(SIGBUS, &before, nullptr);
+    ::raise(signal);  // comes when this handler returns, and ends the program
   }
 }
 
 void handle_bus_error(int signal, siginfo_t* information, void* context) {
   const int saved = errno;
   const auto address = reinterpret_cast<std::uintptr_t>(information->si_addr);
+  const bool by_the_system = information->si_code > 0;  // one that somebody sent has no address
   for (Slot& slot : slots) {
     const std::uintptr_t begin = slot.begin.load(std::memory_order_acquire);
-    if (begin == 0 || address < begin || address >= slot.end.load(std::memory_order_relaxed)) continue;
+    if (!by_the_system || begin == 0 || address < begin ||
+        address >= slot.end.load(std::memory_order_relaxed))
+      continue;
     // mmap is a bare system call; on return the access is tried again and finds zeros.
     void* const page = reinterpret_cast<void*>(address / page_size * page_size);
     if (::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
