@@ -72,7 +72,8 @@ void turn_rows(const char* operation, ConstTensorView x, const Turns& turns, Rot
     for_each_row(row_count(x), d, [&](std::int64_t row, int) noexcept {
       const T* const from = x_data + row_offset(x, row);
       T* const to = out_data + row_offset(out, row);
-      const std::int64_t start = row_offset(table, row);
+      const std::int64_t start =
+          pairs == 0 ? 0 : row_offset(table, row);  // tables without numbers may have no memory
       const double *const cosines = all_cosines + start, *const sines = all_sines + start;
       for (std::int64_t i = 0; i < pairs; ++i) {
         const std::int64_t a = i * first_step, b = a + second;
