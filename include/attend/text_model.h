@@ -48,6 +48,10 @@ class TextModel {
   Encoding encode(std::string_view first, std::string_view second,
                   std::optional<std::int64_t> max_tokens = {}) const;
 
+  // Throws FileError when the files of the weights were changed or cut short since they were opened; embed()
+  // asks by itself.
+  void require_intact() const;
+
   // One vector a text: (texts, embedding_size()), f32. A text's vector has the same bits whatever texts stand
   // around it. Texts that were tokenized already may be given as such.
   Tensor embed(std::span<const std::string_view> texts, const EmbedOptions& options = {}) const;

@@ -142,6 +142,7 @@ class Encoder {
     batch.add(tokens.ids, typed ? tokens.type_ids : std::vector<std::int32_t>{});
     const Computing computing;
     model_.encoder().forward(batch, observer);
+    model_.require_intact();
   }
 
   attend::TextModel model_;

@@ -81,6 +81,8 @@ const Tokenizer& TextModel::tokenizer() const noexcept { return parts_->tokenize
 const Encoder& TextModel::encoder() const noexcept { return parts_->encoder; }
 std::int64_t TextModel::max_tokens() const noexcept { return parts_->max_tokens; }
 
+void TextModel::require_intact() const { parts_->checkpoint.require_intact(); }
+
 std::int64_t TextModel::embedding_size(const EmbedOptions& options) const {
   if (!parts_->dense.empty()) return parts_->dense.back().outputs();
   return parts_->encoder.config().hidden_size *
@@ -138,6 +140,7 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
     pool(encoder.forward(batch, {}, layer), batch.ends, poolings, target);
     first = last;
   }
+  require_intact();
   Tensor result = std::move(pooled);
   for (const DenseLayer& dense : parts_->dense) result = dense.apply(result);
   if (options.normalize.value_or(parts_->files.normalize)) normalize_rows(result, result);

@@ -127,6 +127,14 @@ TEST(TextModel, RefusesWhatItWouldIgnore) {
   EXPECT_FILE_ERROR(files.load(), "do_lower_case", "true is not supported");
 }
 
+TEST(TextModel, ACheckpointThatIsCutShortLaterIsNotBelieved) {
+  const SmallModel files;
+  const TextModel model = files.load();
+  EXPECT_NO_THROW(model.embed(kTexts));
+  std::filesystem::resize_file(files.path() / "model.safetensors", 100);
+  EXPECT_THROW(model.embed(kTexts), FileError);
+}
+
 TEST(TextModel, SaysWhatContradicts) {
   const SmallModel files;
   files.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
