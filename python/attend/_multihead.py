@@ -193,12 +193,13 @@ class MultiheadAttention:
             k, v = (numpy.concatenate([x, numpy.zeros((len(x), 1, x.shape[2]), x.dtype)], axis=1) for x in (k, v))
             added += 1
         options: dict[str, Any] = {"causal": causal}
-        options["mask"] = _combined(_with_keys(mask, added, True), _with_keys(_key_axis(key_mask), added, True))
-        options["bias"] = _with_keys(bias, added, 0)
+        keys = k.shape[1] - added
+        options["mask"] = _combined(_with_keys(mask, keys, added, True), _with_keys(_key_axis(key_mask), keys, added, True))
+        options["bias"] = _with_keys(bias, keys, added, 0)
         if causal and added:  # the added keys are seen by every query
             options["causal"] = False
-            triangle = numpy.tri(q.shape[1], k.shape[1] - added, dtype=bool)
-            options["mask"] = _combined(options["mask"], _with_keys(triangle, added, True))
+            triangle = numpy.tri(q.shape[1], keys, dtype=bool)
+            options["mask"] = _combined(options["mask"], _with_keys(triangle, keys, added, True))
         return _Heads(self._split(q), self._split(k), self._split(v), options, batched)
 
     def _rows(self, name: str, array: Any, batched: bool) -> Any:
@@ -263,14 +264,14 @@ def _key_axis(key_mask: Any) -> Any:
     return key_mask.reshape(-1, 1, 1, key_mask.shape[-1])
 
 
-def _with_keys(array: Any, count: int, fill: Any) -> Any:
-    """A mask or bias for `count` more keys, which take part; one that is the same for every key needs none."""
-    if array is None or count == 0:
+def _with_keys(array: Any, keys: int, added: int, fill: Any) -> Any:
+    """A mask or bias over `keys`, for the added ones as well: they take part, and nothing is added to their scores."""
+    if array is None or added == 0:
         return array
     array = numpy.asarray(array)
-    if array.shape[-1] == 1 and fill is not True:
-        return array
-    return numpy.concatenate([array, numpy.full((*array.shape[:-1], count), fill, array.dtype)], axis=-1)
+    if array.shape[-1] == 1:
+        array = numpy.broadcast_to(array, (*array.shape[:-1], keys))
+    return numpy.concatenate([array, numpy.full((*array.shape[:-1], added), fill, array.dtype)], axis=-1)
 
 
 def _combined(a: Any, b: Any) -> Any:

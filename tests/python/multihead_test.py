@@ -95,6 +95,18 @@ def test_added_keys(causal):
     np.testing.assert_allclose(average, weights.mean(axis=1), atol=1e-5)
 
 
+def test_masks_that_broadcast_leave_the_added_keys_alone():
+    params = state(bias_k=RNG.normal(size=(1, 1, E)), bias_v=RNG.normal(size=(1, 1, E)))
+    x = RNG.normal(size=(2, 5, E)).astype(np.float32)
+    mask, bias = RNG.random((5, 1)) < 0.6, RNG.normal(size=(5, 1)).astype(np.float32)
+    wide_mask = np.pad(np.broadcast_to(mask, (5, 5)), ((0, 0), (0, 1)), constant_values=True)
+    wide_bias = np.pad(np.broadcast_to(bias, (5, 5)), ((0, 0), (0, 1)))
+    output, weights = formula(params, x, x, x, mask=wide_mask, bias=wide_bias)
+    ours, average = make(params)(x, mask=mask, bias=bias)
+    np.testing.assert_allclose(ours, output, atol=1e-4)
+    np.testing.assert_allclose(average, weights.mean(axis=1), atol=1e-5)
+
+
 def test_summary_without_a_matrix():
     params, x = state(), RNG.normal(size=(2, 7, E)).astype(np.float32)
     output, weights = formula(params, x, x, x, causal=True)
