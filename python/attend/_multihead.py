@@ -156,9 +156,9 @@ class MultiheadAttention:
         return output, summary
 
     def _attend(self, heads: "_Heads") -> tuple[Any, RowState]:
-        out, state = _core.attention(heads.q, heads.k, heads.v, return_state=True, **heads.options)
-        batch, count, queries, d = out.shape
-        merged = out.transpose(0, 2, 1, 3).reshape(batch, queries, count * d)
+        batch, count, queries, d = heads.q.shape
+        merged = numpy.empty((batch, queries, count * d), self.dtype)  # heads are written where concatenation puts them
+        _, state = _core.attention(heads.q, heads.k, heads.v, return_state=True, out=self._split(merged), **heads.options)
         output = _core.matmul(merged, self._parameters["out_weight"], self._parameters["out_bias"])
         return self._given_order(output, heads.batched), state
 
