@@ -79,11 +79,11 @@ class Encoder {
 
   // One array a chosen layer, (heads, rows, tokens).
   nb::list attention(nb::handle text, nb::handle pair, nb::handle layers, nb::handle heads, nb::handle rows,
-                     const std::string& stage, std::optional<std::int64_t> max_tokens) const {
+                     nb::handle stage, std::optional<std::int64_t> max_tokens) const {
     const attend::Indices wanted = indices_from(layers, "layers");
     const attend::RowSelection selection{.heads = indices_from(heads, "heads"),
                                          .rows = indices_from(rows, "rows")};
-    const attend::Stage shown_stage = stage_named(stage);
+    const attend::Stage shown_stage = stage_from(stage);
     const std::int64_t count = model_.encoder().config().layers;
     if (!wanted.is_all()) {
       for (const std::int64_t layer : wanted.list()) {
@@ -124,14 +124,6 @@ class Encoder {
   static attend::TextModel loaded(const std::string& name) {
     const Computing computing;
     return attend::TextModel::load(name);
-  }
-
-  static attend::Stage stage_named(const std::string& name) {
-    for (const auto stage :
-         {attend::Stage::scores, attend::Stage::capped, attend::Stage::biased, attend::Stage::weights}) {
-      if (name == attend::name_of(stage)) return stage;
-    }
-    refuse_value("stage is \"", name, "\", expected \"scores\", \"capped\", \"biased\" or \"weights\"");
   }
 
   void run(nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens,

@@ -138,6 +138,15 @@ attend::Indices indices_from(nb::handle object, const char* name) {
   return integers_from(object, name);
 }
 
+attend::Stage stage_from(nb::handle value) {
+  const auto name = nb::cast<std::string>(nb::str(value));
+  for (const auto stage :
+       {attend::Stage::scores, attend::Stage::capped, attend::Stage::biased, attend::Stage::weights}) {
+    if (name == attend::name_of(stage)) return stage;
+  }
+  refuse_value("stage is \"", name, "\", expected \"scores\", \"capped\", \"biased\" or \"weights\"");
+}
+
 Options::Options(const char* function, const nb::kwargs& keywords, const Own& own) {
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;

@@ -29,6 +29,8 @@ std::vector<std::int64_t> integers_from(nb::handle object, const char* name);
 std::vector<double> floats_from(nb::handle object, const char* name);
 attend::Indices indices_from(nb::handle object, const char* name);  // None: all of them; an int: that one
 
+attend::Stage stage_from(nb::handle name);
+
 class Options {
  public:
   // own: takes the keywords of one function beside the shared ones; it returns false for those it does not

@@ -13,15 +13,6 @@
 namespace attend_python {
 namespace {
 
-attend::Stage stage_from(nb::handle value) {
-  const auto name = nb::cast<std::string>(nb::str(value));
-  for (const auto stage :
-       {attend::Stage::scores, attend::Stage::capped, attend::Stage::biased, attend::Stage::weights}) {
-    if (name == attend::name_of(stage)) return stage;
-  }
-  refuse_value("stage is \"", name, "\", expected \"scores\", \"capped\", \"biased\" or \"weights\"");
-}
-
 attend::MapReduction reduction_from(nb::handle value) {
   const auto name = nb::cast<std::string>(nb::str(value));
   if (name == "mean") return attend::MapReduction::mean;
