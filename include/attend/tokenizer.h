@@ -36,8 +36,8 @@ struct Encoding {
 struct EncodeOptions {
   bool add_special_tokens = true;
   bool truncate = true;  // false: keep every token
-  // Special tokens included; empty: as the file says, which may be no limit.
-  std::optional<std::int64_t> max_length{};
+  // Special tokens included. Empty: as the file says, which may be no limit.
+  std::optional<std::int64_t> max_length = std::nullopt;
 };
 
 // A tokenizer as Hugging Face's tokenizer.json describes it. Answers equal those of the `tokenizers` package

@@ -32,7 +32,8 @@ std::string place(std::string_view key) {
   const bool plain = !key.empty() && key.size() < 60 && std::all_of(key.begin(), key.end(), [](char c) {
     return c > ' ' && c < 0x7F && c != '.' && c != '"' && c != '[';
   });
-  return plain ? std::string(key) : "[" + shown(key) + "]";
+  if (plain) return std::string(key);
+  return std::string("[").append(shown(key)).append("]");
 }
 
 }  // namespace
