@@ -1,7 +1,5 @@
 // The table that sentencepiece normalizes with: a double array of darts-clone from strings to places in a
 // list of replacements.
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include "base/error.h"
 #include "text/normalizer.h"
 #include "text/transform.h"
+#include "text/unicode.h"
 
 namespace attend::text {
 namespace {
@@ -90,16 +89,13 @@ class Precompiled final : public Normalizer {
  private:
   // What a user takes for one character.
   static std::size_t grapheme_end(std::string_view text, std::size_t at) {
-    utf8proc_int32_t state = 0;
+    std::int32_t state = 0;
     char32_t previous = next_char(text, at);
     while (at < text.size()) {
       std::size_t next = at;
       const char32_t c = next_char(text, next);
       if (previous < 0x80 && c < 0x80 && !(previous == '\r' && c == '\n')) break;
-      if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(previous),
-                                           static_cast<utf8proc_int32_t>(c), &state)) {
-        break;
-      }
+      if (grapheme_break(previous, c, state)) break;
       previous = c;
       at = next;
     }

@@ -158,6 +158,22 @@ char32_t compose(char32_t first, char32_t second) {
   return found == compositions().end() ? 0 : found->second;
 }
 
+bool grapheme_break(char32_t previous, char32_t c, std::int32_t& state) {
+  using namespace differences;
+  const auto usual = [](char32_t a, char32_t b) {
+    return utf8proc_grapheme_break(static_cast<utf8proc_int32_t>(a), static_cast<utf8proc_int32_t>(b));
+  };
+  const bool breaks = utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(previous),
+                                                       static_cast<utf8proc_int32_t>(c), &state);
+  constexpr char32_t kLetterA = U'a', kAcute = 0x301,
+                     kPrepend = 0x600;  // one of each kind, known to utf8proc
+  if (contains(kBreaksAdded, previous) || contains(kBreaksAdded, c)) return true;
+  if (contains(kJoinsAdded, c)) return usual(previous, kAcute);
+  if (contains(kPrependsAdded, previous)) return usual(kPrepend, c);
+  if (contains(kPrependsRemoved, previous)) return usual(kLetterA, c);
+  return breaks;
+}
+
 int lower_case(char32_t c, char32_t* out) {
   if (c == 0x130) {  // the only one that becomes two characters
     out[0] = U'i';

@@ -39,6 +39,10 @@ void decompose(char32_t c, bool compatible, std::vector<char32_t>& out);
 // The character that these two compose to, or 0.
 char32_t compose(char32_t first, char32_t second);
 
+// Whether two neighbours are of two graphemes. `state` is 0 at the start of a text and belongs to this
+// function.
+bool grapheme_break(char32_t previous, char32_t c, std::int32_t& state);
+
 // Writes one or two characters, and returns how many.
 int lower_case(char32_t c, char32_t* out);
 

@@ -102,6 +102,20 @@ inline constexpr Range kNumberAdded[] = {{0x10D40, 0x10D49}, {0x116D0, 0x116E3},
                                          {0x16130, 0x16139}, {0x16D70, 0x16D79}, {0x1CCF0, 0x1CCF9},
                                          {0x1E5F1, 0x1E5FA}};
 inline constexpr std::array<Range, 0> kNumberRemoved{};
+// Joins: 2618 characters; 93 only there, 0 only here.
+inline constexpr Range kJoinsAdded[] = {
+    {0x897, 0x897},     {0x1ACF, 0x1ADD},   {0x1AE0, 0x1AEB},   {0x10D69, 0x10D6D}, {0x10EFA, 0x10EFC},
+    {0x113B8, 0x113C0}, {0x113C2, 0x113C2}, {0x113C5, 0x113C5}, {0x113C7, 0x113CA}, {0x113CC, 0x113D0},
+    {0x113D2, 0x113D2}, {0x113E1, 0x113E2}, {0x11B60, 0x11B67}, {0x11F5A, 0x11F5A}, {0x1611E, 0x1612F},
+    {0x1E5EE, 0x1E5EF}, {0x1E6E3, 0x1E6E3}, {0x1E6E6, 0x1E6E6}, {0x1E6EE, 0x1E6EF}, {0x1E6F5, 0x1E6F5}};
+inline constexpr std::array<Range, 0> kJoinsRemoved{};
+// Breaks: 3895 characters; 3769 only there, 0 only here.
+inline constexpr Range kBreaksAdded[] = {{0x2065, 0x2065},   {0xFFF0, 0xFFF8},   {0xE0000, 0xE0000},
+                                         {0xE0002, 0xE001F}, {0xE0080, 0xE00FF}, {0xE01F0, 0xE0FFF}};
+inline constexpr std::array<Range, 0> kBreaksRemoved{};
+// Prepends: 27 characters; 1 only there, 1 only here.
+inline constexpr Range kPrependsAdded[] = {{0x113D1, 0x113D1}};
+inline constexpr Range kPrependsRemoved[] = {{0x11A3A, 0x11A3A}};
 
 // Characters that the normal forms leave as they are.
 inline constexpr Range kUndecomposed[] = {

@@ -10,6 +10,7 @@ import pathlib
 import unicodedata
 
 import tokenizers
+from tokenizer_zoo import sentencepiece_model
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "src" / "text" / "unicode_differences.h"
@@ -18,6 +19,7 @@ CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 utf8proc = ctypes.CDLL("libutf8proc.so.2")
 utf8proc.utf8proc_category_string.restype = ctypes.c_char_p
 utf8proc.utf8proc_tolower.restype = ctypes.c_int32
+utf8proc.utf8proc_grapheme_break.restype = ctypes.c_bool
 utf8proc.utf8proc_decompose_char.restype = ctypes.c_ssize_t
 CATEGORY = {c: utf8proc.utf8proc_category_string(c).decode() for c in CODE_POINTS}
 
@@ -107,6 +109,20 @@ def patterns():
         yield name, ranges(c for c in theirs if not unicodedata.category(chr(c)).startswith(name))
 
 
+def graphemes():
+    """How characters are grouped before sentencepiece's table is applied: shown by what becomes of a neighbour of "a" or of a mark."""
+    proto = sentencepiece_model(600, 1000, {"a": "b", "\u0301": "d"})
+    normalize = normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap).normalize_str
+    others = [c for c in CODE_POINTS if c not in (0x61, 0x301)]
+    joined = {c for c in others if normalize("a" + chr(c)) == "b"}
+    control = {c for c in others if normalize(chr(c) + "\u0301\u034d").endswith("d")}
+    prepended = {c for c in others if normalize(chr(c) + "a\u034d").endswith("\u034d")}
+    breaks = utf8proc.utf8proc_grapheme_break
+    yield "Joins", joined, {c for c in others if not breaks(0x61, c)}
+    yield "Breaks", control, {c for c in others if breaks(c, 0x301)}
+    yield "Prepends", prepended, {c for c in others if not breaks(c, 0x61)}
+
+
 def table(name, rows, kind):
     text = ", ".join("{" + ", ".join(f"0x{v:X}" if i < 2 else str(v) for i, v in enumerate(row)) + "}" for row in rows)
     return f"inline constexpr {kind} k{name}[] = {{{text}}};\n" if rows else f"inline constexpr std::array<{kind}, 0> k{name}{{}};\n"
@@ -120,7 +136,7 @@ def main():
         "#pragma once\n\n#include <array>\n#include <cstdint>\n\nnamespace attend::text::differences {\n\n",
         "struct Range {\n  char32_t first, last;\n};\nstruct Shift {\n  char32_t first, last;\n  std::int32_t distance;\n};\n\n",
     ]
-    for name, theirs, ours in properties():
+    for name, theirs, ours in [*properties(), *graphemes()]:
         lines.append(f"// {name}: {len(theirs)} characters; {len(theirs - ours)} only there, {len(ours - theirs)} only here.\n")
         lines.append(table(f"{name}Added", ranges(theirs - ours), "Range"))
         lines.append(table(f"{name}Removed", ranges(ours - theirs), "Range"))
