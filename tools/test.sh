@@ -39,14 +39,14 @@ stage_asan() { build_and_test asan; }
 # Everything that uses threads; the rest would only repeat asan's run. So would the grids of exact values: the properties draw from
 # the same shapes and options, and run each with several numbers of threads.
 stage_tsan() {
-  build_and_test tsan -R 'Parallel|Properties|Stages|Weights|Backward|Dropout|Decode|Cache|Isa|Matmul|LayerNorm|Gelu|Linear|MultiHead|Softmax|Rotary|RelativeBias|Sinusoidal|LearnedPositions' \
+  build_and_test tsan -R 'Parallel|Properties|Stages|Weights|Backward|Dropout|Decode|Cache|Isa|Matmul|LayerNorm|Gelu|Linear|MultiHead|Softmax|Rotary|RelativeBias|Sinusoidal|LearnedPositions|Families|ThreadsDoNot' \
     -E 'EveryPair|FiniteDifferences|Refus|Independent'
 }
 
 # From the tree of asan, which has built them already.
 stage_fuzz() {
   cmake --preset asan "$strict" >build/asan.log || { cat build/asan.log; return 1; }
-  cmake --build --preset asan --target fuzz_attention fuzz_steps_file -- --quiet || return 1
+  cmake --build --preset asan --target fuzz_targets -- --quiet || return 1
   local program name status=0
   for program in build/asan/tests/fuzz/fuzz_*; do fuzz "$program" & done
   for program in build/asan/tests/fuzz/fuzz_*; do

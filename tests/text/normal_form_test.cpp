@@ -72,6 +72,12 @@ TEST(Unicode, FlagsAreThoseOfTokenizers) {
   EXPECT_TRUE(is(0, kControl) && is(0xFFFD, kControl) && is(0xAD, kControl) && !is(U'\t', kControl));
   EXPECT_FALSE(is(0x8E2, kControl));
   EXPECT_TRUE(is(0x10D50, kLetter));  // newer than utf8proc's
+  std::int32_t state = 0;
+  EXPECT_FALSE(grapheme_break(U'a', 0x897, state));  // a mark since Unicode 16
+  state = 0;
+  EXPECT_TRUE(grapheme_break(0xE0015, 0x301, state));  // unassigned, and ends a grapheme
+  state = 0;
+  EXPECT_FALSE(grapheme_break(U'\r', U'\n', state));
   char32_t lower[2];
   EXPECT_EQ(lower_case(0x130, lower), 2);
   EXPECT_EQ(lower_case(0xA7DC, lower), 1);
