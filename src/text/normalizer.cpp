@@ -3,11 +3,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "text/pattern.h"
 #include "text/unicode.h"
 
 namespace attend::text {
 namespace {
+
+constexpr std::size_t kMaxSize = std::size_t{1} << 30;
 
 // Rewrites one character at a time: `rewrite(c, span, out)` appends what becomes of it.
 template <class Rewrite>
@@ -104,6 +107,11 @@ class Replace final : public Normalizer {
     std::vector<Match> matches;
     pattern_->find(text.bytes, 0, text.size(), matches);
     if (matches.empty()) return;
+    // Replacements within replacements can double a text twenty times over.
+    if (content_.size() > kMaxSize / matches.size() ||
+        text.size() + content_.size() * matches.size() > kMaxSize) {
+      refuse("tokenizer", "the normalizer makes more than 2^30 bytes of this text");
+    }
     scratch.clear();
     std::size_t copied = 0;
     for (const Match& match : matches) {
