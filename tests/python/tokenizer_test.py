@@ -46,9 +46,9 @@ def test_options(tokenizer: attend.Tokenizer) -> None:
 
 
 def test_what_is_wrong_is_said(tokenizer: attend.Tokenizer, tmp_path: pathlib.Path) -> None:
-    with pytest.raises(RuntimeError, match="bad.json: model: is missing"):
+    with pytest.raises(attend.FileError, match="bad.json: model: is missing"):
         attend.Tokenizer.from_json("{}", "bad.json")
-    with pytest.raises(RuntimeError, match="there is no such file"):
+    with pytest.raises(attend.FileError, match="there is no such file"):
         attend.Tokenizer.load(tmp_path / "none.json")
     with pytest.raises(ValueError, match="the id 5000 is no token's"):
         tokenizer.decode([5000])
