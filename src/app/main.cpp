@@ -19,6 +19,7 @@ constexpr const char* kFooter = R"(Try:
   attend steps                             attention on four words, every number shown
   attend steps --example it --focus it     one row of it, written out
   attend steps --help                      its options, its examples, the form of a file
+  attend embed texts.txt -o vectors.npy    one vector for each line of a file
   attend bench --quick                     how fast, as a share of this machine's peak)";
 
 int complain(const std::string& command, const std::string& sentence, int code) {
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
   app::add_color_option(program, globals);
   app::add_steps_command(program, globals, run);
   app::add_bench_command(program, globals, run);
+  app::add_embed_command(program, globals, run);
   app::add_pull_command(program, globals, run);
   try {
     read_command_line(program, argc, argv, run);

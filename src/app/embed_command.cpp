@@ -1,0 +1,219 @@
+// attend embed: contextual or pooled vectors for a file or a pipe of texts.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "draw/text_width.h"
+#include "embed/embed_texts.h"
+
+namespace attend::app {
+namespace {
+
+constexpr const char* kDefaultModel = "sentence-transformers/all-MiniLM-L6-v2";
+
+constexpr const char* kFooter = R"(
+One text a line; without -o the vectors are printed as lines of JSON. A file
+appears under its name when it is complete, whatever happens on the way.
+
+  .npy          embeddings (texts, size)
+  .npz          the same; with --tokens or --words also ends (texts + 1), offsets
+  .safetensors  (rows, 2) in characters, and for tokens ids (rows)
+  .jsonl        {"index": 0, "text": "...", "embedding": [...]}
+
+The model is a folder, or a name in the hub's cache (attend pull gets it there).
+Pooling, normalisation and prompt are as its folder says, unless given.
+
+Try:
+  echo "The bank of the river" | attend embed -
+  attend embed texts.txt -o vectors.npy
+  attend embed texts.jsonl --jsonl -o vectors.safetensors --on-overflow split
+  attend embed texts.txt --words -o words.npz)";
+
+struct Arguments {
+  std::string file, model = kDefaultModel, output, overflow = "truncate";
+  std::vector<std::string> pooling;
+  std::optional<bool> normalize;
+  std::optional<std::int64_t> layer, max_tokens;
+  std::optional<std::string> prompt;
+  std::int64_t batch_tokens = EmbedOptions{}.batch_tokens;
+  bool jsonl = false, tokens = false, words = false;
+};
+
+// One line on a terminal: how many texts, how fast, and for a file how long still; ten times a second at
+// most.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const embed::TextLines& lines) : lines_(lines) {}
+  ~ProgressLine() {
+    if (shown_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+
+  void show(const embed::Progress& done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!watched_ || now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    if (seconds < 0.3 || done.texts == 0) return;
+    char text[160];
+    int size = std::snprintf(text, sizeof text, "%lld texts  %.0f texts/s  %.0f tokens/s",
+                             static_cast<long long>(done.texts), static_cast<double>(done.texts) / seconds,
+                             static_cast<double>(done.tokens) / seconds);
+    if (lines_.bytes_in_all() && lines_.bytes_read() > 0) {
+      const double part =
+          static_cast<double>(lines_.bytes_read()) / static_cast<double>(*lines_.bytes_in_all());
+      const int filled = static_cast<int>(part * 20);
+      std::snprintf(text + size, sizeof text - static_cast<std::size_t>(size), "  [%.*s%.*s]  %.0f s left",
+                    filled, "####################", 20 - filled, "....................",
+                    seconds * (1 - part) / part);
+    }
+    std::cerr << "\r\x1b[K" << text << std::flush;
+    shown_ = true;
+  }
+
+ private:
+  const embed::TextLines& lines_;
+  const bool watched_ = isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = start_;
+};
+
+embed::Overflow overflow_named(const std::string& name) {
+  if (name == "error") return embed::Overflow::error;
+  return name == "split" ? embed::Overflow::split : embed::Overflow::truncate;
+}
+
+Pooling pooling_named(const std::string& name) {
+  for (const Pooling pooling : {Pooling::cls, Pooling::max, Pooling::mean, Pooling::mean_sqrt_length,
+                                Pooling::weighted_mean, Pooling::last_token}) {
+    if (name == name_of(pooling)) return pooling;
+  }
+  throw UsageError("--pool is \"" + draw::printable(name) +
+                   "\"; expected cls, max, mean, mean_sqrt_length, weighted_mean or last_token");
+}
+
+embed::Job job_of(const Arguments& given) {
+  if (given.tokens && given.words) throw UsageError("--tokens and --words exclude each other");
+  embed::Job job{.grain = given.tokens  ? embed::Grain::token
+                          : given.words ? embed::Grain::word
+                                        : embed::Grain::text,
+                 .overflow = overflow_named(given.overflow)};
+  if (job.grain != embed::Grain::text && (!given.pooling.empty() || given.prompt)) {
+    throw UsageError(
+        "--pool and --prompt make one vector of a whole text; they go with neither --tokens nor --words");
+  }
+  for (const std::string& name : given.pooling) job.options.pooling.push_back(pooling_named(name));
+  job.options.normalize = given.normalize;
+  job.options.layer = given.layer;
+  job.options.max_tokens = given.max_tokens;
+  job.options.prompt = given.prompt;
+  job.options.batch_tokens = given.batch_tokens;
+  return job;
+}
+
+void tell_what_was_too_long(const embed::Outcome& outcome, const Arguments& given, std::int64_t most) {
+  if (outcome.too_long == 0) return;
+  std::string lines;
+  for (const std::int64_t line : outcome.too_long_lines)
+    lines.append(lines.empty() ? "" : ", ").append(std::to_string(line));
+  if (outcome.too_long > static_cast<std::int64_t>(outcome.too_long_lines.size())) lines.append(", ...");
+  std::cerr << "attend embed: " << outcome.too_long << " of " << outcome.done.texts << " texts had more than "
+            << most << " tokens and " << (given.overflow == "split" ? "were divided" : "were cut")
+            << " (line " << lines << ")\n";
+}
+
+void run_embed(const Arguments& given) {
+  const embed::Job job = job_of(given);
+  const TextModel model = TextModel::load(given.model);
+  const std::int64_t size = job.grain == embed::Grain::text ? model.embedding_size(job.options)
+                                                            : model.encoder().config().hidden_size;
+  const std::int64_t layers = model.encoder().config().layers;
+  if (given.layer.value_or(0) > layers) {
+    throw UsageError("--layer is " + std::to_string(*given.layer) + ", and the model has 0 to " +
+                     std::to_string(layers));
+  }
+  std::int64_t most = model.max_tokens();
+  if (given.max_tokens) {
+    if (*given.max_tokens <= model.tokenizer().special_count() || *given.max_tokens > most) {
+      throw UsageError("--max-tokens is " + std::to_string(*given.max_tokens) + ", expected a number above " +
+                       std::to_string(model.tokenizer().special_count()) + " and up to " +
+                       std::to_string(most));
+    }
+    most = *given.max_tokens;
+  }
+  embed::TextLines lines(given.file, given.jsonl ? embed::LineForm::json : embed::LineForm::plain);
+  std::unique_ptr<embed::Sink> sink;
+  try {
+    sink = embed::make_sink(given.output, job.grain, size, write_output);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("-o: ") + error.what());
+  }
+  embed::Outcome outcome;
+  {
+    ProgressLine line(lines);
+    outcome =
+        embed::embed_texts(model, lines, job, *sink, [&](const embed::Progress& done) { line.show(done); });
+  }
+  sink->finish();
+  tell_what_was_too_long(outcome, given, most);
+}
+
+}  // namespace
+
+void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) {
+  CLI::App* const command = program.add_subcommand("embed", "Vectors for a file or a pipe of texts");
+  const auto given = std::make_shared<Arguments>();
+  command->add_option("file", given->file, "Texts, one a line; - reads standard input")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("-m,--model", given->model, "A folder, or a name in the hub's cache")
+      ->type_name("MODEL")
+      ->capture_default_str();
+  command->add_option("-o,--output", given->output, "Where the vectors go")->type_name("FILE");
+  command->add_flag("--jsonl", given->jsonl, "Each line is {\"text\": ...} or a JSON string");
+  command->add_flag("--tokens", given->tokens, "One vector for each token");
+  command->add_flag("--words", given->words, "One vector for each word: the mean of its tokens");
+  command
+      ->add_option("--pool", given->pooling,
+                   "cls, max, mean, mean_sqrt_length, weighted_mean, last_token; several stand side by side")
+      ->type_name("HOW")
+      ->delimiter(',');
+  // Two flags and no default: neither means what the model's folder says.
+  CLI::Option* const normalize = command->add_flag_callback(
+      "--normalize", [given] { given->normalize = true; }, "Each vector to length 1");
+  command
+      ->add_flag_callback(
+          "--no-normalize", [given] { given->normalize = false; }, "Each vector as it is")
+      ->excludes(normalize);
+  command->add_option("--layer", given->layer, "Vectors that leave this layer; 0 = the embeddings")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--prompt", given->prompt, "Put in front of every text")->type_name("TEXT");
+  command->add_option("--max-tokens", given->max_tokens, "Of a text, special ones included")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--batch-tokens", given->batch_tokens,
+                   "How many tokens are worked on at once; changes no vector")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--on-overflow", given->overflow,
+                   "What to do with a text that is too long: truncate, error or split")
+      ->check(CLI::IsMember({"truncate", "error", "split"}))
+      ->type_name("HOW")
+      ->capture_default_str();
+  command->footer(kFooter);
+  command->callback([&run, given] { run = [given] { run_embed(*given); }; });
+}
+
+}  // namespace attend::app

@@ -1,0 +1,203 @@
+#include "embed/embed_texts.h"
+
+#include <attend/file_error.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "embed/characters.h"
+
+namespace attend::embed {
+namespace {
+
+constexpr std::size_t kLinesNamed = 5;
+
+// The texts that go through the model together.
+struct Batch {
+  std::vector<std::string> texts;
+  std::vector<std::int64_t> first_pieces{0};  // text i has pieces [i], ..., [i + 1] - 1
+  std::vector<Encoding> pieces;
+  std::vector<std::int32_t> first_characters;
+  std::int64_t tokens = 0;
+};
+
+class Run {
+ public:
+  Run(const TextModel& model, const Job& job, Sink& sink)
+      : model_(model),
+        job_(job),
+        sink_(sink),
+        max_tokens_(std::min(job.options.max_tokens.value_or(model.max_tokens()), model.max_tokens())) {
+    if (job.grain != Grain::text) return;  // a prompt is for the vector of a whole text
+    prompt_ = job.options.prompt.value_or("");
+    if (const std::string& name = model.files().default_prompt; !job.options.prompt && !name.empty())
+      prompt_ = model.files().prompts.at(name);
+  }
+
+  // False: the text is too long, and that is an error.
+  bool take(std::string text) {
+    if (!prompt_.empty()) text.insert(0, prompt_);
+    std::vector<Piece> pieces = pieces_of(model_, text, max_tokens_, job_.overflow);
+    if (pieces.empty()) return false;
+    too_long = pieces.size() > 1 || pieces[0].tokens.dropped > 0;
+    for (Piece& piece : pieces) {
+      batch_.tokens += static_cast<std::int64_t>(piece.tokens.size());
+      batch_.pieces.push_back(std::move(piece.tokens));
+      batch_.first_characters.push_back(piece.first_character);
+    }
+    batch_.first_pieces.push_back(static_cast<std::int64_t>(batch_.pieces.size()));
+    batch_.texts.push_back(std::move(text));
+    if (batch_.tokens >= job_.options.batch_tokens) flush();
+    return true;
+  }
+
+  void flush() {
+    if (batch_.texts.empty()) return;
+    job_.grain == Grain::text ? give_texts() : give_units();
+    done.texts += static_cast<std::int64_t>(batch_.texts.size());
+    done.tokens += batch_.tokens;
+    batch_ = {};
+  }
+
+  Progress done;
+  bool too_long = false;  // the text that was taken last
+
+ private:
+  void give(std::size_t i, ConstTensorView vectors, std::vector<Unit> units = {}) {
+    sink_.add({.index = done.texts + static_cast<std::int64_t>(i),
+               .text = std::string_view(batch_.texts[i]).substr(prompt_.size()),
+               .vectors = vectors,
+               .units = std::move(units)});
+  }
+
+  // A text in several pieces is the mean of their vectors, each counted by its tokens.
+  void give_texts() {
+    EmbedOptions options = job_.options;
+    const bool divided = batch_.pieces.size() > batch_.texts.size(),
+               normal = options.normalize.value_or(model_.files().normalize);
+    if (divided) options.normalize = false;
+    const Tensor vectors = model_.embed(batch_.pieces, options);
+    if (!divided) {
+      for (std::size_t i = 0; i < batch_.texts.size(); ++i) {
+        const auto row = static_cast<std::int64_t>(i);
+        give(i, vectors.view().slice(0, row, row + 1));
+      }
+      return;
+    }
+    Tensor mean(DType::f32, {1, vectors.size(1)});
+    for (std::size_t i = 0; i < batch_.texts.size(); ++i) {
+      double tokens = 0;
+      std::vector<double> sum(static_cast<std::size_t>(vectors.size(1)));
+      for (std::int64_t piece = batch_.first_pieces[i]; piece < batch_.first_pieces[i + 1]; ++piece) {
+        const auto count = static_cast<double>(batch_.pieces[static_cast<std::size_t>(piece)].size());
+        const float* const row = vectors.values<float>().data() + piece * vectors.size(1);
+        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += count * static_cast<double>(row[j]);
+        tokens += count;
+      }
+      for (std::size_t j = 0; j < sum.size(); ++j)
+        mean.values<float>()[j] = static_cast<float>(sum[j] / tokens);
+      if (normal) normalize_rows(mean, mean);
+      give(i, mean);
+    }
+  }
+
+  void give_units() {
+    TokenBatch tokens;
+    const bool typed = model_.encoder().config().token_types > 0;
+    for (const Encoding& piece : batch_.pieces)
+      tokens.add(piece.ids, typed ? piece.type_ids : std::vector<std::int32_t>{});
+    const Tensor hidden = model_.encoder().forward(tokens, {}, job_.options.layer);
+    model_.require_intact();
+    for (std::size_t i = 0; i < batch_.texts.size(); ++i) {
+      const std::int64_t first = tokens.ends[static_cast<std::size_t>(batch_.first_pieces[i])];
+      const std::int64_t last = tokens.ends[static_cast<std::size_t>(batch_.first_pieces[i + 1])];
+      std::vector<Unit> units = tokens_of(i);
+      Tensor rows = copy_of(hidden.view().slice(0, first, last));
+      if (job_.grain == Grain::word) std::tie(rows, units) = merged(rows, units, batch_.texts[i]);
+      if (job_.options.normalize.value_or(false)) normalize_rows(rows, rows);
+      give(i, rows, std::move(units));
+    }
+  }
+
+  std::vector<Unit> tokens_of(std::size_t text) const {
+    std::vector<Unit> units;
+    for (std::int64_t piece = batch_.first_pieces[text]; piece < batch_.first_pieces[text + 1]; ++piece) {
+      const Encoding& tokens = batch_.pieces[static_cast<std::size_t>(piece)];
+      const std::int32_t start = batch_.first_characters[static_cast<std::size_t>(piece)];
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const TextSpan place = tokens.special[i] != 0
+                                   ? TextSpan{}
+                                   : TextSpan{tokens.offsets[i].begin + start, tokens.offsets[i].end + start};
+        units.push_back({std::string(model_.tokenizer().token(tokens.ids[i])), place, tokens.ids[i]});
+      }
+    }
+    return units;
+  }
+
+  // The mean of the tokens that begin in a word. Special tokens stand for no character, and so for no word.
+  static std::pair<Tensor, std::vector<Unit>> merged(const Tensor& rows, const std::vector<Unit>& tokens,
+                                                     const std::string& text) {
+    const Characters characters(text);
+    std::vector<Unit> words;
+    std::vector<std::vector<std::int64_t>> members;
+    for (const TextSpan word : characters.words()) {
+      words.push_back({std::string(characters.between(word.begin, word.end)), word, -1});
+      members.emplace_back();
+    }
+    std::size_t word = 0;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const TextSpan place = tokens[i].place;
+      if (place.begin == place.end) continue;
+      while (word + 1 < words.size() && words[word].place.end <= place.begin) ++word;
+      if (!words.empty() && place.end > words[word].place.begin)
+        members[word].push_back(static_cast<std::int64_t>(i));
+    }
+    const std::int64_t size = rows.size(1);
+    Tensor means(DType::f32, {static_cast<std::int64_t>(words.size()), size});
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      for (std::int64_t j = 0; j < size && !members[w].empty(); ++j) {
+        double sum = 0;
+        for (const std::int64_t row : members[w])
+          sum += static_cast<double>(rows.values<float>()[static_cast<std::size_t>(row * size + j)]);
+        means.values<float>()[w * static_cast<std::size_t>(size) + static_cast<std::size_t>(j)] =
+            static_cast<float>(sum / static_cast<double>(members[w].size()));
+      }
+    }
+    return {std::move(means), std::move(words)};
+  }
+
+  const TextModel& model_;
+  const Job& job_;
+  Sink& sink_;
+  const std::int64_t max_tokens_;
+  std::string prompt_;
+  Batch batch_;
+};
+
+}  // namespace
+
+Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Sink& sink,
+                    const std::function<void(const Progress&)>& report) {
+  Outcome outcome;
+  Run run(model, job, sink);
+  for (std::string text; lines.next(text);) {
+    if (!run.take(std::move(text))) {
+      throw FileError(lines.name(), joined("line ", lines.line()),
+                      joined("has more than the ", model.max_tokens(), " tokens that the model can read"));
+    }
+    if (run.too_long) {
+      ++outcome.too_long;
+      if (outcome.too_long_lines.size() < kLinesNamed) outcome.too_long_lines.push_back(lines.line());
+    }
+    report(run.done);
+  }
+  run.flush();
+  report(run.done);
+  outcome.done = run.done;
+  return outcome;
+}
+
+}  // namespace attend::embed

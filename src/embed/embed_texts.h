@@ -1,0 +1,36 @@
+// A file of texts to a file of vectors, in constant memory.
+#pragma once
+
+#include <attend/text_model.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "embed/pieces.h"
+#include "embed/sink.h"
+#include "embed/text_lines.h"
+
+namespace attend::embed {
+
+struct Job {
+  EmbedOptions options{};
+  Grain grain = Grain::text;
+  Overflow overflow = Overflow::truncate;
+};
+
+struct Progress {
+  std::int64_t texts = 0, tokens = 0;
+};
+
+struct Outcome {
+  Progress done{};
+  std::int64_t too_long = 0;                   // texts that were cut, or with Overflow::split divided
+  std::vector<std::int64_t> too_long_lines{};  // the first of them
+};
+
+// Throws FileError for a text that is too long with Overflow::error.
+Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Sink& sink,
+                    const std::function<void(const Progress&)>& report);
+
+}  // namespace attend::embed

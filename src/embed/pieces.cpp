@@ -1,0 +1,54 @@
+#include "embed/pieces.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "embed/characters.h"
+
+namespace attend::embed {
+namespace {
+
+// The last token before `end` at which a word begins, if that is not too far back.
+std::size_t word_boundary(const Encoding& tokens, std::size_t begin, std::size_t end) {
+  for (std::size_t cut = end; cut > begin + (end - begin) / 2; --cut) {
+    if (tokens.words[cut] != tokens.words[cut - 1]) return cut;
+  }
+  return end;
+}
+
+}  // namespace
+
+std::vector<Piece> pieces_of(const TextModel& model, std::string_view text, std::int64_t max_tokens,
+                             Overflow overflow) {
+  std::vector<Piece> pieces;
+  Encoding whole = model.encode(text, max_tokens);
+  if (whole.dropped == 0 || overflow == Overflow::truncate) {
+    pieces.push_back({std::move(whole)});
+    return pieces;
+  }
+  if (overflow == Overflow::error) return pieces;
+
+  const Encoding all = model.tokenizer().encode(text, {.add_special_tokens = false, .truncate = false});
+  const Characters characters(text);
+  const std::int64_t room = std::max<std::int64_t>(1, max_tokens - model.tokenizer().special_count());
+  for (std::size_t begin = 0; begin < all.size();) {
+    std::int64_t most = room;
+    for (;;) {
+      std::size_t end = std::min(all.size(), begin + static_cast<std::size_t>(most));
+      if (end < all.size()) end = word_boundary(all, begin, end);
+      const std::int32_t first = all.offsets[begin].begin, last = all.offsets[end - 1].end;
+      Encoding tokens = model.encode(characters.between(first, std::max(first, last)), max_tokens);
+      // A piece by itself may have a token more than it had in the text.
+      if (tokens.dropped > 0 && most > 1) {
+        most = std::max<std::int64_t>(1, most - tokens.dropped);
+        continue;
+      }
+      pieces.push_back({std::move(tokens), first});
+      begin = end;
+      break;
+    }
+  }
+  return pieces;
+}
+
+}  // namespace attend::embed
