@@ -5,14 +5,13 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import attend
-from program import PROGRAM, run
+from program import PROGRAM, interrupt, run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden/models/bert"
 TEXTS = ["the bank of the river", "", "money is the bank", "w20 w21 w22 nowhere", "the  river,\tis"]
@@ -181,14 +180,8 @@ def test_bad_input(model, name):
 def test_an_interrupted_run_leaves_no_file(model, tmp_path):
     target = tmp_path / "out"
     target.mkdir()
-    process = subprocess.Popen([PROGRAM, "embed", "-m", model, "-", "-o", target / "v.npy"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    for _ in range(200):
-        process.stdin.write(b"the bank of the river\n" * 100)
-    process.stdin.flush()
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    process.communicate()
-    assert process.returncode != 0 and list(target.iterdir()) == []
+    stopped = interrupt("embed", "-m", str(model), "-", "-o", str(target / "v.npy"), stdin=b"the bank of the river\n" * 20_000, after=0.2)
+    assert stopped == (-signal.SIGINT, "", "") and list(target.iterdir()) == []
 
 
 def test_memory_does_not_grow_with_the_file(model, tmp_path):
