@@ -11,7 +11,7 @@ help: ## list the targets
 run: build ## set up, build, and show attention step by step
 	@build/release/attend steps
 
-test: ## set up, build, and run every test (about twelve minutes on two cores)
+test: ## set up, build, and run every test (about sixteen minutes on two cores)
 	@tools/setup.sh test
 	@tools/test.sh
 
