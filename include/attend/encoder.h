@@ -34,7 +34,8 @@ TensorSource tensors_of(const Checkpoint& checkpoint);
 // Texts as ids, one after another, never padded: text s is ids [ends[s], ends[s + 1]).
 struct TokenBatch {
   std::vector<std::int32_t> ids;
-  std::vector<std::int32_t> types;  // one for each id; none: all 0
+  std::vector<std::int32_t>
+      types;  // one for each id; none: all 0. A model that knows no types takes no notice
   std::vector<std::int64_t> ends{0};
 
   void add(std::span<const std::int32_t> text, std::span<const std::int32_t> text_types = {});

@@ -4,6 +4,7 @@
 #include <attend/tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ enum class Pooling : std::uint8_t {
 };
 
 std::string_view name_of(Pooling pooling) noexcept;  // "cls", "max", ...
+std::optional<Pooling> pooling_named(std::string_view name) noexcept;
 
 // vectors (tokens, E); text s is rows [ends[s], ends[s + 1]). out (texts, E times the number of poolings):
 // side by side, in the order in which they are listed. Sums are f64, rounded once. A text without tokens

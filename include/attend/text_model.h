@@ -43,6 +43,9 @@ class TextModel {
   // The size of a text's vector.
   std::int64_t embedding_size(const EmbedOptions& options = {}) const;
 
+  // What embed() puts in front of a text: the prompt that is given, else the folder's default, else nothing.
+  std::string prompt_of(const EmbedOptions& options) const;
+
   // Cut to max_tokens(), or to what is given.
   Encoding encode(std::string_view text, std::optional<std::int64_t> max_tokens = {}) const;
   Encoding encode(std::string_view first, std::string_view second,

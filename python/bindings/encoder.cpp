@@ -24,12 +24,8 @@ namespace {
 
 namespace nb = nanobind;
 
-attend::Pooling pooling_named(const std::string& name) {
-  using attend::Pooling;
-  for (const Pooling known : {Pooling::cls, Pooling::max, Pooling::mean, Pooling::mean_sqrt_length,
-                              Pooling::weighted_mean, Pooling::last_token}) {
-    if (name == attend::name_of(known)) return known;
-  }
+attend::Pooling pooling_given(const std::string& name) {
+  if (const auto pooling = attend::pooling_named(name)) return *pooling;
   refuse_value("pooling is \"", name,
                "\", expected cls, max, mean, mean_sqrt_length, weighted_mean or last_token");
 }
@@ -54,10 +50,10 @@ class Encoder {
                                  .batch_tokens = batch_tokens};
     if (!pooling.is_none()) {
       if (PyUnicode_Check(pooling.ptr())) {
-        options.pooling = {pooling_named(nb::cast<std::string>(pooling))};
+        options.pooling = {pooling_given(nb::cast<std::string>(pooling))};
       } else {
         for (const nb::handle name : pooling)
-          options.pooling.push_back(pooling_named(nb::cast<std::string>(name)));
+          options.pooling.push_back(pooling_given(nb::cast<std::string>(name)));
       }
     }
     attend::Tensor vectors;
@@ -130,8 +126,7 @@ class Encoder {
            const attend::LayerObserver& observer) const {
     const attend::Encoding tokens = tokenize(text, pair, max_tokens);
     attend::TokenBatch batch;
-    const bool typed = model_.encoder().config().token_types > 0;
-    batch.add(tokens.ids, typed ? tokens.type_ids : std::vector<std::int32_t>{});
+    batch.add(tokens.ids, tokens.type_ids);
     const Computing computing;
     model_.encoder().forward(batch, observer);
     model_.require_intact();

@@ -91,11 +91,8 @@ embed::Overflow overflow_named(const std::string& name) {
   return name == "split" ? embed::Overflow::split : embed::Overflow::truncate;
 }
 
-Pooling pooling_named(const std::string& name) {
-  for (const Pooling pooling : {Pooling::cls, Pooling::max, Pooling::mean, Pooling::mean_sqrt_length,
-                                Pooling::weighted_mean, Pooling::last_token}) {
-    if (name == name_of(pooling)) return pooling;
-  }
+Pooling pooling_given(const std::string& name) {
+  if (const auto pooling = pooling_named(name)) return *pooling;
   throw UsageError("--pool is \"" + draw::printable(name) +
                    "\"; expected cls, max, mean, mean_sqrt_length, weighted_mean or last_token");
 }
@@ -110,7 +107,7 @@ embed::Job job_of(const Arguments& given) {
     throw UsageError(
         "--pool and --prompt make one vector of a whole text; they go with neither --tokens nor --words");
   }
-  for (const std::string& name : given.pooling) job.options.pooling.push_back(pooling_named(name));
+  for (const std::string& name : given.pooling) job.options.pooling.push_back(pooling_given(name));
   job.options.normalize = given.normalize;
   job.options.layer = given.layer;
   job.options.max_tokens = given.max_tokens;

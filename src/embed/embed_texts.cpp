@@ -32,9 +32,7 @@ class Run {
         sink_(sink),
         max_tokens_(std::min(job.options.max_tokens.value_or(model.max_tokens()), model.max_tokens())) {
     if (job.grain != Grain::text) return;  // a prompt is for the vector of a whole text
-    prompt_ = job.options.prompt.value_or("");
-    if (const std::string& name = model.files().default_prompt; !job.options.prompt && !name.empty())
-      prompt_ = model.files().prompts.at(name);
+    prompt_ = model.prompt_of(job.options);
   }
 
   // False: the text is too long, and that is an error.
@@ -106,9 +104,7 @@ class Run {
 
   void give_units() {
     TokenBatch tokens;
-    const bool typed = model_.encoder().config().token_types > 0;
-    for (const Encoding& piece : batch_.pieces)
-      tokens.add(piece.ids, typed ? piece.type_ids : std::vector<std::int32_t>{});
+    for (const Encoding& piece : batch_.pieces) tokens.add(piece.ids, piece.type_ids);
     const Tensor hidden = model_.encoder().forward(tokens, {}, job_.options.layer);
     model_.require_intact();
     for (std::size_t i = 0; i < batch_.texts.size(); ++i) {

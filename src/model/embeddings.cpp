@@ -29,8 +29,8 @@ void check_batch(const TokenBatch& batch, const ModelConfig& config) {
       refuse(kOperation, "id ", batch.ids[i], " of token ", i, " is outside the vocabulary of ",
              config.vocabulary_size);
     }
-    if (!batch.types.empty() &&
-        (batch.types[i] < 0 || (batch.types[i] > 0 && batch.types[i] >= config.token_types))) {
+    if (config.token_types > 0 && !batch.types.empty() &&
+        (batch.types[i] < 0 || batch.types[i] >= config.token_types)) {
       refuse(kOperation, "type ", batch.types[i], " of token ", i, " is not one of the model's ",
              config.token_types);
     }

@@ -74,6 +74,14 @@ std::string_view name_of(Pooling pooling) noexcept {
   return "";
 }
 
+std::optional<Pooling> pooling_named(std::string_view name) noexcept {
+  for (const Pooling known : {Pooling::cls, Pooling::max, Pooling::mean, Pooling::mean_sqrt_length,
+                              Pooling::weighted_mean, Pooling::last_token}) {
+    if (name == name_of(known)) return known;
+  }
+  return std::nullopt;
+}
+
 void pool(ConstTensorView vectors, std::span<const std::int64_t> ends, std::span<const Pooling> poolings,
           TensorView out) {
   constexpr const char* kOperation = "pool";

@@ -100,11 +100,14 @@ Encoding TextModel::encode(std::string_view first, std::string_view second,
       first, second, {.max_length = std::min(max_tokens.value_or(parts_->max_tokens), parts_->max_tokens)});
 }
 
+std::string TextModel::prompt_of(const EmbedOptions& options) const {
+  if (options.prompt) return *options.prompt;
+  const std::string& name = parts_->files.default_prompt;
+  return name.empty() ? std::string() : parts_->files.prompts.at(name);
+}
+
 Tensor TextModel::embed(std::span<const std::string_view> texts, const EmbedOptions& options) const {
-  std::string prompt = options.prompt.value_or("");
-  if (const std::string& name = parts_->files.default_prompt; !options.prompt && !name.empty()) {
-    prompt = parts_->files.prompts.at(name);
-  }
+  const std::string prompt = prompt_of(options);
   std::vector<Encoding> encodings;
   encodings.reserve(texts.size());
   std::string whole;
@@ -132,7 +135,7 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
     std::int64_t last = first;
     do {
       const Encoding& text = texts[static_cast<std::size_t>(last++)];
-      batch.add(text.ids, encoder.config().token_types > 0 ? text.type_ids : std::vector<std::int32_t>{});
+      batch.add(text.ids, text.type_ids);
     } while (last < count &&
              batch.tokens() + static_cast<std::int64_t>(texts[static_cast<std::size_t>(last)].size()) <=
                  options.batch_tokens);

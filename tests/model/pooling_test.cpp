@@ -34,6 +34,14 @@ TEST(Pooling, KnownValues) {
          static_cast<float>((5 + 0 + 24) / 6.0));
 }
 
+TEST(Pooling, NamesAreReadAsTheyAreWritten) {
+  for (const Pooling pooling : {Pooling::cls, Pooling::max, Pooling::mean, Pooling::mean_sqrt_length,
+                                Pooling::weighted_mean, Pooling::last_token}) {
+    EXPECT_EQ(pooling_named(name_of(pooling)), pooling);
+  }
+  EXPECT_FALSE(pooling_named("median"));
+}
+
 TEST(Pooling, SeveralStandSideBySide) {
   EXPECT_TRUE(same_bits(pooled({Pooling::mean, Pooling::cls}),
                         Tensor::from<float>({3, 4}, {1, -1, 1, -1, 0, 0, 0, 0, 3, 13.0F / 3, 3, 5})));
