@@ -1,6 +1,6 @@
 # attend's front door. Two targets do everything on a fresh machine: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full build setup asan tsan fuzz neon wheel rivals format install clean
+.PHONY: help model run test test-full build setup asan tsan fuzz neon wheel rivals format install clean
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -8,8 +8,12 @@ FUZZ_SECONDS ?= 600
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS='	' read -r t d; do printf '  make %-10s %s\n' "$$t" "$$d"; done
 
-run: build ## set up, build, and show attention step by step
-	@build/release/attend steps
+run: build model ## set up, build, get the default model, and explain a sentence: make run TEXT="..." explains yours
+	@build/release/attend explain $(if $(TEXT),-- "$$TEXT",)
+
+model: ## get the default model, all-MiniLM-L6-v2, unless it is there
+	@tools/setup.sh run
+	@python3 tools/default_model.py build/release/attend
 
 test: ## set up, build, and run every test (about sixteen minutes on two cores)
 	@tools/setup.sh test

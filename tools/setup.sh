@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what attend needs and is not there yet; says what it installs; does nothing, quickly, when nothing is missing.
 #
-#   tools/setup.sh build          what `make build` and `make run` need
+#   tools/setup.sh build          what `make build` needs
+#   tools/setup.sh run            that, and what getting the default model needs
 #   tools/setup.sh test           that, and what `make test` needs
 #   tools/setup.sh full           that, and what `make test-full` needs: a compiler and libraries for ARM, and an emulator
 #   tools/setup.sh python         what `pip install .` needs
@@ -118,6 +119,11 @@ python_environment() {
   fi
 }
 
+default_model() {
+  "$(python)" tools/default_model.py >>"$log" 2>&1 ||
+    echo "default model: $(tail -n 1 "$log" | sed 's/^ *//') (details in $log)" >>"$gaps"
+}
+
 # apt for another architecture, with lists of its own: the system's apt and dpkg never hear of arm64.
 arm_apt() {
   apt-get -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o "Dir::State=$1" -o "Dir::State::Lists=$1/lists" \
@@ -150,12 +156,13 @@ version=$(cmake --version | sed -n 's/^cmake version //p')
 [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
   fail "CMake $version is too old: attend needs 3.25, as in Debian 12 and Ubuntu 24.04"
 [ "$what" = build ] && exit 0
-{ [ "$what" = rivals ] || [ "$what" = python ]; } && require "${python_packages[@]}" && exit 0
+{ [ "$what" = run ] || [ "$what" = rivals ] || [ "$what" = python ]; } && require "${python_packages[@]}" && exit 0
 
 require "${test_packages[@]}"
 want "format check" "${format_packages[@]}"
 want "asan and fuzz targets" "${clang_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
+default_model
 [ "$what" = full ] && [ "$(uname -m)" != aarch64 ] || exit 0
 
 want "neon tests" "${arm_packages[@]}" && arm_sysroot

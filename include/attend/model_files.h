@@ -43,14 +43,21 @@ struct ModelFiles {
   std::optional<std::int64_t> max_tokens;
 };
 
-// Finds a folder, or a model in the hub's cache: "ORG/NAME", "NAME" (also of sentence-transformers), either
-// with
-// "@REVISION". Nothing is downloaded. Throws FileError, which names the places that were looked at or what is
+// Finds a folder, or a model by its name on the hub: "ORG/NAME", "NAME" (also of sentence-transformers),
+// either with "@REVISION", in the hub's cache, else (without a revision) in models_folder(). Nothing is
+// downloaded. Throws FileError, which names the places that were looked at or what is
 // wrong there.
 ModelFiles find_model(std::string_view name_or_folder);
 
 // The hub's cache: HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else
 // ~/.cache/huggingface/hub.
 std::filesystem::path hub_cache_folder();
+
+// attend's own models, for those that came from elsewhere, as ORG/NAME: ATTEND_MODELS, else
+// XDG_CACHE_HOME/attend/models, else ~/.cache/attend/models.
+std::filesystem::path models_folder();
+
+// The model of commands and functions that are given none.
+inline constexpr std::string_view kDefaultModel = "sentence-transformers/all-MiniLM-L6-v2";
 
 }  // namespace attend

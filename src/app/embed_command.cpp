@@ -17,8 +17,6 @@
 namespace attend::app {
 namespace {
 
-constexpr const char* kDefaultModel = "sentence-transformers/all-MiniLM-L6-v2";
-
 constexpr const char* kFooter = R"(
 One text a line; without -o the vectors are printed as lines of JSON. A file
 appears under its name when it is complete, whatever happens on the way.
@@ -28,7 +26,7 @@ appears under its name when it is complete, whatever happens on the way.
   .safetensors  (rows, 2) in characters, and for tokens ids (rows)
   .jsonl        {"index": 0, "text": "...", "embedding": [...]}
 
-The model is a folder, or a name in the hub's cache (attend pull gets it there).
+The model is a folder, or a name on the hub (attend pull gets it from there).
 Pooling, normalisation and prompt are as its folder says, unless given.
 
 Try:
@@ -38,7 +36,7 @@ Try:
   attend embed texts.txt --words -o words.npz)";
 
 struct Arguments {
-  std::string file, model = kDefaultModel, output, overflow = "truncate";
+  std::string file, model{kDefaultModel}, output, overflow = "truncate";
   std::vector<std::string> pooling;
   std::optional<bool> normalize;
   std::optional<std::int64_t> layer, max_tokens;
@@ -171,7 +169,7 @@ void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) 
   command->add_option("file", given->file, "Texts, one a line; - reads standard input")
       ->required()
       ->type_name("FILE");
-  command->add_option("-m,--model", given->model, "A folder, or a name in the hub's cache")
+  command->add_option("-m,--model", given->model, "A folder, or a name on the hub")
       ->type_name("MODEL")
       ->capture_default_str();
   command->add_option("-o,--output", given->output, "Where the vectors go")->type_name("FILE");

@@ -32,6 +32,12 @@ const char* variable(const char* name) {
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
+fs::path caches_folder() {
+  if (const char* const caches = variable("XDG_CACHE_HOME")) return caches;
+  const char* const home = variable("HOME");
+  return home != nullptr ? fs::path(home) / ".cache" : fs::path(".cache");
+}
+
 }  // namespace
 
 std::optional<HubName> parse_hub_name(std::string_view text) {
@@ -78,12 +84,12 @@ std::filesystem::path hub_cache_folder() {
   using checkpoint::variable;
   if (const char* const cache = variable("HF_HUB_CACHE")) return cache;
   if (const char* const home = variable("HF_HOME")) return std::filesystem::path(home) / "hub";
-  const char* const xdg = variable("XDG_CACHE_HOME");
-  const char* const home = variable("HOME");
-  const std::filesystem::path caches = xdg != nullptr    ? std::filesystem::path(xdg)
-                                       : home != nullptr ? std::filesystem::path(home) / ".cache"
-                                                         : std::filesystem::path(".cache");
-  return caches / "huggingface" / "hub";
+  return checkpoint::caches_folder() / "huggingface" / "hub";
+}
+
+std::filesystem::path models_folder() {
+  if (const char* const models = checkpoint::variable("ATTEND_MODELS")) return models;
+  return checkpoint::caches_folder() / "attend" / "models";
 }
 
 }  // namespace attend

@@ -1,6 +1,7 @@
 #include <attend/model_files.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "checkpoint/fail.h"
@@ -84,7 +85,16 @@ void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
   }
 }
 
-// A folder as it is, or where the hub's cache keeps the name.
+// Where one of these names is kept; nothing when it is nowhere.
+std::optional<fs::path> kept_folder(const HubName& name) {
+  if (auto snapshot = find_snapshot(hub_cache_folder(), name)) return snapshot;
+  std::error_code error;
+  fs::path own = models_folder() / name.repository;
+  if (name.revision == HubName{}.revision && fs::is_directory(own, error)) return own;
+  return std::nullopt;
+}
+
+// A folder as it is, or where the model of this name is kept.
 fs::path folder_of(std::string_view name) {
   std::error_code error;
   const fs::path path(name);
@@ -94,15 +104,13 @@ fs::path folder_of(std::string_view name) {
   std::optional<HubName> hub = parse_hub_name(name);
   if (!hub) fail(file, "", "is no folder, and no name that a model on the hub could have");
 
-  const fs::path cache = hub_cache_folder();
-  if (const auto snapshot = find_snapshot(cache, *hub)) return *snapshot;
-  const std::string asked = hub->repository;
-  if (asked.find('/') == std::string::npos) {  // as sentence-transformers does it
-    hub->repository = "sentence-transformers/" + asked;
-    if (const auto snapshot = find_snapshot(cache, *hub)) return *snapshot;
+  if (const auto folder = kept_folder(*hub)) return *folder;
+  if (hub->repository.find('/') == std::string::npos) {  // as sentence-transformers does it
+    hub->repository.insert(0, "sentence-transformers/");
+    if (const auto folder = kept_folder(*hub)) return *folder;
   }
-  fail(file, "", "is no folder, and revision ", hub->revision, " of it is not in the hub's cache, ",
-       cache.string());
+  fail(file, "", "is no folder, and revision ", hub->revision, " of it is neither in the hub's cache, ",
+       hub_cache_folder().string(), ", nor in ", models_folder().string(), "; `attend pull` gets it");
 }
 
 }  // namespace

@@ -223,8 +223,8 @@ TEST(ModelFiles, FindsModelsInTheHubsCache) {
   EXPECT_EQ(find_model("org/name@0123abc").folder, folder / "models--org--name/snapshots/0123abc");
   EXPECT_EQ(find_model("tiny").folder, folder / "models--sentence-transformers--tiny/snapshots/99");
   EXPECT_FILE_ERROR(find_model("org/name@v2"), "",
-                    "revision v2 of it is not in the hub's cache, " + folder.path().string());
-  EXPECT_FILE_ERROR(find_model("org/missing"), "", "is not in the hub's cache");
+                    "revision v2 of it is neither in the hub's cache, " + folder.path().string());
+  EXPECT_FILE_ERROR(find_model("org/missing"), "", "`attend pull` gets it");
   folder.write("models--org--name/refs/main", "../../../etc");
   EXPECT_FILE_ERROR(find_model("org/name"), "", "does not hold the name of a commit");
 }
@@ -251,6 +251,32 @@ TEST(ModelFiles, TheCacheIsWhereTheHubsVariablesSay) {
   EXPECT_EQ(hub_cache_folder(), "/face/hub");
   const Variable direct("HF_HUB_CACHE", "/direct");
   EXPECT_EQ(hub_cache_folder(), "/direct");
+}
+
+TEST(ModelFiles, AModelFromElsewhereIsFoundInAttendsOwnFolderAfterTheHubsCache) {
+  const TemporaryFolder cache, own;
+  const Variable hub("HF_HUB_CACHE", cache.path().c_str()), models("ATTEND_MODELS", own.path().c_str());
+  const fs::path folder = own.path() / "sentence-transformers" / "name";
+  for (const char* const file : {"config.json", "model.safetensors"})
+    own.write("sentence-transformers/name/" + std::string(file), "{}");
+  EXPECT_EQ(find_model("sentence-transformers/name").folder, folder);
+  EXPECT_EQ(find_model("name").folder, folder);
+  EXPECT_FILE_ERROR(find_model("name@v2"), "", own.path().string());
+  cache.write("models--sentence-transformers--name/refs/main", "abc");
+  for (const char* const file : {"config.json", "model.safetensors"})
+    cache.write("models--sentence-transformers--name/snapshots/abc/" + std::string(file), "{}");
+  EXPECT_EQ(find_model("name").folder,
+            cache.path() / "models--sentence-transformers--name" / "snapshots" / "abc");
+}
+
+TEST(ModelFiles, AttendsOwnFolderIsACache) {
+  const Variable models("ATTEND_MODELS", nullptr), xdg("XDG_CACHE_HOME", nullptr);
+  const Variable user("HOME", "/home/somebody");
+  EXPECT_EQ(models_folder(), "/home/somebody/.cache/attend/models");
+  const Variable caches("XDG_CACHE_HOME", "/caches");
+  EXPECT_EQ(models_folder(), "/caches/attend/models");
+  const Variable direct("ATTEND_MODELS", "/direct");
+  EXPECT_EQ(models_folder(), "/direct");
 }
 
 }  // namespace
