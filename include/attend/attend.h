@@ -11,6 +11,7 @@
 #include <attend/gelu.h>
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
+#include <attend/lens.h>
 #include <attend/matmul.h>
 #include <attend/model_config.h>
 #include <attend/model_files.h>
@@ -27,3 +28,4 @@
 #include <attend/tokenizer.h>
 #include <attend/version.h>
 #include <attend/weights.h>
+#include <attend/words.h>

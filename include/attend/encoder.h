@@ -52,6 +52,8 @@ struct LayerMoment {
   ConstTensorView attended{};  // (tokens, H, D): the weighted sums of the values, before the heads are mixed
   AttentionOptions options{};
   ConstRowStateView row_state{};
+  std::shared_ptr<const void>
+      options_owner{};  // a copy keeps alive what options look at; the other views do not last
 };
 using LayerObserver = std::function<void(const LayerMoment& moment)>;
 
@@ -72,6 +74,14 @@ class Encoder {
                std::optional<std::int64_t> layers = {}) const;
   Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {},
                  std::optional<std::int64_t> layers = {}) const;
+
+  // The bare rows of the table of words, (ids, E), as the checkpoint has them: no position, no norm.
+  Tensor word_rows(std::span<const std::int32_t> ids) const;
+
+  // What values of one head become in the vectors that leave its layer's attention: values (rows, D) times
+  // that head's part of the output projection, (rows, E). Its bias belongs to no head and is left out. Layers
+  // from 1, heads from 0.
+  void project_head(std::int64_t layer, std::int64_t head, ConstTensorView values, TensorView out) const;
 
  private:
   struct Weights;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Union
 
 from . import _core
@@ -22,8 +23,11 @@ class Encoder:
         self._core = core
 
     @classmethod
-    def from_pretrained(cls, name_or_folder: str | os.PathLike[str]) -> "Encoder":
-        """Loads a folder, or a model of that name from the hub's cache. Nothing is downloaded. FileError says what is wrong with a file."""
+    def from_pretrained(cls, name_or_folder: str | os.PathLike[str] = _core.DEFAULT_MODEL) -> "Encoder":
+        """Loads a folder, or a model by its name on the hub. Nothing is downloaded. FileError says what is wrong with a file.
+
+        A name is looked for in the hub's cache, then in attend's own folder of models, where `make model` puts the default one.
+        """
         return cls(_core.EncoderCore(os.fspath(name_or_folder)))
 
     def encode(
@@ -80,6 +84,11 @@ class Encoder:
     @property
     def tokenizer(self) -> _core.Tokenizer:
         return self._core.tokenizer
+
+    @property
+    def folder(self) -> Path:
+        """Where config.json and the weights are."""
+        return Path(self._core.folder)
 
     @property
     def max_tokens(self) -> int:

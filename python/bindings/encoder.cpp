@@ -141,6 +141,7 @@ void bind_encoder(nb::module_& module) {
   using std::optional;
   nb::exception<attend::FileError> file_error(module, "FileError", PyExc_ValueError);
   file_error.attr("__doc__") = "What is wrong with a file: its name, the place in it, and the rule.";
+  module.attr("DEFAULT_MODEL") = nb::str(attend::kDefaultModel.data(), attend::kDefaultModel.size());
   nb::class_<Encoder>(module, "EncoderCore", "A model from its folder, behind attend.Encoder.")
       .def(nb::init<const std::string&>(), nb::arg("name_or_folder"))
       .def("embed", &Encoder::embed, nb::arg("texts"), nb::arg("pooling").none(), nb::arg("normalize").none(),
@@ -168,6 +169,7 @@ void bind_encoder(nb::module_& module) {
            nb::sig("def tokenize(self, text: str | bytes, pair: str | bytes | None, max_tokens: int | None) "
                    "-> Encoding"))
       .def_prop_ro("tokenizer", [](const Encoder& self) { return self.model().tokenizer(); })
+      .def_prop_ro("folder", [](const Encoder& self) { return self.model().files().folder.string(); })
       .def_prop_ro("max_tokens", [](const Encoder& self) { return self.model().max_tokens(); })
       .def_prop_ro("embedding_size", [](const Encoder& self) { return self.model().embedding_size(); })
       .def_prop_ro("hidden_size",

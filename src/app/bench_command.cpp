@@ -12,6 +12,7 @@
 #include "bench/bench.h"
 #include "bench/machine.h"
 #include "draw/plot_terminal.h"
+#include "draw/prose.h"
 #include "draw/table.h"
 #include "draw/text_width.h"
 #include "steps/narrate.h"
@@ -86,11 +87,11 @@ class ProgressLine {
 };
 
 std::string render(const bench::Report& report, const draw::Terminal& terminal) {
-  std::string text = steps::heading(report.title, terminal);
+  std::string text = draw::heading(report.title, terminal);
   for (const draw::Table& table : report.tables)
     text.append("\n").append(draw::render_table(table, terminal));
   if (report.plot) text.append("\n").append(draw::render_plot(*report.plot, terminal));
-  for (const std::string& note : report.notes) text.append("\n").append(steps::paragraph(note, terminal));
+  for (const std::string& note : report.notes) text.append("\n").append(draw::paragraph(note, terminal));
   return text;
 }
 
@@ -109,9 +110,9 @@ void run_bench(const BenchOptions& options, const Globals& globals) {
     return;
   }
   const draw::Terminal terminal = draw::detect_terminal(STDOUT_FILENO, globals.color);
-  std::string text = steps::paragraph(bench::cpu_name() + ", " + isa() + ", " + std::to_string(threads()) +
-                                          (threads() == 1 ? " thread." : " threads."),
-                                      terminal);
+  std::string text = draw::paragraph(bench::cpu_name() + ", " + isa() + ", " + std::to_string(threads()) +
+                                         (threads() == 1 ? " thread." : " threads."),
+                                     terminal);
   for (const bench::Report& report : reports) text += "\n" + render(report, terminal);
   write_output(text);
 }

@@ -16,6 +16,8 @@ namespace {
 using namespace attend;
 
 constexpr const char* kFooter = R"(Try:
+  attend explain                           what a real model does with a sentence
+  attend explain "your text" --focus word  yours, and one word of it closely
   attend steps                             attention on four words, every number shown
   attend steps --example it --focus it     one row of it, written out
   attend steps --help                      its options, its examples, the form of a file
@@ -91,6 +93,8 @@ int main(int argc, char** argv) {
   app::Globals globals;
   std::function<void()> run;
   app::add_color_option(program, globals);
+  app::add_explain_command(program, globals, run);
+  app::add_compare_command(program, globals, run);
   app::add_steps_command(program, globals, run);
   app::add_bench_command(program, globals, run);
   app::add_embed_command(program, globals, run);

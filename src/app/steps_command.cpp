@@ -6,6 +6,7 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "draw/prose.h"
 #include "draw/text_width.h"
 #include "steps/examples.h"
 #include "steps/focus.h"
@@ -78,15 +79,15 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
 
   const draw::Terminal terminal = draw::detect_terminal(STDOUT_FILENO, globals.color);
   std::string text;
-  if (!lesson.title.empty()) text += steps::heading(lesson.title, terminal);
-  if (!lesson.note.empty()) text += steps::paragraph(lesson.note, terminal);
+  if (!lesson.title.empty()) text += draw::heading(lesson.title, terminal);
+  if (!lesson.note.empty()) text += draw::paragraph(lesson.note, terminal);
   if (!text.empty()) text += "\n";
   text += steps::narrate_steps(lesson, walk, terminal);
   if (extras.focus) text += steps::narrate_focus(lesson, walk, *extras.focus, terminal);
   if (extras.order) text += steps::narrate_order(*extras.order, terminal);
   if (extras.saturation) text += steps::narrate_saturation(*extras.saturation, terminal);
   text += steps::narrate_shapes(walk, terminal);
-  if (!own) text += "\n" + steps::paragraph(example->moral, terminal);
+  if (!own) text += "\n" + draw::paragraph(example->moral, terminal);
   write_output(text);
 }
 

@@ -14,7 +14,6 @@ class Characters {
  public:
   explicit Characters(std::string_view text);
   std::string_view between(std::int32_t begin, std::int32_t end) const;
-  std::vector<TextSpan> words() const;  // what stands between white space
 
  private:
   std::string_view text_;

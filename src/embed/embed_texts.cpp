@@ -1,6 +1,7 @@
 #include "embed/embed_texts.h"
 
 #include <attend/file_error.h>
+#include <attend/words.h>
 
 #include <algorithm>
 #include <string>
@@ -8,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "embed/characters.h"
 
 namespace attend::embed {
 namespace {
@@ -127,42 +127,39 @@ class Run {
         const TextSpan place = tokens.special[i] != 0
                                    ? TextSpan{}
                                    : TextSpan{tokens.offsets[i].begin + start, tokens.offsets[i].end + start};
-        units.push_back({std::string(model_.tokenizer().token(tokens.ids[i])), place, tokens.ids[i]});
+        units.push_back({std::string(model_.tokenizer().token(tokens.ids[i])), place, tokens.ids[i],
+                         tokens.special[i] != 0});
       }
     }
     return units;
   }
 
-  // The mean of the tokens that begin in a word. Special tokens stand for no character, and so for no word.
+  // The mean of a word's tokens. Special tokens stand for no character, and so for no word.
   static std::pair<Tensor, std::vector<Unit>> merged(const Tensor& rows, const std::vector<Unit>& tokens,
                                                      const std::string& text) {
-    const Characters characters(text);
-    std::vector<Unit> words;
-    std::vector<std::vector<std::int64_t>> members;
-    for (const TextSpan word : characters.words()) {
-      words.push_back({std::string(characters.between(word.begin, word.end)), word, -1});
-      members.emplace_back();
-    }
-    std::size_t word = 0;
+    std::vector<std::int64_t> places;  // of the tokens that are not special
+    std::vector<TextSpan> spans;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const TextSpan place = tokens[i].place;
-      if (place.begin == place.end) continue;
-      while (word + 1 < words.size() && words[word].place.end <= place.begin) ++word;
-      if (!words.empty() && place.end > words[word].place.begin)
-        members[word].push_back(static_cast<std::int64_t>(i));
+      if (tokens[i].special) continue;
+      places.push_back(static_cast<std::int64_t>(i));
+      spans.push_back(tokens[i].place);
     }
+    const std::vector<Word> words = words_of(text, spans);
+    std::vector<Unit> units;
     const std::int64_t size = rows.size(1);
     Tensor means(DType::f32, {static_cast<std::int64_t>(words.size()), size});
-    for (std::size_t w = 0; w < words.size(); ++w) {
-      for (std::int64_t j = 0; j < size && !members[w].empty(); ++j) {
+    float* mean = means.values<float>().data();
+    for (const Word& word : words) {
+      units.push_back({word.text, word.place, -1});
+      for (std::int64_t j = 0; j < size; ++j) {
         double sum = 0;
-        for (const std::int64_t row : members[w])
-          sum += static_cast<double>(rows.values<float>()[static_cast<std::size_t>(row * size + j)]);
-        means.values<float>()[w * static_cast<std::size_t>(size) + static_cast<std::size_t>(j)] =
-            static_cast<float>(sum / static_cast<double>(members[w].size()));
+        for (std::int64_t t = word.first_token; t < word.last_token; ++t)
+          sum += static_cast<double>(
+              rows.values<float>()[static_cast<std::size_t>(places[static_cast<std::size_t>(t)] * size + j)]);
+        *mean++ = static_cast<float>(sum / static_cast<double>(word.last_token - word.first_token));
       }
     }
-    return {std::move(means), std::move(words)};
+    return {std::move(means), std::move(units)};
   }
 
   const TextModel& model_;

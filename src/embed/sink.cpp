@@ -2,13 +2,12 @@
 
 #include <attend/save.h>
 
-#include <array>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "save/json_array.h"
 #include "save/output_file.h"
 
 namespace attend::embed {
@@ -52,18 +51,6 @@ class ArraySink : public Sink {
   std::vector<std::int64_t> ends_{0}, offsets_, ids_;
 };
 
-void append_numbers(std::string& line, ConstTensorView row) {
-  char separator = '[';
-  for (std::int64_t i = 0; i < row.size(0); ++i) {
-    line += std::exchange(separator, ',');
-    std::array<char, 24> number;  // the shortest digits that read back as the same float
-    const auto end =
-        std::to_chars(number.data(), number.data() + number.size(), row.data<float>()[i * row.stride(0)]);
-    line.append(number.data(), end.ptr);
-  }
-  line += row.size(0) == 0 ? "[]" : "]";
-}
-
 std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -81,7 +68,7 @@ class JsonSink : public Sink {
         .append(json_string(text.text));
     if (grain_ == Grain::text) {
       line_ += ",\"embedding\":";
-      append_numbers(line_, text.vectors.select(0, 0));
+      save::append_json_array(line_, text.vectors.select(0, 0));
     } else {
       line_.append(grain_ == Grain::token ? ",\"tokens\":[" : ",\"words\":[");
       for (std::size_t i = 0; i < text.units.size(); ++i)
@@ -107,7 +94,7 @@ class JsonSink : public Sink {
         .append(",\"end\":")
         .append(std::to_string(unit.place.end));
     line_ += ",\"embedding\":";
-    append_numbers(line_, row);
+    save::append_json_array(line_, row);
     line_ += '}';
   }
 

@@ -20,6 +20,7 @@ struct Unit {
   std::string text;  // a token as the vocabulary has it, a word as it stands in the text
   TextSpan place;    // its characters
   std::int32_t id = -1;
+  bool special = false;
 };
 
 struct EmbeddedText {

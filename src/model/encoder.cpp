@@ -113,11 +113,12 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
   std::int64_t longest = 0;
   for (std::size_t s = 0; s + 1 < batch.ends.size(); ++s)
     longest = std::max(longest, batch.ends[s + 1] - batch.ends[s]);
-  std::optional<DistanceBias> distances;
+  std::shared_ptr<const DistanceBias> distances;
   if (config_.relative_buckets > 0) {
     const RelativeBuckets buckets{.buckets = config_.relative_buckets,
                                   .max_distance = config_.relative_distance};
-    options.bias = distances.emplace(weights.relative_bias, buckets, longest).view();
+    distances = std::make_shared<const DistanceBias>(weights.relative_bias, buckets, longest);
+    options.bias = distances->view();
   }
 
   const auto part = [&](int which) {
@@ -156,7 +157,8 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
                 .v = part(2),
                 .attended = attended,
                 .options = options,
-                .row_state = {work.state.max, work.state.sum}});
+                .row_state = {work.state.max, work.state.sum},
+                .options_owner = distances});
     }
   }
 }

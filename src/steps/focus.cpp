@@ -8,6 +8,7 @@
 
 #include "draw/bars_terminal.h"
 #include "draw/number.h"
+#include "draw/prose.h"
 #include "draw/text_width.h"
 #include "steps/equations.h"
 #include "steps/lesson_error.h"
@@ -76,7 +77,7 @@ class FocusNarrator {
     for (head_ = 0; head_ < walk_.heads; ++head_) {
       std::string title = "The row of " + token_ + place_among_equals();
       if (walk_.heads > 1) title.append(", head ").append(std::to_string(head_ + 1));
-      text_ += heading(title + ", written out", terminal_);
+      text_ += draw::heading(title + ", written out", terminal_);
       if (head_ == 0) say("Rounded to the digits shown; computed with all the digits of float64.");
       take_keys();
       products();
@@ -127,7 +128,7 @@ class FocusNarrator {
     return values;
   }
 
-  void say(const std::string& sentence) { text_ += paragraph(sentence, terminal_); }
+  void say(const std::string& sentence) { text_ += draw::paragraph(sentence, terminal_); }
   void finish_equations() { text_ += equations_.finish(terminal_.width); }
 
   // The keys to show: all, or the heaviest of many, in their order.

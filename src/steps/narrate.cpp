@@ -8,6 +8,7 @@
 
 #include "draw/heatmap_terminal.h"
 #include "draw/style.h"
+#include "draw/prose.h"
 #include "draw/table.h"
 #include "draw/text_width.h"
 
@@ -58,10 +59,10 @@ class Narrator {
                    .add(shape, {.emphasis = draw::Emphasis::dim})
                    .finish();
     } else {
-      text_ += heading(title, terminal_);
-      text_ += draw::indent(paragraph(shape, inner_), kIndent);
+      text_ += draw::heading(title, terminal_);
+      text_ += draw::indent(draw::paragraph(shape, inner_), kIndent);
     }
-    if (explained_.insert(why).second) text_ += draw::indent(paragraph(why, inner_), kIndent);
+    if (explained_.insert(why).second) text_ += draw::indent(draw::paragraph(why, inner_), kIndent);
   }
 
   std::string shape_of(std::string_view name) const {
@@ -189,7 +190,7 @@ class Narrator {
     } else if (k != q) {
       text += " and " + k;
     }
-    text_ += heading(text, terminal_) + "\n";
+    text_ += draw::heading(text, terminal_) + "\n";
   }
 
   void one_head(std::int64_t head) {
@@ -248,36 +249,6 @@ class Narrator {
 
 }  // namespace
 
-std::string heading(std::string_view text, const draw::Terminal& terminal) {
-  std::string result;
-  const std::string lines = paragraph(text, terminal);
-  for (std::size_t begin = 0; begin < lines.size();) {
-    const std::size_t end = lines.find('\n', begin);
-    result +=
-        draw::styled(lines.substr(begin, end - begin), {.emphasis = draw::Emphasis::bold}, terminal.color);
-    result += '\n';
-    begin = end + 1;
-  }
-  return result;
-}
-
-std::string paragraph(std::string_view text, const draw::Terminal& terminal) {
-  const int width = std::min(terminal.width, 96);  // longer lines are hard to read
-  std::string result, line;
-  while (!text.empty()) {
-    const std::size_t space = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, space);
-    if (!line.empty() && draw::text_width(line) + 1 + draw::text_width(word) > width) {
-      result += line + "\n";
-      line.clear();
-    }
-    if (!line.empty()) line += ' ';
-    line += draw::shorten(word, width);
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  return result + line + "\n";
-}
-
 std::string narrate_steps(const Lesson& lesson, const Walk& walk, const draw::Terminal& terminal) {
   return Narrator(lesson, walk, terminal).run();
 }
@@ -295,11 +266,11 @@ std::string narrate_shapes(const Walk& walk, const draw::Terminal& terminal) {
     draw::Terminal narrower = inner;
     narrower.width -= kIndent;
     for (const Step& step : walk.steps) {
-      text += paragraph(step.name + ": " + step.operation, inner);
-      text += draw::indent(paragraph(step.shape, narrower), kIndent);
+      text += draw::paragraph(step.name + ": " + step.operation, inner);
+      text += draw::indent(draw::paragraph(step.shape, narrower), kIndent);
     }
   }
-  return heading("Shapes", terminal) + draw::indent(text, kIndent);
+  return draw::heading("Shapes", terminal) + draw::indent(text, kIndent);
 }
 
 }  // namespace attend::steps

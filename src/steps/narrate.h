@@ -13,8 +13,5 @@ std::string narrate_steps(const Lesson& lesson, const Walk& walk, const draw::Te
 // Every step with its operation and shape, in one table.
 std::string narrate_shapes(const Walk& walk, const draw::Terminal& terminal);
 
-// A heading in bold, and text broken into lines that fit.
-std::string heading(std::string_view text, const draw::Terminal& terminal);
-std::string paragraph(std::string_view text, const draw::Terminal& terminal);
 
 }  // namespace attend::steps

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw/prose.h"
 #include "draw/table.h"
 #include "draw/text_width.h"
 #include "steps/narrate.h"
@@ -86,11 +87,12 @@ OrderReport measure_order(const Lesson& lesson) {
 std::string narrate_order(const OrderReport& report, const draw::Terminal& terminal) {
   draw::Terminal inner = terminal;
   inner.width = terminal.width - 2;
-  return heading("Does the order matter?", terminal) +
-         draw::indent(paragraph("The output of each token in the sentence and in the sentence turned round, "
-                                "and how far it moved:",
-                                inner),
-                      2) +
+  return draw::heading("Does the order matter?", terminal) +
+         draw::indent(
+             draw::paragraph("The output of each token in the sentence and in the sentence turned round, "
+                             "and how far it moved:",
+                             inner),
+             2) +
          table("Without positions", report.tokens, report.without_positions, inner) +
          table("With positions", report.tokens, report.with_positions, inner);
 }

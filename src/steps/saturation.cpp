@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "draw/plot_terminal.h"
+#include "draw/prose.h"
 #include "draw/table.h"
 #include "draw/text_width.h"
 #include "steps/narrate.h"
@@ -147,13 +148,13 @@ std::string narrate_saturation(const std::vector<SaturationRow>& rows, const dra
   inner.width = terminal.width - 2;
   draw::Terminal narrow = inner;
   narrow.width = std::min(inner.width, 78);
-  return heading("Softmax and its gradient as d grows", terminal) +
+  return draw::heading("Softmax and its gradient as d grows", terminal) +
          draw::indent(
-             paragraph("Random queries and keys, " + std::to_string(kKeys) + " keys to a row; medians of " +
-                           std::to_string(kTrials) +
-                           " rows: how far the scores spread, the largest weight, the gradient through "
-                           "softmax; first for the bare dot products, then divided by √d.",
-                       inner),
+             draw::paragraph("Random queries and keys, " + std::to_string(kKeys) +
+                                 " keys to a row; medians of " + std::to_string(kTrials) +
+                                 " rows: how far the scores spread, the largest weight, the gradient through "
+                                 "softmax; first for the bare dot products, then divided by √d.",
+                             inner),
              2) +
          draw::indent(tables(rows, inner), 2) + "\n" + draw::indent(draw::render_plot(plot, narrow), 2) +
          "\n";

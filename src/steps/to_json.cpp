@@ -1,35 +1,14 @@
 #include "steps/to_json.h"
 
-#include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
+
+#include "save/json_array.h"
 
 namespace attend::steps {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Nested arrays, written straight to the text: as nodes of a tree, the 2 x 16 million numbers of 4096 tokens
-// would take 2 GB.
-void append(std::string& text, ConstTensorView view) {
-  char separator = '[';
-  for (std::int64_t i = 0; i < view.size(0); ++i) {
-    text += std::exchange(separator, ',');
-    if (view.rank() > 1) {
-      append(text, view.select(0, i));
-      continue;
-    }
-    std::array<char, 32> number;  // the longest double, shortest form that reads back the same: 24 characters
-    const auto end =
-        std::to_chars(number.data(), number.data() + number.size(), view.data<double>()[i * view.stride(0)]);
-    const std::string_view digits(number.data(), static_cast<std::size_t>(end.ptr - number.data()));
-    text += digits;
-    if (digits.find_first_of(".e") == digits.npos) text += ".0";  // a double stays one for every reader
-  }
-  text += ']';
-}
 
 // One head needs no axis of its own.
 ConstTensorView by_head(const Tensor& stage) {
@@ -52,11 +31,12 @@ std::string to_json(const Lesson& lesson, const Walk& walk, const JsonExtras& ex
   key("tokens") += Json(lesson.tokens).dump();
   if (lesson.key_tokens != lesson.tokens) key("key_tokens") += Json(lesson.key_tokens).dump();
   key("scale") += Json(walk.scale).dump();
-  append(key("scores"), by_head(walk.scores));
-  append(key("weights"), by_head(walk.weights));
-  append(key("output"), walk.output);
+  save::append_json_array(key("scores"), by_head(walk.scores));
+  save::append_json_array(key("weights"), by_head(walk.weights));
+  save::append_json_array(key("output"), walk.output);
   if (walk.heads > 1) {
-    append(key("head_outputs"), walk.concat.view().split(1, walk.heads, walk.dv).transposed(0, 1));
+    save::append_json_array(key("head_outputs"),
+                            walk.concat.view().split(1, walk.heads, walk.dv).transposed(0, 1));
   }
   if (extras.focus) {
     const Json focus = {{"token", lesson.tokens[static_cast<std::size_t>(*extras.focus)]},

@@ -1,0 +1,109 @@
+// What attention did with a text: who looked at whom, and what was taken. From queries, keys and row states,
+// exactly, for the rows that are asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <attend/encoder.h>
+#include <attend/text_model.h>
+#include <attend/words.h>
+
+namespace attend {
+
+// One pass of a model over a text, with all that questions about its attention need. Memory is O(n): the
+// hidden states, queries, keys and values of every layer, and no weights.
+class Reading {
+ public:
+  // second: the other text of a pair. What is longer than the model can read is cut: tokens().dropped.
+  Reading(const TextModel& model, std::string text, std::string second = {},
+          std::optional<std::int64_t> max_tokens = {});
+
+  const TextModel& model() const noexcept { return model_; }
+  const std::string& text() const noexcept { return text_; }
+  const std::string& second() const noexcept { return second_; }
+  const Encoding& tokens() const noexcept { return tokens_; }
+  const std::vector<Word>& words() const noexcept { return words_; }
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(tokens_.size()); }
+  std::int64_t layers() const noexcept { return static_cast<std::int64_t>(layers_.size()); }
+  std::int64_t heads() const noexcept { return model_.encoder().config().heads; }
+
+  // What leaves a layer, (n, E); 0 are the embeddings.
+  ConstTensorView hidden(std::int64_t layer) const;
+
+  // Attention's part of layers 1, 2, ...: (n, H, D), packed.
+  struct Layer {
+    Tensor hidden, q, k, v;
+    RowState state;
+    AttentionOptions options{};
+    std::shared_ptr<const void> options_owner{};
+  };
+  const Layer& layer(std::int64_t layer) const;
+
+ private:
+  TextModel model_;
+  std::string text_, second_;
+  Encoding tokens_;
+  std::vector<Word> words_;
+  Tensor embeddings_;
+  std::vector<Layer> layers_;
+};
+
+// Which heads are meant: one, all of a layer, or (neither given) those of all layers. Of several the mean is
+// taken. Layers from 1, heads from 0; a head needs its layer.
+struct HeadChoice {
+  std::optional<std::int64_t> layer{}, head{};
+};
+
+enum class LensMethod : std::uint8_t {
+  raw,   // the weights themselves
+  norm,  // how long the vector is that a token contributes: |weight · value · Wo|, as a share of the row.
+         // Over the heads of a layer the vectors are added before they are measured
+};
+std::string_view name_of(LensMethod method) noexcept;
+std::optional<LensMethod> lens_method_named(std::string_view name) noexcept;
+
+// Who the tokens at these places look at, or take from: (rows, n), f64. Each row adds up to 1.
+Tensor lens_rows(const Reading& reading, LensMethod method, const HeadChoice& heads,
+                 std::span<const std::int64_t> rows);
+
+// The tokens of a reading one by one, in the form of words: for maps between tokens.
+std::vector<Word> single_tokens(const Reading& reading);
+
+// The same between units, which are words() or single_tokens(): the sum over the tokens of a key, the mean
+// over those of a query. One row, (units), or all, (units, units); f64.
+std::vector<double> lens_row(const Reading& reading, LensMethod method, const HeadChoice& heads,
+                             std::span<const Word> units, std::size_t unit);
+Tensor lens_map(const Reading& reading, LensMethod method, const HeadChoice& heads,
+                std::span<const Word> units);
+
+// How much of a row goes to special tokens, such as [CLS] and [SEP], where heads put what they have no use
+// for; and the row without them, made to add up to 1 again (to 0 where nothing is left).
+double special_share(std::span<const double> row, std::span<const Word> units);
+std::vector<double> without_special(std::span<const double> row, std::span<const Word> units);
+
+// The vector of a word: the mean of its tokens', as they leave a layer. f64, (E).
+std::vector<double> word_vector(const Reading& reading, std::size_t word, std::int64_t layer);
+// The mean of the bare rows of its tokens in the table of words, which no other word has touched.
+std::vector<double> static_word_vector(const Reading& reading, std::size_t word);
+
+// Of two vectors of the same size; 0 where one of them is 0.
+double cosine(std::span<const double> a, std::span<const double> b);
+
+// One word in two places: how alike it starts, and how far its surroundings take it apart.
+struct WordComparison {
+  double static_cosine = 0;
+  std::vector<double> cosines;  // of what leaves layer 0 (the embeddings with position), 1, 2, ...
+
+  // What the word took from every word of its text in layers 1, 2, ..., (layers, words): rows of `norm`.
+  Tensor taken_first, taken_second;
+};
+WordComparison compare_word(const Reading& first, std::size_t word, const Reading& second,
+                            std::size_t other_word);
+
+}  // namespace attend

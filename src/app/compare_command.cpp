@@ -1,0 +1,74 @@
+// attend compare: one word in two texts: how far its vector moved, and which tokens moved it.
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "app/command.h"
+#include "app/input_text.h"
+#include "app/model_options.h"
+#include "app/output.h"
+#include "explain/comparison.h"
+
+namespace attend::app {
+namespace {
+
+constexpr const char* kFooter = R"(
+Prints the cosine of the word's vector between the texts: `static` for the bare
+row of the table of words, 0 for the embeddings with position, then every layer.
+With one text its occurrences of the word are compared. A text may also be the
+name of a file, or - for standard input.
+
+Try:
+  attend compare "She sat on the bank of the river." \
+                 "He put the money in the bank." --word bank
+  attend compare "Apple launched a new phone while I was eating an apple." --word apple)";
+
+struct Arguments {
+  std::string first, word, model{kDefaultModel};
+  std::optional<std::string> second, other_word;
+  bool json = false;
+};
+
+void run_compare(const Arguments& given, const Globals& globals) {
+  if (given.other_word && !given.second)
+    throw UsageError("--other-word is for the second text, and there is one");
+  if (given.first == "-" && given.second == "-")
+    throw UsageError("only one of the texts can be standard input");
+  const std::string first_text = input_text(given.first);
+  const std::optional<std::string> second_text =
+      given.second ? std::optional(input_text(*given.second)) : std::nullopt;
+  const TextModel model = load_model(given.model);
+
+  const Reading first(model, first_text);
+  tell_what_was_cut(first);
+  std::optional<Reading> second;
+  if (second_text) tell_what_was_cut(second.emplace(model, *second_text));
+  const explain::Comparison comparison =
+      second ? explain::compare_texts(first, *second, given.word, given.other_word.value_or(given.word))
+             : explain::compare_occurrences(first, given.word);
+  write_output(given.json ? comparison_json(comparison)
+                          : comparison_text(comparison, draw::detect_terminal(STDOUT_FILENO, globals.color)));
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
+  CLI::App* const command =
+      program.add_subcommand("compare", "One word in two texts: how far its vector moved, and what moved it");
+  const auto given = std::make_shared<Arguments>();
+  command->add_option("first", given->first, "A text")->required()->type_name("TEXT");
+  command->add_option("second", given->second, "Another")->type_name("TEXT");
+  command->add_option("-w,--word", given->word, "The word; bank#2 is the second \"bank\"")
+      ->required()
+      ->type_name("WORD");
+  command->add_option("--other-word", given->other_word, "The word in the second text, where it differs")
+      ->type_name("WORD");
+  add_model_option(*command, given->model);
+  command->add_flag("--json", given->json, "Print the numbers as JSON");
+  add_color_option(*command, globals);
+  command->footer(kFooter);
+  command->callback([given, &globals, &run] { run = [given, &globals] { run_compare(*given, globals); }; });
+}
+
+}  // namespace attend::app

@@ -1,0 +1,35 @@
+#include "app/model_options.h"
+
+#include <iostream>
+
+#include "app/command.h"
+#include "base/error.h"
+
+namespace attend::app {
+
+void add_model_option(CLI::App& command, std::string& model) {
+  command.add_option("-m,--model", model, "A folder, or a name on the hub")
+      ->type_name("MODEL")
+      ->capture_default_str();
+}
+
+TextModel load_model(const std::string& name) { return TextModel::load(name); }
+
+void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
+                   std::optional<std::int64_t> head) {
+  const ModelConfig& config = model.encoder().config();
+  const auto require = [](const char* option, std::optional<std::int64_t> value, std::int64_t most) {
+    if (value && (*value < 1 || *value > most))
+      throw UsageError(joined(option, " is ", *value, ", and the model has 1 to ", most));
+  };
+  require("--layer", layer, config.layers);
+  require("--head", head, config.heads);
+}
+
+void tell_what_was_cut(const Reading& reading) {
+  if (reading.tokens().dropped == 0) return;
+  std::cerr << "The text has " << reading.size() + reading.tokens().dropped << " tokens, and the model reads "
+            << reading.size() << ": the rest was left out.\n";
+}
+
+}  // namespace attend::app

@@ -1,0 +1,32 @@
+// JSON that is put together by hand, because its maps are large: "key": values, one after the other.
+#pragma once
+
+#include <attend/tensor.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <attend/words.h>
+
+namespace attend::explain {
+
+class JsonObject {
+ public:
+  JsonObject& add(const char* key, const nlohmann::ordered_json& value);
+  JsonObject& add(const char* key, ConstTensorView values);
+  JsonObject& add(const char* key, const std::vector<double>& values);
+  JsonObject& add(const char* key, const JsonObject& object);
+  JsonObject& add(const char* key, const std::vector<JsonObject>& objects);
+  std::string finish() const;  // with a line end
+  std::string text() const { return text_ + "}"; }
+
+ private:
+  std::string& key(const char* name);
+  std::string text_ = "{";
+};
+
+// {"word", "begin", "end", "tokens", "special"} of each.
+nlohmann::ordered_json units_json(const std::vector<Word>& units);
+
+}  // namespace attend::explain

@@ -1,0 +1,55 @@
+#include "explain/phrases.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "base/error.h"
+#include "draw/text_width.h"
+
+namespace attend::explain {
+
+std::string in_quotes(std::string_view text) {
+  return joined("“", draw::shorten(draw::printable(text), 40), "”");
+}
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, share > 0 && share < 0.095 ? "%.1f%%" : "%.0f%%", 100 * share);
+  return text;
+}
+
+std::string counted(std::int64_t count, std::string_view thing) {
+  return joined(count, ' ', thing, count == 1 ? "" : "s");
+}
+
+std::string name_of_heads(const Reading& reading, const HeadChoice& heads) {
+  if (heads.head) return joined("layer ", *heads.layer, ", head ", *heads.head + 1);
+  if (heads.layer) return joined("layer ", *heads.layer, ", mean of ", counted(reading.heads(), "head"));
+  return joined("mean of ", counted(reading.layers(), "layer"), " × ", counted(reading.heads(), "head"));
+}
+
+std::string list_of(const std::vector<Word>& words) {
+  std::vector<std::string> names;
+  for (const Word& word : words) {
+    if (std::find(names.begin(), names.end(), word.text) == names.end()) names.push_back(word.text);
+  }
+  std::string list;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) list += i + 1 == names.size() ? " and " : ", ";
+    list += draw::shorten(draw::printable(names[i]), 24);
+  }
+  return list;
+}
+
+std::vector<std::string> labels_of(const std::vector<Word>& units) {
+  std::map<std::string_view, int> total, seen;
+  for (const Word& unit : units) ++total[unit.text];
+  std::vector<std::string> labels;
+  for (const Word& unit : units) {
+    labels.push_back(total[unit.text] == 1 ? unit.text : joined(unit.text, '#', ++seen[unit.text]));
+  }
+  return labels;
+}
+
+}  // namespace attend::explain

@@ -1,0 +1,25 @@
+// Words that both reports share.
+#pragma once
+
+#include <attend/lens.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend::explain {
+
+std::string in_quotes(std::string_view text);  // “it”, short enough for a line and safe to print
+std::string percent(double share);          // 47%, 0.3%
+std::string counted(std::int64_t count, std::string_view thing);  // 1 word, 12 words
+
+// "layer 3, head 10", "layer 3, mean of 12 heads", "mean of 6 layers × 12 heads"; heads are counted from 1.
+std::string name_of_heads(const Reading& reading, const HeadChoice& heads);
+
+// "[CLS] and [SEP]": each name once.
+std::string list_of(const std::vector<Word>& words);
+
+// Labels for rows and columns: words that occur more than once have numbers, as in the#2.
+std::vector<std::string> labels_of(const std::vector<Word>& units);
+
+}  // namespace attend::explain

@@ -1,0 +1,121 @@
+#include "lens/lens_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/parallel.h"
+#include "lens/head_choice.h"
+#include "lens/value_products.h"
+
+namespace attend {
+namespace lens {
+namespace {
+
+constexpr std::int64_t kBlockNumbers = std::int64_t{1} << 22;  // weights that exist at the same time
+
+// The weights of all chosen heads of a layer, (heads, rows, n).
+Tensor weights_of(const Reading::Layer& layer, std::optional<std::int64_t> head,
+                  std::span<const std::int64_t> rows) {
+  RowSelection selection{.rows = std::vector(rows.begin(), rows.end())};
+  if (head) selection.heads = {*head};
+  return attention_rows(layer.q, layer.k, layer.options, Stage::weights, selection, layer.state);
+}
+
+// out += scale * row, so that what is added has the sum `scale`; a row of zeros adds nothing.
+void add_share(std::span<const double> row, double scale, std::span<double> out) {
+  const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+  if (!(sum > 0)) return;
+  for (std::size_t j = 0; j < row.size(); ++j) out[j] += scale / sum * row[j];
+}
+
+// One layer's part of a block of rows (rows, n), of which it is the share `scale`.
+class LayerLens {
+ public:
+  LayerLens(const Reading& reading, LensMethod method, std::int64_t layer, std::optional<std::int64_t> head)
+      : layer_(reading.layer(layer)), n_(reading.size()), heads_(reading.heads()), head_(head) {
+    if (method == LensMethod::norm) products_ = value_products(reading, layer);
+  }
+
+  void add(std::span<const std::int64_t> rows, double scale, std::span<double> block) const {
+    const Tensor weights = weights_of(layer_, head_, rows);
+    const std::span<const float> values = weights.values<float>();
+    const std::int64_t shown = weights.size(1);
+    const auto count = static_cast<std::int64_t>(rows.size());
+    std::vector<double> scratch(rows.size() * static_cast<std::size_t>(n_));
+    parallel_for(count, [&](std::int64_t r, int) noexcept {
+      const std::span<double> row =
+          std::span(scratch).subspan(static_cast<std::size_t>(r * n_), static_cast<std::size_t>(n_));
+      const auto weight = [&](std::int64_t h, std::int64_t j) {
+        return static_cast<double>(values[static_cast<std::size_t>((h * count + r) * n_ + j)]);
+      };
+      for (std::int64_t j = 0; j < n_; ++j) {
+        row[static_cast<std::size_t>(j)] = products_.count() > 0 ? length(weight, j) : sum(weight, shown, j);
+      }
+      add_share(row, scale, block.subspan(static_cast<std::size_t>(r * n_), static_cast<std::size_t>(n_)));
+    });
+  }
+
+ private:
+  template <class Weight>
+  static double sum(const Weight& weight, std::int64_t shown, std::int64_t j) {
+    double total = 0;
+    for (std::int64_t h = 0; h < shown; ++h) total += weight(h, j);
+    return total;
+  }
+
+  // Of the sum over the heads of weight times projected value.
+  template <class Weight>
+  double length(const Weight& weight, std::int64_t j) const {
+    const double* const product = products_.values<double>().data() + j * heads_ * heads_;
+    if (head_) return weight(0, j) * std::sqrt(product[*head_ * heads_ + *head_]);
+    double square = 0;
+    for (std::int64_t h = 0; h < heads_; ++h) {
+      for (std::int64_t g = 0; g < heads_; ++g)
+        square += weight(h, j) * weight(g, j) * product[h * heads_ + g];
+    }
+    return std::sqrt(std::max(square, 0.0));
+  }
+
+  const Reading::Layer& layer_;
+  const std::int64_t n_, heads_;
+  const std::optional<std::int64_t> head_;
+  Tensor products_;
+};
+
+}  // namespace
+
+void for_each_row(const Reading& reading, LensMethod method, const HeadChoice& heads,
+                  std::span<const std::int64_t> rows,
+                  const std::function<void(std::size_t, std::span<const double>)>& take) {
+  std::vector<LayerLens> layers;
+  for (const std::int64_t layer : chosen_layers(reading, heads))
+    layers.emplace_back(reading, method, layer, heads.head);
+  const double scale = 1.0 / static_cast<double>(layers.size());
+  const std::int64_t n = reading.size();
+  const auto block = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, kBlockNumbers / (n * (heads.head ? 1 : reading.heads()))));
+  std::vector<double> values;
+  for (std::size_t first = 0; first < rows.size(); first += block) {
+    const auto chosen = rows.subspan(first, std::min(block, rows.size() - first));
+    values.assign(chosen.size() * static_cast<std::size_t>(n), 0.0);
+    for (const LayerLens& layer : layers) layer.add(chosen, scale, values);
+    for (std::size_t r = 0; r < chosen.size(); ++r)
+      take(first + r,
+           std::span(values).subspan(r * static_cast<std::size_t>(n), static_cast<std::size_t>(n)));
+  }
+}
+
+}  // namespace lens
+
+Tensor lens_rows(const Reading& reading, LensMethod method, const HeadChoice& heads,
+                 std::span<const std::int64_t> rows) {
+  Tensor result(DType::f64, {static_cast<std::int64_t>(rows.size()), reading.size()});
+  lens::for_each_row(reading, method, heads, rows, [&](std::size_t place, std::span<const double> row) {
+    std::copy(row.begin(), row.end(),
+              result.values<double>().begin() + static_cast<std::ptrdiff_t>(place * row.size()));
+  });
+  return result;
+}
+
+}  // namespace attend

@@ -1,0 +1,47 @@
+#include "lens/value_products.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+
+namespace attend::lens {
+namespace {
+
+constexpr std::int64_t kBlock = 256;  // tokens whose vectors exist at the same time
+
+double product(const float* a, const float* b, std::int64_t size) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < size; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+}  // namespace
+
+Tensor value_products(const Reading& reading, std::int64_t layer) {
+  const Encoder& encoder = reading.model().encoder();
+  const std::int64_t n = reading.size(), heads = reading.heads(), e = encoder.config().hidden_size;
+  const ConstTensorView values = reading.layer(layer).v;
+  Tensor products(DType::f64, {n, heads, heads});
+  Tensor projected(DType::f32, {heads, std::min(n, kBlock), e});
+  for (std::int64_t first = 0; first < n; first += kBlock) {
+    const std::int64_t count = std::min(kBlock, n - first);
+    for (std::int64_t h = 0; h < heads; ++h) {
+      encoder.project_head(layer, h, values.slice(0, first, first + count).select(1, h),
+                           projected.view().select(0, h).slice(0, 0, count));
+    }
+    const float* const data = projected.values<float>().data();
+    double* const result = products.values<double>().data() + first * heads * heads;
+    const std::int64_t stride = projected.size(1) * e;
+    parallel_for(count, [&](std::int64_t j, int) noexcept {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        for (std::int64_t g = 0; g <= h; ++g) {
+          const double value = product(data + h * stride + j * e, data + g * stride + j * e, e);
+          result[(j * heads + h) * heads + g] = result[(j * heads + g) * heads + h] = value;
+        }
+      }
+    });
+  }
+  return products;
+}
+
+}  // namespace attend::lens

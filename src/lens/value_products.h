@@ -1,0 +1,14 @@
+// How long the sum of what all heads take from a token is, whatever the weights: from the products of the
+// projected values with each other.
+#pragma once
+
+#include <attend/lens.h>
+
+namespace attend::lens {
+
+// (n, H, H), f64: entry (j, h, g) is f(j, h) · f(j, g), where f(j, h) is the value of token j in head h times
+// that head's part of the output projection. So |sum over h of w_h f(j, h)|² is a quadratic form in the
+// weights, and no vector need be made for each pair of tokens.
+Tensor value_products(const Reading& reading, std::int64_t layer);
+
+}  // namespace attend::lens

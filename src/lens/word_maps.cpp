@@ -1,0 +1,97 @@
+// From tokens to words: the sum over the tokens of a key, the mean over those of a query.
+#include <attend/lens.h>
+
+#include <numeric>
+
+#include "base/error.h"
+#include "lens/lens_rows.h"
+
+namespace attend {
+namespace {
+
+std::vector<std::int64_t> tokens_between(std::int64_t first, std::int64_t last) {
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(last - first));
+  std::iota(tokens.begin(), tokens.end(), first);
+  return tokens;
+}
+
+void add_units(std::span<const double> tokens, std::span<const Word> words, double scale, double* out) {
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    double sum = 0;
+    for (std::int64_t t = words[w].first_token; t < words[w].last_token; ++t)
+      sum += tokens[static_cast<std::size_t>(t)];
+    out[w] += scale * sum;
+  }
+}
+
+double share_of_token(const Word& word) {
+  return 1.0 / static_cast<double>(word.last_token - word.first_token);
+}
+
+}  // namespace
+
+std::vector<Word> single_tokens(const Reading& reading) {
+  std::vector<Word> units;
+  for (const Word& word : reading.words()) {
+    for (std::int64_t t = word.first_token; t < word.last_token; ++t) {
+      const auto token = static_cast<std::size_t>(t);
+      units.push_back({.text = std::string(reading.model().tokenizer().token(reading.tokens().ids[token])),
+                       .place = reading.tokens().offsets[token],
+                       .first_token = t,
+                       .last_token = t + 1,
+                       .part = word.part,
+                       .special = word.special});
+    }
+  }
+  return units;
+}
+
+std::vector<double> lens_row(const Reading& reading, LensMethod method, const HeadChoice& heads,
+                             std::span<const Word> units, std::size_t unit) {
+  if (unit >= units.size()) refuse("lens", "unit is ", unit, ", and there are ", units.size());
+  const Word& word = units[unit];
+  std::vector<double> row(units.size());
+  lens::for_each_row(reading, method, heads, tokens_between(word.first_token, word.last_token),
+                     [&](std::size_t, std::span<const double> tokens) {
+                       add_units(tokens, units, share_of_token(word), row.data());
+                     });
+  return row;
+}
+
+Tensor lens_map(const Reading& reading, LensMethod method, const HeadChoice& heads,
+                std::span<const Word> units) {
+  const auto count = static_cast<std::int64_t>(units.size());
+  Tensor map(DType::f64, {count, count});
+  std::vector<std::size_t> unit_of(static_cast<std::size_t>(reading.size()));
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    for (std::int64_t t = units[u].first_token; t < units[u].last_token; ++t)
+      unit_of[static_cast<std::size_t>(t)] = u;
+  }
+  lens::for_each_row(reading, method, heads, tokens_between(0, reading.size()),
+                     [&](std::size_t token, std::span<const double> row) {
+                       const std::size_t unit = unit_of[token];
+                       add_units(row, units, share_of_token(units[unit]),
+                                 map.values<double>().data() + unit * units.size());
+                     });
+  return map;
+}
+
+double special_share(std::span<const double> row, std::span<const Word> units) {
+  double share = 0;
+  for (std::size_t u = 0; u < units.size(); ++u) share += units[u].special ? row[u] : 0;
+  return share;
+}
+
+std::vector<double> without_special(std::span<const double> row, std::span<const Word> units) {
+  std::vector<double> kept;
+  double sum = 0;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    if (units[u].special) continue;
+    kept.push_back(row[u]);
+    sum += row[u];
+  }
+  for (double& value : kept) value = sum > 0 ? value / sum : 0;
+  return kept;
+}
+
+}  // namespace attend

@@ -1,0 +1,174 @@
+"""attend explain and attend compare on a small BERT and on the default model, against NumPy in float64; bad input."""
+
+import json
+
+import numpy as np
+import pytest
+
+import attend
+from numpy_bert import NumpyBert, between_words
+from program import run
+
+TEXT = "The river-bank of the river, money."
+WORDS = ["[CLS]", "The", "river-bank", "of", "the", "river", ",", "money", ".", "[SEP]"]
+TOKENS = [(0, 1), (1, 2), (2, 5), (5, 6), (6, 7), (7, 8), (8, 9), (9, 10), (10, 11), (11, 12)]  # of each word
+DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@pytest.fixture(scope="module")
+def bert(small_bert):
+    ids = attend.Encoder.from_pretrained(small_bert).tokenize(TEXT).ids
+    return NumpyBert(small_bert).read(ids)
+
+
+def explain(model, *arguments, text=TEXT):
+    done = run("explain", "-m", str(model), text, "--json", *arguments)
+    assert (done.code, done.err) == (0, "")
+    return json.loads(done.out)
+
+
+@pytest.mark.parametrize("method", ["raw", "norm"])
+@pytest.mark.parametrize("layer, head", [(None, None), (1, None), (2, 1)])
+def test_maps_between_words_and_tokens(small_bert, bert, method, layer, head):
+    choice = [] if layer is None else ["--layer", str(layer)]
+    choice += [] if head is None else ["--head", str(head + 1)]
+    tokens = bert.map(method, layer, head)
+    words = between_words(tokens, TOKENS)
+
+    whole = explain(small_bert, "--method", method, "--special", *choice)
+    assert [word["text"] for word in whole["words"]] == WORDS
+    assert [tuple(word["tokens"]) for word in whole["words"]] == TOKENS
+    np.testing.assert_allclose(whole["weights"], words, atol=1e-6)
+
+    shown = explain(small_bert, "--method", method, *choice)
+    assert [word["text"] for word in shown["words"]] == WORDS[1:-1] and [word["text"] for word in shown["left_out"]] == ["[CLS]", "[SEP]"]
+    inner = words[1:-1, 1:-1]
+    np.testing.assert_allclose(shown["weights"], inner / inner.sum(axis=1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(np.sum(shown["weights"], axis=1), 1, atol=1e-12)
+    assert shown["special_share"] == pytest.approx(1 - inner.sum(axis=1).mean(), abs=1e-6)
+
+    every = explain(small_bert, "--method", method, "--tokens", "--special", *choice)
+    np.testing.assert_allclose(every["weights"], tokens, atol=1e-6)
+    assert [unit["text"] for unit in every["units"]] == every["tokens"]
+
+
+def test_the_focus_looks_and_takes(small_bert, bert):
+    focus = explain(small_bert, "--focus", "river-bank", "--layer", "1")["focus"]
+    assert (focus["text"], focus["index"]) == ("river-bank", 1)
+    for key, share, method in [("looks", "looks_at_special", "raw"), ("takes", "takes_from_special", "norm")]:
+        row = between_words(bert.map(method, 1), TOKENS)[2]
+        np.testing.assert_allclose(focus[key], row[1:-1] / row[1:-1].sum(), atol=1e-6)
+        assert focus[share] == pytest.approx(row[0] + row[-1], abs=1e-6)
+    special = explain(small_bert, "--focus", "[SEP]")  # then special tokens are shown
+    assert special["focus"]["index"] == 9 and special["left_out"] == []
+
+
+def test_a_pair_of_texts(small_bert):
+    pair = explain(small_bert, "--second", "money is the bank", text="the river")
+    assert [(word["text"], word.get("part", 0)) for word in pair["words"]] == \
+        [("the", 0), ("river", 0), ("money", 1), ("is", 1), ("the", 1), ("bank", 1)]
+    assert explain(small_bert, "--second", "the bank", "--focus", "the#2", text="the river")["focus"]["index"] == 2
+
+
+def test_from_a_file_and_a_pipe(small_bert, tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text(TEXT + "\n")
+    expected = run("explain", "-m", str(small_bert), TEXT).out
+    assert run("explain", "-m", str(small_bert), str(file)).out == expected
+    assert run("explain", "-m", str(small_bert), "-", stdin=TEXT + "\r\n").out == expected
+    assert "river-bank" in expected and "not by themselves an explanation" in " ".join(expected.split())
+
+
+def test_the_default_sentence_with_the_default_model():
+    folder = attend.Encoder.from_pretrained(DEFAULT).folder
+    done = run("explain", "--json")
+    assert (done.code, done.err) == (0, "")
+    shown = json.loads(done.out)
+    assert shown["text"] == "The animal didn't cross the street because it was too tired." and shown["focus"]["text"] == "it"
+    bert = NumpyBert(folder).read(attend.Encoder.from_pretrained(DEFAULT).tokenize(shown["text"]).ids)
+    words = [tuple(word["tokens"]) for word in shown["words"]]
+    inner = between_words(bert.map("raw"), words)  # columns without [CLS] and [SEP]
+    np.testing.assert_allclose(shown["weights"], inner / inner.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+def cosine(a, b):
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def compare(model, *arguments):
+    done = run("compare", "-m", str(model), *arguments, "--json")
+    assert (done.code, done.err) == (0, "")
+    return json.loads(done.out)
+
+
+def test_one_word_in_two_texts(small_bert):
+    texts = ["the river bank", "money is the banks , the"]
+    shown = compare(small_bert, *texts, "--word", "bank", "--other-word", "banks")
+    encoder = attend.Encoder.from_pretrained(small_bert)
+    first, second = (NumpyBert(small_bert).read(encoder.tokenize(text).ids) for text in texts)
+    places = [slice(3, 4), slice(4, 6)]  # "banks" is two tokens
+    [pair] = shown["pairs"]
+    assert pair["static"] == pytest.approx(cosine(first.static[places[0]].mean(axis=0), second.static[places[1]].mean(axis=0)), abs=1e-6)
+    for layer, value in enumerate(pair["layers"]):
+        expected = cosine(first.hidden[layer][places[0]].mean(axis=0), second.hidden[layer][places[1]].mean(axis=0))
+        assert value == pytest.approx(expected, abs=1e-5)
+    assert len(pair["layers"]) == first.layers + 1
+
+    taken = shown["occurrences"][0]
+    row = between_words(first.map("norm"), [(i, i + 1) for i in range(5)])[3]
+    assert [word["text"] for word in taken["taken"]] == [w for _, w in sorted([(-row[1], "the"), (-row[2], "river")])]
+    assert taken["itself"] == pytest.approx(row[3], abs=1e-6) and taken["special"] == pytest.approx(row[0] + row[4], abs=1e-6)
+    assert sum(word["share"] for word in taken["taken"]) + taken["itself"] + taken["special"] == pytest.approx(1, abs=1e-9)
+
+
+def test_occurrences_in_one_text(small_bert):
+    shown = compare(small_bert, "The bank , the money", "--word", "the")
+    assert [one["word"] for one in shown["occurrences"]] == ["The", "the"]
+    assert shown["pairs"][0]["static"] == 1.0 and shown["pairs"][0]["layers"][0] < 1
+    many = compare(small_bert, "the the the the the the", "--word", "the")
+    assert len(many["occurrences"]) == 4 and [(pair["first"], pair["second"]) for pair in many["pairs"]] == \
+        [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    text = run("compare", "-m", str(small_bert), "the bank , the", "--word", "the")
+    assert text.code == 0 and "static  1.0000" in text.out
+
+
+BAD = {
+    "empty": (["explain", ""], 1, "attend explain: the text is empty\n"),
+    "blank": (["explain", " \n "], 1, "attend explain: the text is empty\n"),
+    "a folder": (["explain", "/"], 1, "attend explain: / is no file that can be read as a text\n"),
+    "no such word": (["explain", "the banks", "--focus", "bank"], 1, 'attend explain: [word] there is no word "bank" in the text; close to it: "banks"\n'),
+    "twice": (["explain", "the bank the", "--focus", "the"], 1,
+              'attend explain: [word] "the" occurs 2 times; choose one with "the#1" to "the#2"\n'),
+    "thrice": (["explain", "the bank the", "--focus", "the#3"], 1, 'attend explain: [word] "the" occurs 2 times, so there is no "the#3"\n'),
+    "layer": (["explain", "the", "--layer", "9"], 2, "--layer is 9, and the model has 1 to "),
+    "layer 0": (["explain", "the", "--layer", "0"], 2, "--layer is 0, and the model has 1 to "),
+    "head": (["explain", "the", "--layer", "1", "--head", "99"], 2, "--head is 99, and the model has 1 to "),
+    "head alone": (["explain", "the", "--head", "1"], 2, "--head needs --layer"),
+    "method": (["explain", "the", "--method", "magic"], 2, "magic"),
+    "once": (["compare", "the bank", "--word", "bank"], 1, '"bank" occurs once in the text; give a second text'),
+    "missing": (["compare", "the bank", "the river", "--word", "bank"], 1, 'there is no word "bank" in the text'),
+    "no word": (["compare", "the bank", "the bank"], 2, "--word"),
+    "both pipes": (["compare", "-", "-", "--word", "a"], 2, "only one of the texts can be standard input"),
+    "other": (["compare", "a b a", "--word", "a", "--other-word", "b"], 2, "--other-word is for the second text"),
+}
+
+
+@pytest.mark.parametrize("arguments, code, message", BAD.values(), ids=BAD)
+def test_bad_input_is_one_sentence(small_bert, arguments, code, message):
+    done = run(*arguments, "-m", str(small_bert))
+    assert done.code == code and message in done.err and done.out == ""
+    assert len(done.err.splitlines()) == (1 if code == 1 else 2)
+
+
+def test_texts_that_are_too_long(small_bert, tmp_path):
+    done = run("explain", "-m", str(small_bert), "the " * 100)
+    assert done.code == 0 and done.err == "The text has 102 tokens, and the model reads 40: the rest was left out.\n"
+    huge = tmp_path / "huge.txt"
+    huge.write_bytes(b"the bank " * 600_000)
+    done = run("explain", "-m", str(small_bert), str(huge))
+    assert done.code == 1 and done.err == f"attend explain: {huge} has more than 4 MiB, more than a model reads\n"
+
+
+def test_a_missing_model():
+    done = run("explain", "the", "-m", "org/nowhere")
+    assert done.code == 1 and "`attend pull` gets it" in done.err and len(done.err.splitlines()) == 1

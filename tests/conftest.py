@@ -1,0 +1,19 @@
+"""Models that several folders of tests use."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).resolve().parent / "golden/models"
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "bank", "of", "river", "money", "is", ",", "-", ".", "##s"]
+
+
+@pytest.fixture(scope="session")
+def small_bert(tmp_path_factory):
+    """The golden BERT with a vocabulary of words, so that it reads text."""
+    folder = tmp_path_factory.mktemp("bert")
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(GOLDEN / "bert" / name, folder)
+    (folder / "vocab.txt").write_text("\n".join(WORDS + [f"w{i}" for i in range(len(WORDS), 64)]) + "\n")
+    return folder
