@@ -84,6 +84,7 @@ std::string shown(std::string_view word) {
 
 // ; close to it are "street", "tired"
 std::string close_words(std::span<const Word> words, const std::string& name) {
+  if (name.empty()) return {};
   const std::string wanted = lower(name.substr(0, kLongestShown));
   std::vector<std::pair<std::size_t, std::string>> ranked;
   std::set<std::string> seen;

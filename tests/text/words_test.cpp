@@ -38,13 +38,15 @@ TEST(Words, OfOtherScripts) {
   EXPECT_EQ(words_in("我爱 Paris。"), (Texts{"我", "爱", "Paris", "。"}));
   EXPECT_EQ(words_in("مرحبا بالعالم!"), (Texts{"مرحبا", "بالعالم", "!"}));
   EXPECT_EQ(words_in("नमस्ते दुनिया"), (Texts{"नमस्ते", "दुनिया"}));
-  EXPECT_EQ(words_in("caf\u0065\u0301 👩‍👩‍👧🙂 🇫🇷🇩🇪"), (Texts{"cafe\u0301", "👩‍👩‍👧", "🙂", "🇫🇷", "🇩🇪"}));
+  EXPECT_EQ(words_in("caf\u0065\u0301 👩‍👩‍👧🙂 🇫🇷🇩🇪"),
+            (Texts{"cafe\u0301", "👩‍👩‍👧", "🙂", "🇫🇷", "🇩🇪"}));
 }
 
 TEST(Words, PlacesAreCountedInCharacters) {
   const std::vector<TextSpan> words = split_words("é 我x");
   EXPECT_EQ(words, (std::vector<TextSpan>{{0, 1}, {2, 3}, {3, 4}}));
-  EXPECT_EQ(split_words("a\xFF\xFE b").size(), 3u);  // two bytes that are no text count as one stretch of signs
+  EXPECT_EQ(split_words("a\xFF\xFE b").size(),
+            3u);  // two bytes that are no text count as one stretch of signs
 }
 
 TEST(Words, AreGroupsOfTokens) {
@@ -101,7 +103,8 @@ TEST(FindWord, SaysWhatIsCloseOrHowToChoose) {
   EXPECT_EQ(refusal(words, "the"), "[word] \"the\" occurs 2 times; choose one with \"the#1\" to \"the#2\"");
   EXPECT_EQ(find_word(words, "the#2"), 3u);
   EXPECT_EQ(refusal(words, "the#3"), "[word] \"the\" occurs 2 times, so there is no \"the#3\"");
-  EXPECT_EQ(refusal(words, "streat"), "[word] there is no word \"streat\" in the text; close to it: \"street\"");
+  EXPECT_EQ(refusal(words, "streat"),
+            "[word] there is no word \"streat\" in the text; close to it: \"street\"");
   EXPECT_EQ(refusal(words, "zzz"), "[word] there is no word \"zzz\" in the text");
   EXPECT_EQ(refusal(words, ""), "[word] there is no word \"\" in the text");
   EXPECT_NE(refusal(words, std::string(100000, 'x')).find("…"), std::string::npos);
