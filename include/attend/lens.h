@@ -64,23 +64,34 @@ enum class LensMethod : std::uint8_t {
   raw,   // the weights themselves
   norm,  // how long the vector is that a token contributes: |weight · value · Wo|, as a share of the row.
          // Over the heads of a layer the vectors are added before they are measured
+  rollout,  // how much of each input token has arrived, over all paths: the product of the layers up to the
+            // chosen one (default: the last), each (weights + identity) / 2, the mean over heads (Abnar and
+            // Zuidema 2020)
+  flow,     // the most that can flow from each input token through those same layers as a network of pipes
+            // (likewise). One row at a time, and no distribution: each token's flow is found by itself
 };
 std::string_view name_of(LensMethod method) noexcept;
 std::optional<LensMethod> lens_method_named(std::string_view name) noexcept;
+std::vector<std::string_view> lens_method_names();
 
-// Who the tokens at these places look at, or take from: (rows, n), f64. Each row adds up to 1.
-Tensor lens_rows(const Reading& reading, LensMethod method, const HeadChoice& heads,
-                 std::span<const std::int64_t> rows);
+struct LensQuery {
+  LensMethod method = LensMethod::raw;
+  HeadChoice heads{};
+};
+
+// Texts of more tokens than this have no flow: it takes one search of a network of layers × n² pipes for each
+// token.
+inline constexpr std::int64_t kMostFlowTokens = 160;
 
 // The tokens of a reading one by one, in the form of words: for maps between tokens.
 std::vector<Word> single_tokens(const Reading& reading);
 
-// The same between units, which are words() or single_tokens(): the sum over the tokens of a key, the mean
-// over those of a query. One row, (units), or all, (units, units); f64.
-std::vector<double> lens_row(const Reading& reading, LensMethod method, const HeadChoice& heads,
-                             std::span<const Word> units, std::size_t unit);
-Tensor lens_map(const Reading& reading, LensMethod method, const HeadChoice& heads,
-                std::span<const Word> units);
+// Who looks at whom, or takes from whom, between units, which are words() or single_tokens(): the sum over
+// the tokens of a key, the mean over those of a query. One row, (units), or all, (units, units); f64. Each
+// row adds up to 1, but for flow.
+std::vector<double> lens_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
+                             std::size_t unit);
+Tensor lens_map(const Reading& reading, const LensQuery& query, std::span<const Word> units);
 
 // How much of a row goes to special tokens, such as [CLS] and [SEP], where heads put what they have no use
 // for; and the row without them, made to add up to 1 again (to 0 where nothing is left).

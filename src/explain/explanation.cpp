@@ -12,8 +12,10 @@ std::vector<double> shown_row(std::span<const double> row, std::span<const Word>
 
 Focus look_closely(const Reading& reading, const ExplainRequest& request, std::span<const Word> units,
                    std::size_t unit) {
-  const std::vector<double> looks = lens_row(reading, LensMethod::raw, request.heads, units, unit);
-  const std::vector<double> takes = lens_row(reading, LensMethod::norm, request.heads, units, unit);
+  const std::vector<double> looks =
+      lens_row(reading, {.method = LensMethod::raw, .heads = request.heads}, units, unit);
+  const std::vector<double> takes =
+      lens_row(reading, {.method = LensMethod::norm, .heads = request.heads}, units, unit);
   Focus focus;
   focus.looks = shown_row(looks, units, request.special);
   focus.takes = shown_row(takes, units, request.special);
@@ -38,7 +40,7 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   for (const Word& unit : units)
     (asked.special || !unit.special ? result.units : result.left_out).push_back(unit);
   const auto count = static_cast<std::int64_t>(result.units.size());
-  const Tensor whole = lens_map(reading, request.method, request.heads, units);
+  const Tensor whole = lens_map(reading, {.method = request.method, .heads = request.heads}, units);
   result.map = Tensor(DType::f64, {count, count});
   auto out = result.map.values<double>().begin();
   for (std::size_t u = 0; u < units.size(); ++u) {

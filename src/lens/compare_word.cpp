@@ -12,7 +12,7 @@ Tensor taken(const Reading& reading, std::size_t word) {
   Tensor rows(DType::f64, {reading.layers(), words});
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     const std::vector<double> row =
-        lens_row(reading, LensMethod::norm, {.layer = layer}, reading.words(), word);
+        lens_row(reading, {.method = LensMethod::norm, .heads = {.layer = layer}}, reading.words(), word);
     std::copy(row.begin(), row.end(), rows.values<double>().begin() + (layer - 1) * words);
   }
   return rows;

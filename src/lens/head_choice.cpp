@@ -8,7 +8,7 @@
 namespace attend {
 
 namespace {
-constexpr std::array<std::string_view, 2> kMethods = {"raw", "norm"};
+constexpr std::array<std::string_view, 4> kMethods = {"raw", "norm", "rollout", "flow"};
 }
 
 std::string_view name_of(LensMethod method) noexcept { return kMethods[static_cast<std::size_t>(method)]; }
@@ -19,6 +19,8 @@ std::optional<LensMethod> lens_method_named(std::string_view name) noexcept {
   }
   return std::nullopt;
 }
+
+std::vector<std::string_view> lens_method_names() { return {kMethods.begin(), kMethods.end()}; }
 
 namespace lens {
 

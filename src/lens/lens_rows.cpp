@@ -8,8 +8,7 @@
 #include "lens/head_choice.h"
 #include "lens/value_products.h"
 
-namespace attend {
-namespace lens {
+namespace attend::lens {
 namespace {
 
 constexpr std::int64_t kBlockNumbers = std::int64_t{1} << 22;  // weights that exist at the same time
@@ -85,12 +84,12 @@ class LayerLens {
 
 }  // namespace
 
-void for_each_row(const Reading& reading, LensMethod method, const HeadChoice& heads,
-                  std::span<const std::int64_t> rows,
+void for_each_row(const Reading& reading, const LensQuery& query, std::span<const std::int64_t> rows,
                   const std::function<void(std::size_t, std::span<const double>)>& take) {
+  const HeadChoice& heads = query.heads;
   std::vector<LayerLens> layers;
   for (const std::int64_t layer : chosen_layers(reading, heads))
-    layers.emplace_back(reading, method, layer, heads.head);
+    layers.emplace_back(reading, query.method, layer, heads.head);
   const double scale = 1.0 / static_cast<double>(layers.size());
   const std::int64_t n = reading.size();
   const auto block = static_cast<std::size_t>(
@@ -106,16 +105,4 @@ void for_each_row(const Reading& reading, LensMethod method, const HeadChoice& h
   }
 }
 
-}  // namespace lens
-
-Tensor lens_rows(const Reading& reading, LensMethod method, const HeadChoice& heads,
-                 std::span<const std::int64_t> rows) {
-  Tensor result(DType::f64, {static_cast<std::int64_t>(rows.size()), reading.size()});
-  lens::for_each_row(reading, method, heads, rows, [&](std::size_t place, std::span<const double> row) {
-    std::copy(row.begin(), row.end(),
-              result.values<double>().begin() + static_cast<std::ptrdiff_t>(place * row.size()));
-  });
-  return result;
-}
-
-}  // namespace attend
+}  // namespace attend::lens

@@ -9,8 +9,7 @@ namespace attend::lens {
 
 // Calls take(place in rows, row of n numbers) for each of the rows, in order. Memory for a block of rows
 // only.
-void for_each_row(const Reading& reading, LensMethod method, const HeadChoice& heads,
-                  std::span<const std::int64_t> rows,
+void for_each_row(const Reading& reading, const LensQuery& query, std::span<const std::int64_t> rows,
                   const std::function<void(std::size_t, std::span<const double>)>& take);
 
 }  // namespace attend::lens

@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "lens/flow.h"
 #include "lens/lens_rows.h"
+#include "lens/rollout.h"
 
 namespace attend {
 namespace {
@@ -46,32 +48,57 @@ std::vector<Word> single_tokens(const Reading& reading) {
   return units;
 }
 
-std::vector<double> lens_row(const Reading& reading, LensMethod method, const HeadChoice& heads,
-                             std::span<const Word> units, std::size_t unit) {
+std::vector<double> lens_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
+                             std::size_t unit) {
   if (unit >= units.size()) refuse("lens", "unit is ", unit, ", and there are ", units.size());
+  if (query.method == LensMethod::flow) return lens::flow_row(reading, query, units, unit);
   const Word& word = units[unit];
+  const auto n = static_cast<std::size_t>(reading.size());
   std::vector<double> row(units.size());
-  lens::for_each_row(reading, method, heads, tokens_between(word.first_token, word.last_token),
+  if (query.method == LensMethod::rollout) {
+    const HeadChoice last{.layer = lens::path_layers(reading, query)};
+    std::vector<double> tokens(n);
+    for (std::int64_t t = word.first_token; t < word.last_token; ++t)
+      tokens[static_cast<std::size_t>(t)] = share_of_token(word);
+    lens::roll_out(reading, last, tokens);
+    add_units(tokens, units, 1, row.data());
+    return row;
+  }
+  lens::for_each_row(reading, query, tokens_between(word.first_token, word.last_token),
                      [&](std::size_t, std::span<const double> tokens) {
                        add_units(tokens, units, share_of_token(word), row.data());
                      });
   return row;
 }
 
-Tensor lens_map(const Reading& reading, LensMethod method, const HeadChoice& heads,
-                std::span<const Word> units) {
+Tensor lens_map(const Reading& reading, const LensQuery& query, std::span<const Word> units) {
   const auto count = static_cast<std::int64_t>(units.size());
+  const auto n = static_cast<std::size_t>(reading.size());
   Tensor map(DType::f64, {count, count});
-  std::vector<std::size_t> unit_of(static_cast<std::size_t>(reading.size()));
+  double* const out = map.values<double>().data();
+  if (query.method == LensMethod::flow)
+    refuse("lens", "flow is found for one word at a time; choose one to look at closely");
+  if (query.method == LensMethod::rollout) {
+    const HeadChoice last{.layer = lens::path_layers(reading, query)};
+    std::vector<double> rows(units.size() * n);
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      for (std::int64_t t = units[u].first_token; t < units[u].last_token; ++t)
+        rows[u * n + static_cast<std::size_t>(t)] = share_of_token(units[u]);
+    }
+    lens::roll_out(reading, last, rows);
+    for (std::size_t u = 0; u < units.size(); ++u)
+      add_units(std::span(rows).subspan(u * n, n), units, 1, out + u * units.size());
+    return map;
+  }
+  std::vector<std::size_t> unit_of(n);
   for (std::size_t u = 0; u < units.size(); ++u) {
     for (std::int64_t t = units[u].first_token; t < units[u].last_token; ++t)
       unit_of[static_cast<std::size_t>(t)] = u;
   }
-  lens::for_each_row(reading, method, heads, tokens_between(0, reading.size()),
+  lens::for_each_row(reading, query, tokens_between(0, reading.size()),
                      [&](std::size_t token, std::span<const double> row) {
                        const std::size_t unit = unit_of[token];
-                       add_units(row, units, share_of_token(units[unit]),
-                                 map.values<double>().data() + unit * units.size());
+                       add_units(row, units, share_of_token(units[unit]), out + unit * units.size());
                      });
   return map;
 }

@@ -46,7 +46,8 @@ TEST_P(Families, AReadingAnswersAfterThePassAsDuringIt) {
     // What the lens shows of one head are those weights.
     for (std::int64_t head = 0; head < reading_.heads(); ++head) {
       const Tensor map =
-          lens_map(reading_, LensMethod::raw, {.layer = moment.layer, .head = head}, single_tokens(reading_));
+          lens_map(reading_, {.method = LensMethod::raw, .heads = {.layer = moment.layer, .head = head}},
+                   single_tokens(reading_));
       for (std::int64_t i = 0; i < map.count(); ++i) {
         EXPECT_NEAR(
             map.values<double>()[static_cast<std::size_t>(i)],
@@ -62,10 +63,11 @@ TEST_P(Families, EveryRowAddsUpToOne) {
     for (const HeadChoice& heads :
          {HeadChoice{}, HeadChoice{.layer = 1}, HeadChoice{.layer = 2, .head = 1}}) {
       for (const std::vector<Word>& units : {reading_.words(), single_tokens(reading_)}) {
-        const Tensor map = lens_map(reading_, method, heads, units);
+        const Tensor map = lens_map(reading_, {.method = method, .heads = heads}, units);
         for (std::int64_t i = 0; i < map.size(0); ++i) {
           EXPECT_NEAR(sum_of(row_of(map, i)), 1, 1e-12);
-          EXPECT_EQ(row_of(map, i), lens_row(reading_, method, heads, units, static_cast<std::size_t>(i)));
+          EXPECT_EQ(row_of(map, i), lens_row(reading_, {.method = method, .heads = heads}, units,
+                                             static_cast<std::size_t>(i)));
         }
       }
     }
@@ -91,7 +93,8 @@ TEST_P(Families, LengthsAreThoseOfWhatIsAdded) {
       }
     }
   }
-  const Tensor map = lens_map(reading_, LensMethod::norm, {.layer = layer}, single_tokens(reading_));
+  const Tensor map =
+      lens_map(reading_, {.method = LensMethod::norm, .heads = {.layer = layer}}, single_tokens(reading_));
   for (std::int64_t i = 0; i < n; ++i) {
     std::vector<double> lengths;
     for (std::int64_t j = 0; j < n; ++j) {
@@ -109,9 +112,10 @@ TEST_P(Families, LengthsAreThoseOfWhatIsAdded) {
 
 TEST_P(Families, ThreadsDoNotChangeABit) {
   set_threads(1);
-  const Tensor one = lens_map(reading_, LensMethod::norm, {}, reading_.words());
+  const Tensor one = lens_map(reading_, {.method = LensMethod::norm, .heads = {}}, reading_.words());
   set_threads(3);
-  const Tensor three = lens_map(Reading(model_, kText), LensMethod::norm, {}, reading_.words());
+  const Tensor three =
+      lens_map(Reading(model_, kText), {.method = LensMethod::norm, .heads = {}}, reading_.words());
   set_threads(0);
   EXPECT_TRUE(std::ranges::equal(one.values<double>(), three.values<double>()));
 }
@@ -136,7 +140,7 @@ TEST(Lens, CausalModelsDoNotLookAhead) {
   const TextModel model = golden.load();
   const Reading reading(model, kText);
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm}) {
-    const Tensor map = lens_map(reading, method, {}, single_tokens(reading));
+    const Tensor map = lens_map(reading, {.method = method, .heads = {}}, single_tokens(reading));
     for (std::int64_t i = 0; i < map.size(0); ++i) {
       for (std::int64_t j = i + 1; j < map.size(1); ++j)
         EXPECT_EQ(row_of(map, i)[static_cast<std::size_t>(j)], 0);
@@ -165,14 +169,14 @@ TEST(Lens, RefusesWhatIsNotThere) {
     return "none";
   };
   const auto rows = [&](const HeadChoice& heads) {
-    lens_map(reading, LensMethod::raw, heads, reading.words());
+    lens_map(reading, {.method = LensMethod::raw, .heads = heads}, reading.words());
   };
   EXPECT_EQ(refusal([&] { rows({.layer = 3}); }), "[lens] layer is 3, and the model has 1 to 2");
   EXPECT_EQ(refusal([&] { rows({.layer = 0}); }), "[lens] layer is 0, and the model has 1 to 2");
   EXPECT_EQ(refusal([&] { rows({.head = 0}); }), "[lens] head 0 of which layer?");
   EXPECT_EQ(refusal([&] { rows({.layer = 1, .head = 99}); }).substr(0, 32),
             "[lens] head is 99, and the model");
-  EXPECT_EQ(refusal([&] { lens_row(reading, LensMethod::raw, {}, reading.words(), 9); }),
+  EXPECT_EQ(refusal([&] { lens_row(reading, {.method = LensMethod::raw, .heads = {}}, reading.words(), 9); }),
             "[lens] unit is 9, and there are 4");
   EXPECT_EQ(refusal([&] { word_vector(reading, 9, 0); }), "[lens] word is 9, and there are 4");
   EXPECT_EQ(lens_method_named("norm"), LensMethod::norm);

@@ -1,0 +1,178 @@
+#include <attend/lens_heads.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace attend {
+namespace {
+
+constexpr std::int64_t kBlockNumbers = std::int64_t{1} << 22;  // weights that exist at the same time
+
+void check_relation(const Reading& reading, const WordRelation& relation) {
+  for (const std::size_t word : {relation.from, relation.to}) {
+    if (word >= reading.words().size())
+      refuse("lens", "word is ", word, ", and there are ", reading.words().size());
+  }
+}
+
+double sum_of(std::span<const float> row, const Word& word) {
+  double sum = 0;
+  for (std::int64_t t = word.first_token; t < word.last_token; ++t)
+    sum += static_cast<double>(row[static_cast<std::size_t>(t)]);
+  return sum;
+}
+
+double entropy_of(std::span<const float> row) {
+  double sum = 0;
+  for (const float weight : row) {
+    if (weight > 0) sum -= static_cast<double>(weight) * std::log(static_cast<double>(weight));
+  }
+  return sum;
+}
+
+// Calls take(head, token, row) for these tokens of a layer.
+template <class Take>
+void for_each_weights(const Reading& reading, std::int64_t number, const std::vector<std::int64_t>& tokens,
+                      const Take& take) {
+  const Reading::Layer& layer = reading.layer(number);
+  const auto n = static_cast<std::size_t>(reading.size());
+  const auto block =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, kBlockNumbers / (reading.size() * reading.heads())));
+  for (std::size_t first = 0; first < tokens.size(); first += block) {
+    const std::vector<std::int64_t> rows(
+        tokens.begin() + static_cast<std::ptrdiff_t>(first),
+        tokens.begin() + static_cast<std::ptrdiff_t>(std::min(tokens.size(), first + block)));
+    const Tensor weights =
+        attention_rows(layer.q, layer.k, layer.options, Stage::weights, {.rows = rows}, layer.state);
+    for (std::int64_t h = 0; h < reading.heads(); ++h) {
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        take(h, rows[r],
+             weights.values<float>().subspan((static_cast<std::size_t>(h) * rows.size() + r) * n, n));
+      }
+    }
+  }
+}
+
+class Profiler {
+ public:
+  Profiler(const Reading& reading, std::span<const WordRelation> relations)
+      : reading_(reading), relations_(relations), word_of_(static_cast<std::size_t>(reading.size())) {
+    for (std::size_t w = 0; w < reading.words().size(); ++w) {
+      const Word& word = reading.words()[w];
+      for (std::int64_t t = word.first_token; t < word.last_token; ++t) {
+        word_of_[static_cast<std::size_t>(t)] = w;
+        if (!word.special) tokens_.push_back(t);
+      }
+    }
+    if (tokens_.empty()) {  // nothing but special tokens: they are all there is to look at
+      for (std::int64_t t = 0; t < reading.size(); ++t) tokens_.push_back(t);
+    }
+  }
+
+  void profile(std::int64_t layer, std::span<HeadProfile> heads) const {
+    const double scale = 1.0 / static_cast<double>(tokens_.size());
+    for_each_weights(reading_, layer, tokens_,
+                     [&](std::int64_t h, std::int64_t token, std::span<const float> row) {
+                       add(heads[static_cast<std::size_t>(h)], token, row, scale);
+                     });
+    const double most = std::log(static_cast<double>(reading_.size()));
+    for (HeadProfile& head : heads) head.broad = most > 0 ? head.entropy / most : 0;
+    for (std::size_t r = 0; r < relations_.size(); ++r) {
+      for (const HeadLink& link : links(layer, relations_[r]))
+        heads[static_cast<std::size_t>(link.head)].relations[r] = link.weight;
+    }
+  }
+
+  std::vector<HeadLink> links(std::int64_t layer, const WordRelation& relation) const {
+    const Word &from = reading_.words()[relation.from], &to = reading_.words()[relation.to];
+    std::vector<std::int64_t> tokens;
+    for (std::int64_t t = from.first_token; t < from.last_token; ++t) tokens.push_back(t);
+    std::vector<HeadLink> result(static_cast<std::size_t>(reading_.heads()));
+    std::vector<double> special(result.size());
+    const double scale = 1.0 / static_cast<double>(tokens.size());
+    for_each_weights(reading_, layer, tokens, [&](std::int64_t h, std::int64_t, std::span<const float> row) {
+      HeadLink& link = result[static_cast<std::size_t>(h)];
+      link.layer = layer;
+      link.head = h;
+      link.weight += scale * sum_of(row, to);
+      special[static_cast<std::size_t>(h)] += scale * special_of(row);
+    });
+    for (std::size_t h = 0; h < result.size(); ++h) {
+      const double rest = 1 - special[h];
+      result[h].share = !to.special && rest > 1e-9 ? result[h].weight / rest : 0;
+    }
+    return result;
+  }
+
+ private:
+  double special_of(std::span<const float> row) const {
+    double sum = 0;
+    for (const Word& word : reading_.words()) sum += word.special ? sum_of(row, word) : 0;
+    return sum;
+  }
+
+  void add(HeadProfile& head, std::int64_t token, std::span<const float> row, double scale) const {
+    const auto at = [&](std::int64_t t) {
+      return t >= 0 && t < reading_.size() ? static_cast<double>(row[static_cast<std::size_t>(t)]) : 0.0;
+    };
+    head.previous += scale * at(token - 1);
+    head.next += scale * at(token + 1);
+    head.same_token += scale * at(token);
+    head.same_word +=
+        scale * (sum_of(row, reading_.words()[word_of_[static_cast<std::size_t>(token)]]) - at(token));
+    head.first += scale * at(0);
+    head.separator += scale * special_of(row);
+    head.entropy += scale * entropy_of(row);
+  }
+
+  const Reading& reading_;
+  std::span<const WordRelation> relations_;
+  std::vector<std::size_t> word_of_;
+  std::vector<std::int64_t> tokens_;
+};
+
+}  // namespace
+
+std::vector<HeadProfile> profile_heads(const Reading& reading, std::span<const WordRelation> relations) {
+  for (const WordRelation& relation : relations) check_relation(reading, relation);
+  const Profiler profiler(reading, relations);
+  std::vector<HeadProfile> profiles;
+  for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
+    const std::size_t first = profiles.size();
+    for (std::int64_t head = 0; head < reading.heads(); ++head)
+      profiles.push_back({.layer = layer, .head = head, .relations = std::vector<double>(relations.size())});
+    profiler.profile(layer, std::span(profiles).subspan(first));
+  }
+  return profiles;
+}
+
+std::string_view habit_of(const HeadProfile& profile) noexcept {
+  constexpr double kStandsOut = 0.5, kBroad = 0.85;
+  const std::pair<double, std::string_view> habits[] = {{profile.separator, "separator"},
+                                                        {profile.previous, "previous"},
+                                                        {profile.next, "next"},
+                                                        {profile.same_token, "same token"},
+                                                        {profile.same_word, "same word"}};
+  const auto* const best = std::max_element(std::begin(habits), std::end(habits),
+                                            [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (best->first >= kStandsOut) return best->second;
+  return profile.broad >= kBroad ? "broad" : "mixed";
+}
+
+std::vector<HeadLink> find_heads(const Reading& reading, const WordRelation& relation) {
+  check_relation(reading, relation);
+  const Profiler profiler(reading, {});
+  std::vector<HeadLink> links;
+  for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
+    const std::vector<HeadLink> more = profiler.links(layer, relation);
+    links.insert(links.end(), more.begin(), more.end());
+  }
+  std::stable_sort(links.begin(), links.end(),
+                   [](const HeadLink& a, const HeadLink& b) { return a.weight > b.weight; });
+  return links;
+}
+
+}  // namespace attend
