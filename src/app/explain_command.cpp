@@ -21,12 +21,15 @@ constexpr const char* kFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. Layers and heads
 are counted from 1; without them the mean over all is shown.
 
-  raw    the weights of attention: where a word looks
-  norm   the length of weight × value × Wo: what it takes from there
+  raw      the weights of attention: where a word looks
+  norm     the length of weight × value × Wo: what it takes from there
+  rollout  how much of each word has arrived after all layers
+  flow     the most that could have: for one word, with --focus
 
 Try:
   attend explain
   attend explain "The cat sat on the mat." --focus cat --layer 2 --head 3
+  attend explain --focus it --to animal --top 5
   attend explain notes.txt --tokens --special --json)";
 
 struct Arguments {
@@ -34,22 +37,31 @@ struct Arguments {
   std::string second, model{kDefaultModel}, method = "raw";
   std::optional<std::int64_t> layer, head;
   std::optional<std::string> focus;
-  bool tokens = false, special = false, json = false;
+  std::optional<std::string> to;
+  std::size_t top = 8;
+  bool tokens = false, special = false, heads = false, json = false;
 };
 
 void run_explain(const Arguments& given, const Globals& globals) {
+  if (given.method == "flow" && !given.focus && given.text)
+    throw UsageError("--method flow is for one word: --focus says which");
+  if (given.to && !given.focus && given.text)
+    throw UsageError("--to needs --focus: which word should the heads link to it?");
   if (given.head && !given.layer)
     throw UsageError("--head needs --layer: which layer's head " + std::to_string(*given.head) + "?");
   const std::string text = given.text ? input_text(*given.text) : kSentence;
   const TextModel model = load_model(given.model);
   require_layer(model, given.layer, given.head);
 
-  explain::ExplainRequest request{.method = *lens_method_named(given.method),
-                                  .heads = {.layer = given.layer},
-                                  .tokens = given.tokens,
-                                  .special = given.special,
-                                  .focus = given.focus};
-  if (given.head) request.heads.head = *given.head - 1;
+  explain::ExplainRequest request{
+      .query = {.method = *lens_method_named(given.method), .heads = {.layer = given.layer}},
+      .tokens = given.tokens,
+      .special = given.special,
+      .focus = given.focus,
+      .to = given.to,
+      .heads = given.heads,
+      .top = given.top};
+  if (given.head) request.query.heads.head = *given.head - 1;
   if (!given.text && !given.focus) request.focus = kFocus;
   const Reading reading(model, text, given.second);
   tell_what_was_cut(reading);
@@ -72,8 +84,14 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->type_name("WORD");
   command->add_option("--layer", given->layer, "One layer, from 1")->type_name("N");
   command->add_option("--head", given->head, "One head of it, from 1")->type_name("N");
-  command->add_option("--method", given->method, "What is shown: raw or norm")
-      ->check(CLI::IsMember({"raw", "norm"}))
+  command->add_option("--to", given->to, "Which heads link the focus to this word?")->type_name("WORD");
+  command->add_flag("--heads", given->heads, "What each head does: previous token, separator, ...");
+  command->add_option("--top", given->top, "Lines of each list")
+      ->type_name("K")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--method", given->method, "What is shown: raw, norm, rollout or flow")
+      ->check(CLI::IsMember({"raw", "norm", "rollout", "flow"}))
       ->type_name("HOW")
       ->capture_default_str();
   command->add_flag("--tokens", given->tokens, "Tokens, not words");

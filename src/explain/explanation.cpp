@@ -2,64 +2,85 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace attend::explain {
 namespace {
 
-// A row over all units as it is shown.
-std::vector<double> shown_row(std::span<const double> row, std::span<const Word> units, bool special) {
-  return special ? std::vector(row.begin(), row.end()) : without_special(row, units);
+// All units of a text, and which of them are shown.
+struct Units {
+  std::vector<Word> all;
+  bool special = false;
+
+  std::vector<double> shown(std::span<const double> row, LensMethod method) const {
+    if (special) return {row.begin(), row.end()};
+    if (method != LensMethod::flow) return without_special(row, all);
+    std::vector<double> kept;  // no distribution: what is left stays as it is
+    for (std::size_t u = 0; u < all.size(); ++u) {
+      if (!all[u].special) kept.push_back(row[u]);
+    }
+    return kept;
+  }
+};
+
+void add_map(const Reading& reading, const ExplainRequest& request, const Units& units, Explanation& result) {
+  const auto count = static_cast<std::int64_t>(result.units.size());
+  const Tensor whole = lens_map(reading, request.query, units.all);
+  result.map = Tensor(DType::f64, {count, count});
+  auto out = result.map.values<double>().begin();
+  for (std::size_t u = 0; u < units.all.size(); ++u) {
+    if (!units.special && units.all[u].special) continue;
+    const auto row = whole.values<double>().subspan(u * units.all.size(), units.all.size());
+    const std::vector<double> shown = units.shown(row, request.query.method);
+    out = std::copy(shown.begin(), shown.end(), out);
+    result.special_share += special_share(row, units.all) / static_cast<double>(count);
+  }
 }
 
-Focus look_closely(const Reading& reading, const ExplainRequest& request, std::span<const Word> units,
+// Where it looks and what it takes; and, if that is another, by the method that was asked for.
+Focus look_closely(const Reading& reading, const ExplainRequest& request, const Units& units,
                    std::size_t unit) {
-  const std::vector<double> looks =
-      lens_row(reading, {.method = LensMethod::raw, .heads = request.heads}, units, unit);
-  const std::vector<double> takes =
-      lens_row(reading, {.method = LensMethod::norm, .heads = request.heads}, units, unit);
   Focus focus;
-  focus.looks = shown_row(looks, units, request.special);
-  focus.takes = shown_row(takes, units, request.special);
-  focus.looks_at_special = special_share(looks, units);
-  focus.takes_from_special = special_share(takes, units);
-  for (std::size_t u = 0; u < unit; ++u) focus.unit += request.special || !units[u].special ? 1 : 0;
+  for (std::size_t u = 0; u < unit; ++u) focus.unit += units.special || !units.all[u].special ? 1 : 0;
+  std::vector<LensMethod> methods = {LensMethod::raw, LensMethod::norm};
+  if (request.query.method > LensMethod::norm) methods.insert(methods.begin(), request.query.method);
+  for (const LensMethod method : methods) {
+    LensQuery query = request.query;
+    query.method = method;
+    const std::vector<double> row = lens_row(reading, query, units.all, unit);
+    focus.rows.push_back({method, units.shown(row, method), special_share(row, units.all)});
+  }
   return focus;
 }
 
 }  // namespace
 
 Explanation explain(const Reading& reading, const ExplainRequest& request) {
-  const std::vector<Word> units = request.tokens ? single_tokens(reading) : reading.words();
-  // A text of nothing but special tokens has nothing else to show.
-  const bool all = std::all_of(units.begin(), units.end(), [](const Word& unit) { return unit.special; });
-  ExplainRequest asked = request;
-  asked.special = request.special || all;
+  Units units{.all = request.tokens ? single_tokens(reading) : reading.words(), .special = request.special};
   std::optional<std::size_t> focus;
-  if (request.focus) focus = find_word(units, *request.focus);
+  if (request.focus) focus = find_word(units.all, *request.focus);
+  // Special tokens are shown where one of them is asked about, and where there is nothing else.
+  if (focus && units.all[*focus].special) units.special = true;
+  if (std::all_of(units.all.begin(), units.all.end(), [](const Word& unit) { return unit.special; }))
+    units.special = true;
 
   Explanation result;
-  for (const Word& unit : units)
-    (asked.special || !unit.special ? result.units : result.left_out).push_back(unit);
-  const auto count = static_cast<std::int64_t>(result.units.size());
-  const Tensor whole = lens_map(reading, {.method = request.method, .heads = request.heads}, units);
-  result.map = Tensor(DType::f64, {count, count});
-  auto out = result.map.values<double>().begin();
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    if (!asked.special && units[u].special) continue;
-    const auto row = whole.values<double>().subspan(u * units.size(), units.size());
-    const std::vector<double> shown = shown_row(row, units, asked.special);
-    out = std::copy(shown.begin(), shown.end(), out);
-    result.special_share += special_share(row, units) / static_cast<double>(count);
+  for (const Word& unit : units.all)
+    (units.special || !unit.special ? result.units : result.left_out).push_back(unit);
+  if (request.query.method == LensMethod::flow) {
+    if (!focus) refuse("explain", "flow is found for one word at a time: which one?");
+  } else {
+    add_map(reading, request, units, result);
   }
-  if (focus) {
-    asked.special = asked.special || units[*focus].special;
-    if (asked.special != (request.special || all)) {
-      // The focus is a special token itself, so those are shown.
-      ExplainRequest again = request;
-      again.special = true;
-      return explain(reading, again);
-    }
-    result.focus = look_closely(reading, asked, units, *focus);
+  for (const double received : lens_received(reading, request.query.heads, result.units))
+    result.received.push_back(received / static_cast<double>(reading.size()));
+  if (focus) result.focus = look_closely(reading, request, units, *focus);
+  if (request.to) {
+    if (!request.focus) refuse("explain", "which word should the heads link to \"", *request.to, "\"?");
+    result.links = find_heads(reading, {.from = find_word(reading.words(), *request.focus),
+                                        .to = find_word(reading.words(), *request.to)});
   }
+  if (request.heads) result.profiles = profile_heads(reading);
   return result;
 }
 

@@ -1,8 +1,9 @@
-// The answer to "what did attention do with this text?", as data: a map between words or tokens, and one row
-// of it looked at closely.
+// The answer to "what did attention do with this text?", as data: a map between words or tokens, one row of
+// it looked at closely, and what the heads do.
 #pragma once
 
 #include <attend/lens.h>
+#include <attend/lens_heads.h>
 
 #include <optional>
 #include <string>
@@ -13,27 +14,36 @@
 namespace attend::explain {
 
 struct ExplainRequest {
-  LensMethod method = LensMethod::raw;
-  HeadChoice heads{};
+  LensQuery query{};
   bool tokens = false;   // between tokens, not words
   bool special = false;  // with [CLS], [SEP] and their like
   std::optional<std::string> focus{};
+  std::optional<std::string> to{};  // which heads link the focus to this word?
+  bool heads = false;               // what does each head do?
+  std::size_t top = 8;              // lines of a list
 };
 
-// One row in two ways: where the word looks, and what it takes from there. Over the units of the map.
+// A word's row in one way of looking: raw is where it looks, norm what it takes.
+struct FocusRow {
+  LensMethod method = LensMethod::raw;
+  std::vector<double> values;  // over the units of the map
+  double special = 0;          // the share of special tokens, which are left out unless they are shown
+};
+
 struct Focus {
-  std::size_t unit = 0;                                 // of the map
-  std::vector<double> looks;                            // the weights
-  std::vector<double> takes;                            // the lengths of what they bring
-  double looks_at_special = 0, takes_from_special = 0;  // left out of the two above, unless they are shown
+  std::size_t unit = 0;  // of the map
+  std::vector<FocusRow> rows;
 };
 
 struct Explanation {
-  std::vector<Word> units;     // rows and columns of the map
-  Tensor map;                  // (units, units), f64
-  std::vector<Word> left_out;  // special tokens that are not in the map
-  double special_share = 0;    // of the rows of the map, on average
+  std::vector<Word> units;       // rows and columns of the map
+  Tensor map;                    // (units, units), f64; none where the method has one row at a time
+  std::vector<Word> left_out;    // special tokens that are not in the map
+  double special_share = 0;      // of the rows of the map, on average
+  std::vector<double> received;  // by each unit, the mean over the tokens that look: of all their attention
   std::optional<Focus> focus;
+  std::vector<HeadLink> links;        // every head, strongest first
+  std::vector<HeadProfile> profiles;  // every head, in order
 };
 
 // Throws std::invalid_argument for a layer, a head or a word that is not there.

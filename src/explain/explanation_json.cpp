@@ -2,6 +2,50 @@
 #include "explain/json_text.h"
 
 namespace attend::explain {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+JsonObject focus_json(const Explanation& explanation) {
+  const Focus& focus = *explanation.focus;
+  JsonObject json;
+  json.add("index", focus.unit).add("text", explanation.units[focus.unit].text);
+  for (const FocusRow& row : focus.rows) {
+    JsonObject values;
+    values.add("values", row.values).add("special", row.special);
+    json.add(std::string(name_of(row.method)).c_str(), values);
+  }
+  return json;
+}
+
+Json links_json(const std::vector<HeadLink>& links) {
+  Json list = Json::array();
+  for (const HeadLink& link : links) {
+    list.push_back(
+        {{"layer", link.layer}, {"head", link.head + 1}, {"weight", link.weight}, {"share", link.share}});
+  }
+  return list;
+}
+
+Json profiles_json(const std::vector<HeadProfile>& profiles) {
+  Json list = Json::array();
+  for (const HeadProfile& profile : profiles) {
+    list.push_back({{"layer", profile.layer},
+                    {"head", profile.head + 1},
+                    {"previous", profile.previous},
+                    {"next", profile.next},
+                    {"same_token", profile.same_token},
+                    {"same_word", profile.same_word},
+                    {"first", profile.first},
+                    {"separator", profile.separator},
+                    {"entropy", profile.entropy},
+                    {"broad", profile.broad},
+                    {"habit", std::string(habit_of(profile))}});
+  }
+  return list;
+}
+
+}  // namespace
 
 std::string explanation_json(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation) {
@@ -12,23 +56,17 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   for (const std::int32_t id : reading.tokens().ids)
     tokens.emplace_back(reading.model().tokenizer().token(id));
   json.add("tokens", tokens).add("dropped_tokens", reading.tokens().dropped);
-  json.add("method", std::string(name_of(request.method)));
-  json.add("layer", request.heads.layer ? nlohmann::ordered_json(*request.heads.layer) : nullptr);
-  json.add("head", request.heads.head ? nlohmann::ordered_json(*request.heads.head + 1) : nullptr);
+  const LensQuery& query = request.query;
+  json.add("method", std::string(name_of(query.method)));
+  json.add("layer", query.heads.layer ? nlohmann::ordered_json(*query.heads.layer) : nullptr);
+  json.add("head", query.heads.head ? nlohmann::ordered_json(*query.heads.head + 1) : nullptr);
   json.add(request.tokens ? "units" : "words", units_json(explanation.units));
-  json.add("weights", ConstTensorView(explanation.map));
+  if (explanation.map.count() > 0) json.add("weights", ConstTensorView(explanation.map));
+  json.add("received", explanation.received);
   json.add("left_out", units_json(explanation.left_out)).add("special_share", explanation.special_share);
-  if (explanation.focus) {
-    const Focus& focus = *explanation.focus;
-    JsonObject row;
-    row.add("index", focus.unit)
-        .add("text", explanation.units[focus.unit].text)
-        .add("looks", focus.looks)
-        .add("takes", focus.takes)
-        .add("looks_at_special", focus.looks_at_special)
-        .add("takes_from_special", focus.takes_from_special);
-    json.add("focus", row);
-  }
+  if (explanation.focus) json.add("focus", focus_json(explanation));
+  if (!explanation.links.empty()) json.add("links", links_json(explanation.links));
+  if (!explanation.profiles.empty()) json.add("heads", profiles_json(explanation.profiles));
   return json.finish();
 }
 

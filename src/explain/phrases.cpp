@@ -23,7 +23,10 @@ std::string counted(std::int64_t count, std::string_view thing) {
   return joined(count, ' ', thing, count == 1 ? "" : "s");
 }
 
-std::string name_of_heads(const Reading& reading, const HeadChoice& heads) {
+std::string name_of_query(const Reading& reading, const LensQuery& query) {
+  const HeadChoice& heads = query.heads;
+  if (query.method == LensMethod::rollout || query.method == LensMethod::flow)
+    return joined(name_of(query.method), " through layers 1 to ", heads.layer.value_or(reading.layers()));
   if (heads.head) return joined("layer ", *heads.layer, ", head ", *heads.head + 1);
   if (heads.layer) return joined("layer ", *heads.layer, ", mean of ", counted(reading.heads(), "head"));
   return joined("mean of ", counted(reading.layers(), "layer"), " × ", counted(reading.heads(), "head"));

@@ -10,11 +10,12 @@
 namespace attend::explain {
 
 std::string in_quotes(std::string_view text);  // “it”, short enough for a line and safe to print
-std::string percent(double share);          // 47%, 0.3%
+std::string percent(double share);             // 47%, 0.3%
 std::string counted(std::int64_t count, std::string_view thing);  // 1 word, 12 words
 
-// "layer 3, head 10", "layer 3, mean of 12 heads", "mean of 6 layers × 12 heads"; heads are counted from 1.
-std::string name_of_heads(const Reading& reading, const HeadChoice& heads);
+// "layer 3, head 10", "layer 3, mean of 12 heads", "mean of 6 layers × 12 heads", "layers 1 to 3"; heads are
+// counted from 1.
+std::string name_of_query(const Reading& reading, const LensQuery& query);
 
 // "[CLS] and [SEP]": each name once.
 std::string list_of(const std::vector<Word>& words);

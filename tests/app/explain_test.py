@@ -55,12 +55,40 @@ def test_maps_between_words_and_tokens(small_bert, bert, method, layer, head):
 def test_the_focus_looks_and_takes(small_bert, bert):
     focus = explain(small_bert, "--focus", "river-bank", "--layer", "1")["focus"]
     assert (focus["text"], focus["index"]) == ("river-bank", 1)
-    for key, share, method in [("looks", "looks_at_special", "raw"), ("takes", "takes_from_special", "norm")]:
+    for method in ("raw", "norm"):
         row = between_words(bert.map(method, 1), TOKENS)[2]
-        np.testing.assert_allclose(focus[key], row[1:-1] / row[1:-1].sum(), atol=1e-6)
-        assert focus[share] == pytest.approx(row[0] + row[-1], abs=1e-6)
+        np.testing.assert_allclose(focus[method]["values"], row[1:-1] / row[1:-1].sum(), atol=1e-6)
+        assert focus[method]["special"] == pytest.approx(row[0] + row[-1], abs=1e-6)
     special = explain(small_bert, "--focus", "[SEP]")  # then special tokens are shown
     assert special["focus"]["index"] == 9 and special["left_out"] == []
+
+
+def test_rollout_and_flow(small_bert, bert):
+    product = np.eye(len(bert.static))
+    for layer in range(1, bert.layers + 1):
+        product = (bert.attention[layer].mean(axis=0) + np.eye(len(product))) / 2 @ product
+    shown = explain(small_bert, "--method", "rollout", "--special", "--focus", "money")
+    np.testing.assert_allclose(shown["weights"], between_words(product, TOKENS), atol=1e-6)
+    np.testing.assert_allclose(shown["focus"]["rollout"]["values"], between_words(product, TOKENS)[7], atol=1e-6)
+    flow = explain(small_bert, "--method", "flow", "--special", "--focus", "money")
+    assert "weights" not in flow  # each is at least what rollout, which is one way to send it, brings
+    assert np.all(np.array(flow["focus"]["flow"]["values"]) >= between_words(product, TOKENS)[7] - 1e-6)
+
+
+def test_what_heads_do(small_bert, bert):
+    shown = explain(small_bert, "--focus", "money", "--to", "river", "--heads")
+    best = shown["links"][0]
+    weights = {(layer, head): bert.attention[layer][head - 1][9, 7] for layer in range(1, bert.layers + 1) for head in range(1, bert.heads + 1)}
+    assert (best["layer"], best["head"]) == max(weights, key=weights.get)
+    assert [link["weight"] for link in shown["links"]] == pytest.approx(sorted(weights.values(), reverse=True), abs=1e-6)
+    for profile in shown["heads"]:
+        matrix = bert.attention[profile["layer"]][profile["head"] - 1][1:-1]
+        assert profile["separator"] == pytest.approx((matrix[:, 0] + matrix[:, -1]).mean(), abs=1e-6)
+    received = np.mean([bert.attention[layer].mean(axis=0) for layer in range(1, bert.layers + 1)], axis=0).mean(axis=0)
+    expected = [received[first:last].sum() for first, last in TOKENS[1:-1]]
+    np.testing.assert_allclose(shown["received"], expected, atol=1e-6)
+    text = run("explain", "-m", str(small_bert), TEXT, "--focus", "money", "--to", "river", "--heads", "--top", "2").out
+    assert "Which heads link “money” to “river”" in text and "What each head does" in text
 
 
 def test_a_pair_of_texts(small_bert):
@@ -144,6 +172,10 @@ BAD = {
     "layer 0": (["explain", "the", "--layer", "0"], 2, "--layer is 0, and the model has 1 to "),
     "head": (["explain", "the", "--layer", "1", "--head", "99"], 2, "--head is 99, and the model has 1 to "),
     "head alone": (["explain", "the", "--head", "1"], 2, "--head needs --layer"),
+    "flow of what": (["explain", "the", "--method", "flow"], 2, "--method flow is for one word"),
+    "to nothing": (["explain", "the bank", "--focus", "the", "--to", "banc"], 1, 'there is no word "banc" in the text; close to it: "bank"'),
+    "to alone": (["explain", "the bank", "--to", "bank"], 2, "--to needs --focus"),
+    "rollout of a head": (["explain", "the", "--method", "rollout", "--layer", "1", "--head", "1"], 1, "rollout follows paths through all heads"),
     "method": (["explain", "the", "--method", "magic"], 2, "magic"),
     "once": (["compare", "the bank", "--word", "bank"], 1, '"bank" occurs once in the text; give a second text'),
     "missing": (["compare", "the bank", "the river", "--word", "bank"], 1, 'there is no word "bank" in the text'),
