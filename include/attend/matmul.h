@@ -9,8 +9,8 @@ namespace attend {
 
 // GELU is x Phi(x), Phi being the normal distribution function: `gelu` by the error function, `gelu_tanh` by
 // its approximation with a hyperbolic tangent (Hendrycks and Gimpel 2016), which some models were trained
-// with.
-enum class Activation : std::uint8_t { none, gelu, gelu_tanh };
+// with. `relu` is x where that is not negative, else 0; NaN stays NaN.
+enum class Activation : std::uint8_t { none, gelu, gelu_tanh, relu };
 
 // What follows the product: out = activation(a w + bias) + residual. A view that is not given adds nothing.
 struct MatmulEpilogue {

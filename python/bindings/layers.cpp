@@ -80,7 +80,8 @@ attend::Activation activation_from(nb::handle value) {
   const auto name = nb::cast<std::string>(nb::str(value));
   if (name == "gelu") return attend::Activation::gelu;
   if (name == "gelu_tanh") return attend::Activation::gelu_tanh;
-  refuse_value("activation is \"", name, "\", expected None, \"gelu\" or \"gelu_tanh\"");
+  if (name == "relu") return attend::Activation::relu;
+  refuse_value("activation is \"", name, "\", expected None, \"gelu\", \"gelu_tanh\" or \"relu\"");
 }
 
 nb::object matmul(nb::handle a_object, nb::handle w_object, nb::handle bias_object, nb::handle activation,
@@ -164,13 +165,12 @@ void bind_layers(nb::module_& module) {
           "shape",
           [](const attend::PackedMatrix& self) { return nb::make_tuple(self.rows(), self.columns()); },
           nb::sig("def shape(self) -> tuple[int, int]"));
-  module.def(
-      "matmul", &matmul, nb::arg("a").none(), nb::arg("w").none(), nb::arg("bias") = nb::none(),
-      nb::arg("activation") = nb::none(), nb::arg("residual") = nb::none(),
-      nb::sig(
-          "def matmul(a: A, w: Array | PackedMatrix, bias: Array | None = None, "
-          "activation: typing.Literal['gelu', 'gelu_tanh'] | None = None, residual: A | None = None) -> A"),
-      "activation(a w + bias) + residual.");
+  module.def("matmul", &matmul, nb::arg("a").none(), nb::arg("w").none(), nb::arg("bias") = nb::none(),
+             nb::arg("activation") = nb::none(), nb::arg("residual") = nb::none(),
+             nb::sig("def matmul(a: A, w: Array | PackedMatrix, bias: Array | None = None, "
+                     "activation: typing.Literal['gelu', 'gelu_tanh', 'relu'] | None = None, residual: A | "
+                     "None = None) -> A"),
+             "activation(a w + bias) + residual.");
   module.def("self_attention", &self_attention, nb::arg("x").none(),
              nb::sig("def self_attention(x: A) -> AttentionResult"),
              "softmax(X X^T) X, the parameter-free form: x (n, d) gives output (n, d) and weights (n, n).");

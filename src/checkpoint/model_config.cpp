@@ -38,7 +38,8 @@ Activation activation_of(const JsonFields& fields, std::string_view key, std::st
   const std::string_view name = fields.string(key, fallback);
   if (name == "gelu" || name == "gelu_python") return Activation::gelu;
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::gelu_tanh;
-  fields.refuse(key, "\"", shown(name), "\" is not an activation that attend has: gelu, gelu_new");
+  if (name == "relu") return Activation::relu;
+  fields.refuse(key, "\"", shown(name), "\" is not an activation that attend has: gelu, gelu_new, relu");
 }
 
 void refuse_unless(const JsonFields& fields, std::string_view key, bool expected) {

@@ -67,6 +67,19 @@ TEST(ModelConfig, RobertaCountsPositionsFromItsPadding) {
                     "max_position_embeddings", "18 leaves no position for a token");
 }
 
+TEST(ModelConfig, ActivationsByTheirNames) {
+  const auto activation = [](const std::string& name) {
+    return config_of(bert(R"("hidden_act":")" + name + "\"")).activation;
+  };
+  for (const char* const name : {"gelu", "gelu_python"})
+    EXPECT_EQ(activation(name), Activation::gelu) << name;
+  for (const char* const name : {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"})
+    EXPECT_EQ(activation(name), Activation::gelu_tanh) << name;
+  EXPECT_EQ(activation("relu"), Activation::relu);
+  EXPECT_FILE_ERROR(activation("silu"), "hidden_act",
+                    "\"silu\" is not an activation that attend has: gelu, gelu_new, relu");
+}
+
 TEST(ModelConfig, DistilBertHasNamesOfItsOwn) {
   const ModelConfig config =
       config_of(R"({"model_type":"distilbert","dim":24,"n_layers":3,"n_heads":2,"hidden_dim":96,
@@ -144,7 +157,6 @@ TEST(ModelConfig, RefusesByKeyAndRule) {
       {bert(R"("layer_norm_eps":-1e-5)"), "layer_norm_eps", "is not between 0 and 1"},
       {bert(R"("layer_norm_eps":1e999)"), "layer_norm_eps", "outside the range"},
       {bert(R"("hidden_act":"swish")"), "hidden_act", "\"swish\" is not an activation that attend has"},
-      {bert(R"("hidden_act":"relu")"), "hidden_act", "\"relu\" is not an activation that attend has"},
       {bert(R"("position_embedding_type":"relative_key")"), "position_embedding_type",
        "\"relative_key\" is not supported"},
       {bert(R"("position_embedding_type":"alibi")"), "position_embedding_type", "\"alibi\" is not supported"},

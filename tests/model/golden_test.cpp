@@ -45,7 +45,8 @@ TEST_P(GoldenModels, EveryLayerIsAsExactAsTransformers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenModels,
-                         testing::Values("bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "gpt2"),
+                         testing::Values("bert", "bert-relu", "roberta", "xlm-roberta", "distilbert", "mpnet",
+                                         "gpt2"),
                          [](const auto& name) {
                            std::string text = name.param;
                            std::erase(text, '-');

@@ -21,7 +21,8 @@ namespace {
 class Matmul : public EachIsa {};
 INSTANTIATE_TEST_SUITE_P(Isa, Matmul, testing::ValuesIn(available_isas()), isa_name);
 
-constexpr Activation kActivations[] = {Activation::none, Activation::gelu, Activation::gelu_tanh};
+constexpr Activation kActivations[] = {Activation::none, Activation::gelu, Activation::gelu_tanh,
+                                       Activation::relu};
 
 Dims with_columns(ConstTensorView a, std::int64_t n) {
   Dims shape(a.shape());
@@ -61,7 +62,7 @@ TEST_P(Matmul, EveryPairOfShapesAndOptionsAgreesWithFloat64) {
   const std::vector<std::int64_t> rows{0, 1, 2, 7, 8, 9, 17, 65, 129, 200};
   const std::vector<std::int64_t> sizes{0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 127, 129, 384};
   const std::vector<DType> types{DType::f32, DType::bf16, DType::f16, DType::f64};
-  const std::vector<int> knobs{10, 17, 17, 4, 3, 2, 2, 3, 3};
+  const std::vector<int> knobs{10, 17, 17, 4, 3, 2, 2, 4, 3};
   std::uint64_t seed = 1;
   for (const auto& row : covering_array(knobs)) {
     const std::int64_t m = rows[static_cast<std::size_t>(row[0])];
@@ -154,11 +155,13 @@ TEST_P(Matmul, NotANumberStaysInItsRowAndColumn) {
   Tensor a = random_normal({70, 10}, DType::f32, 1), w = random_normal({10, 19}, DType::f32, 2);
   a.values<float>()[4 * 10 + 3] = HUGE_VALF;
   w.values<float>()[2 * 19 + 7] = NAN;
-  const Tensor out = product(a, w, {.activation = Activation::gelu_tanh});
-  for (std::size_t i = 0; i < 70; ++i) {
-    for (std::size_t j = 0; j < 19; ++j) {
-      if (i == 4 && j != 7) continue;  // the infinity of row 4 becomes 0 or NaN or stays, by its sign
-      ASSERT_EQ(std::isfinite(out.values<float>()[i * 19 + j]), j != 7) << i << ' ' << j;
+  for (const Activation activation : {Activation::gelu_tanh, Activation::relu}) {
+    const Tensor out = product(a, w, {.activation = activation});
+    for (std::size_t i = 0; i < 70; ++i) {
+      for (std::size_t j = 0; j < 19; ++j) {
+        if (i == 4 && j != 7) continue;  // the infinity of row 4 becomes 0 or NaN or stays, by its sign
+        ASSERT_EQ(std::isfinite(out.values<float>()[i * 19 + j]), j != 7) << i << ' ' << j;
+      }
     }
   }
 }

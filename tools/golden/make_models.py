@@ -1,7 +1,7 @@
 """Writes tests/golden/models: one small random checkpoint of each family, and what transformers computes from it.
 
     python3 -m venv /tmp/golden && /tmp/golden/bin/pip install torch transformers safetensors
-    /tmp/golden/bin/python tools/golden/make_models.py
+    /tmp/golden/bin/python tools/golden/make_models.py [NAME ...]       # default: all of them
 
 Each folder has config.json, model.safetensors and golden.safetensors: the packed ids and ends of some texts, the hidden states of every layer
 in float64 (hidden.0 are the embeddings), and under error.N how far transformers' own float32 run is from them.
@@ -9,6 +9,7 @@ in float64 (hidden.0 are the embeddings), and under error.N how far transformers
 
 import copy
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ MODELS = {
     "xlm-roberta": hf.XLMRobertaModel(hf.XLMRobertaConfig(**SMALL)),
     "mpnet": hf.MPNetModel(hf.MPNetConfig(**SMALL)),
     "distilbert": hf.DistilBertModel(hf.DistilBertConfig(dim=32, n_layers=2, n_heads=4, hidden_dim=48, vocab_size=64, max_position_embeddings=40)),
+    "bert-relu": hf.BertModel(hf.BertConfig(**SMALL, hidden_act="relu")),
     "gpt2": hf.GPT2Model(hf.GPT2Config(n_embd=32, n_layer=2, n_head=4, n_inner=48, vocab_size=64, n_positions=40, bos_token_id=1, eos_token_id=1)),
 }
 
@@ -37,7 +39,8 @@ def hidden_states(model, text):
 def main():
     rng = np.random.default_rng(0)
     generator = torch.Generator().manual_seed(0)
-    for name, model in MODELS.items():
+    for name in sys.argv[1:] or MODELS:
+        model = MODELS[name]
         model.eval()
         for parameter in model.parameters():  # larger than at initialisation, so that every part matters; biases and norms included
             parameter.data += torch.randn(parameter.shape, generator=generator) * 0.1

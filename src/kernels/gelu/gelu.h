@@ -7,7 +7,7 @@
 
 namespace attend::kernels {
 
-// out[i] = form(x[i]), i < n; form is not `none`. out may be x.
+// out[i] = form(x[i]), i < n; form is one of the two GELUs. out may be x.
 void gelu_row(const float* x, std::int64_t n, Activation form, float* out) noexcept;
 
 }  // namespace attend::kernels

@@ -16,6 +16,8 @@ double activation_reference(double x, Activation activation) noexcept {
       const double z = std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x);
       return x / (1 + std::exp(-2 * z));  // x (1 + tanh z) / 2, without its cancellation
     }
+    case Activation::relu:
+      return x < 0 ? 0 : x;
   }
   return x;
 }

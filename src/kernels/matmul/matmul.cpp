@@ -42,6 +42,8 @@ HWY_ATTR void finish_as(const MatmulBlock& block, std::int64_t first, std::int64
       V x = hn::Add(hn::Load(d, sums + r * width + j), bias);
       if constexpr (kActivation == Activation::gelu) x = gelu_erf(x);
       if constexpr (kActivation == Activation::gelu_tanh) x = gelu_tanh(x);
+      // Not Max, which loses NaN on some instruction sets.
+      if constexpr (kActivation == Activation::relu) x = hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
       if (block.residual != nullptr) {
         x = hn::Add(x, load_some(block.residual + (first + r) * block.residual_row + column + j, count));
       }
@@ -59,6 +61,8 @@ HWY_ATTR void finish(const MatmulBlock& block, std::int64_t first, std::int64_t 
       return finish_as<Activation::gelu>(block, first, rows, column, columns, sums, width);
     case Activation::gelu_tanh:
       return finish_as<Activation::gelu_tanh>(block, first, rows, column, columns, sums, width);
+    case Activation::relu:
+      return finish_as<Activation::relu>(block, first, rows, column, columns, sums, width);
   }
 }
 
