@@ -38,6 +38,9 @@ struct EncodeOptions {
   bool truncate = true;  // false: keep every token
   // Special tokens included. Empty: as the file says, which may be no limit.
   std::optional<std::int64_t> max_length = std::nullopt;
+  // The whole text to lower case before anything else, as Python's str.lower() does it. Offsets are those of
+  // the text that was given.
+  bool lower_case = false;
 };
 
 // A tokenizer as Hugging Face's tokenizer.json describes it. Answers equal those of the `tokenizers` package

@@ -28,7 +28,8 @@ std::vector<Piece> pieces_of(const TextModel& model, std::string_view text, std:
   }
   if (overflow == Overflow::error) return pieces;
 
-  const Encoding all = model.tokenizer().encode(text, {.add_special_tokens = false, .truncate = false});
+  const Encoding all = model.tokenizer().encode(
+      text, {.add_special_tokens = false, .truncate = false, .lower_case = model.files().lower_case});
   const Characters characters(text);
   const std::int64_t room = std::max<std::int64_t>(1, max_tokens - model.tokenizer().special_count());
   for (std::size_t begin = 0; begin < all.size();) {

@@ -60,10 +60,6 @@ TextModel TextModel::load(std::string_view name_or_folder) {
                     joined("a text may have ", max_tokens, " tokens, and ", tokenizer.special_count(),
                            " are added to every one"));
   }
-  if (files.lower_case) {
-    throw FileError(files.folder.string(), "do_lower_case",
-                    "true is not supported; a tokenizer of lower-case models does it itself");
-  }
   if (!files.default_prompt.empty() && !files.pooling_includes_prompt) {
     throw FileError(files.folder.string(), "include_prompt",
                     "false is not supported where a prompt is the default");
@@ -75,6 +71,16 @@ TextModel TextModel::load(std::string_view name_or_folder) {
   return TextModel(std::make_shared<const Parts>(
       Parts{files, checkpoint, std::move(tokenizer), std::move(encoder), std::move(dense), max_tokens}));
 }
+
+namespace {
+
+// `parts` is a TextModel::Parts, whose name is private.
+EncodeOptions options_of(const auto& parts, std::optional<std::int64_t> max_tokens) {
+  return {.max_length = std::min(max_tokens.value_or(parts.max_tokens), parts.max_tokens),
+          .lower_case = parts.files.lower_case};
+}
+
+}  // namespace
 
 const ModelFiles& TextModel::files() const noexcept { return parts_->files; }
 const Tokenizer& TextModel::tokenizer() const noexcept { return parts_->tokenizer; }
@@ -90,14 +96,12 @@ std::int64_t TextModel::embedding_size(const EmbedOptions& options) const {
 }
 
 Encoding TextModel::encode(std::string_view text, std::optional<std::int64_t> max_tokens) const {
-  return parts_->tokenizer.encode(
-      text, {.max_length = std::min(max_tokens.value_or(parts_->max_tokens), parts_->max_tokens)});
+  return parts_->tokenizer.encode(text, options_of(*parts_, max_tokens));
 }
 
 Encoding TextModel::encode(std::string_view first, std::string_view second,
                            std::optional<std::int64_t> max_tokens) const {
-  return parts_->tokenizer.encode(
-      first, second, {.max_length = std::min(max_tokens.value_or(parts_->max_tokens), parts_->max_tokens)});
+  return parts_->tokenizer.encode(first, second, options_of(*parts_, max_tokens));
 }
 
 std::string TextModel::prompt_of(const EmbedOptions& options) const {

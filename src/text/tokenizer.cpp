@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/lower_case.h"
 #include "text/parts.h"
 #include "text/utf8.h"
 
@@ -27,11 +28,17 @@ class Encoder {
  public:
   Encoder(const Tokenizer::Parts& parts, Scratch& scratch) : parts_(parts), scratch_(scratch) {}
 
-  Part encode(std::string_view given, std::int32_t type_id) {
+  Part encode(std::string_view given, std::int32_t type_id, bool lower_case) {
     if (given.size() >= kMaxTextSize)
       refuse("tokenizer", "a text has ", given.size(), " bytes, more than 2^30");
     std::string repaired;
     if (!text::is_utf8(given)) given = repaired = text::repair_utf8(given);
+    if (lower_case) {
+      const text::LowerCase lower(given);
+      Part part = encode(lower.text(), type_id, false);
+      for (TextSpan& span : part.encoding.offsets) span = lower.given(span);
+      return part;
+    }
     Pieces& pieces = scratch_.pieces;
     parts_.added.extract(given, parts_.normalizer.get(), pieces);
     if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->apply(pieces);
@@ -92,7 +99,7 @@ Encoding encode_all(const Tokenizer::Parts& tokenizer, std::span<const std::stri
   std::vector<Part> parts;
   Encoder encoder(tokenizer, scratch);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    parts.push_back(encoder.encode(texts[i], static_cast<std::int32_t>(i)));
+    parts.push_back(encoder.encode(texts[i], static_cast<std::int32_t>(i), options.lower_case));
   }
   if (scratch.pieces.text.bytes.capacity() > kKeptScratch)
     scratch = Scratch{};  // one huge text is an exception

@@ -117,14 +117,22 @@ TEST(TextModel, APromptStandsInFrontOfEveryText) {
   EXPECT_FALSE(same_bits(model.embed(plain, {.prompt = ""}), model.embed(plain)));
 }
 
-TEST(TextModel, RefusesWhatItWouldIgnore) {
+TEST(TextModel, LowerCaseIsAsTheFolderSays) {
   const SmallModel files;
   files.write("modules.json",
               R"([{"idx":0,"name":"0","path":"","type":"sentence_transformers.models.Transformer"},
     {"idx":1,"name":"1","path":"1_Pooling","type":"sentence_transformers.models.Pooling"}])");
   files.write("1_Pooling/config.json", R"({"word_embedding_dimension":32,"pooling_mode_mean_tokens":true})");
+  files.write("tokenizer_config.json", R"({"do_lower_case":false})");
+  const std::vector<std::string_view> small{"the bank"}, capitals{"The BANK"};
+  files.write("sentence_bert_config.json", R"({"max_seq_length":40,"do_lower_case":false})");
+  const TextModel cased = files.load();
+  EXPECT_FALSE(same_bits(cased.embed(capitals), cased.embed(small)));  // [UNK] [UNK]
   files.write("sentence_bert_config.json", R"({"max_seq_length":40,"do_lower_case":true})");
-  EXPECT_FILE_ERROR(files.load(), "do_lower_case", "true is not supported");
+  const TextModel model = files.load();
+  EXPECT_TRUE(same_bits(model.embed(capitals), cased.embed(small)));
+  EXPECT_EQ(model.encode("The BANK", "of Money").ids, cased.encode("the bank", "of money").ids);
+  EXPECT_EQ(model.encode("The BANK").offsets[2], (TextSpan{4, 8}));
 }
 
 TEST(TextModel, ACheckpointThatIsCutShortLaterIsNotBelieved) {
