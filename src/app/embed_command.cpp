@@ -40,7 +40,7 @@ struct Arguments {
   std::vector<std::string> pooling;
   std::optional<bool> normalize;
   std::optional<std::int64_t> layer, max_tokens;
-  std::optional<std::string> prompt;
+  std::optional<std::string> prompt, prompt_name;
   std::int64_t batch_tokens = EmbedOptions{}.batch_tokens;
   bool jsonl = false, tokens = false, words = false;
 };
@@ -101,9 +101,10 @@ embed::Job job_of(const Arguments& given) {
                           : given.words ? embed::Grain::word
                                         : embed::Grain::text,
                  .overflow = overflow_named(given.overflow)};
-  if (job.grain != embed::Grain::text && (!given.pooling.empty() || given.prompt)) {
+  if (job.grain != embed::Grain::text && (!given.pooling.empty() || given.prompt || given.prompt_name)) {
     throw UsageError(
-        "--pool and --prompt make one vector of a whole text; they go with neither --tokens nor --words");
+        "--pool, --prompt and --prompt-name make one vector of a whole text; they go with neither --tokens "
+        "nor --words");
   }
   for (const std::string& name : given.pooling) job.options.pooling.push_back(pooling_given(name));
   job.options.normalize = given.normalize;
@@ -112,6 +113,16 @@ embed::Job job_of(const Arguments& given) {
   job.options.prompt = given.prompt;
   job.options.batch_tokens = given.batch_tokens;
   return job;
+}
+
+// One of the prompts that the model's folder lists.
+std::string prompt_named(const TextModel& model, const std::string& name) {
+  const auto& prompts = model.files().prompts;
+  if (const auto found = prompts.find(name); found != prompts.end()) return found->second;
+  std::string known;
+  for (const auto& [other, text] : prompts) known.append(known.empty() ? "" : ", ").append(other);
+  throw UsageError("--prompt-name is \"" + draw::printable(name) + "\"; the model has " +
+                   (known.empty() ? "no prompts" : draw::printable(known)));
 }
 
 void tell_what_was_too_long(const embed::Outcome& outcome, const Arguments& given, std::int64_t most) {
@@ -126,8 +137,9 @@ void tell_what_was_too_long(const embed::Outcome& outcome, const Arguments& give
 }
 
 void run_embed(const Arguments& given) {
-  const embed::Job job = job_of(given);
+  embed::Job job = job_of(given);
   const TextModel model = TextModel::load(given.model);
+  if (given.prompt_name) job.options.prompt = prompt_named(model, *given.prompt_name);
   const std::int64_t size = job.grain == embed::Grain::text ? model.embedding_size(job.options)
                                                             : model.encoder().config().hidden_size;
   const std::int64_t layers = model.encoder().config().layers;
@@ -191,7 +203,11 @@ void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) 
   command->add_option("--layer", given->layer, "Vectors that leave this layer; 0 = the embeddings")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--prompt", given->prompt, "Put in front of every text")->type_name("TEXT");
+  CLI::Option* const prompt =
+      command->add_option("--prompt", given->prompt, "Put in front of every text")->type_name("TEXT");
+  command->add_option("--prompt-name", given->prompt_name, "The same, by its name in the model's folder")
+      ->type_name("NAME")
+      ->excludes(prompt);
   command->add_option("--max-tokens", given->max_tokens, "Of a text, special ones included")
       ->type_name("N")
       ->check(CLI::PositiveNumber);

@@ -96,6 +96,28 @@ def test_a_sentence_models_folder_decides_where_nothing_is_said(model, texts, tm
     assert both.code == 2 and "normalize" in both.err
 
 
+def test_prompts_by_name(model, texts, tmp_path):
+    folder = tmp_path / "prompts"
+    shutil.copytree(model, folder)
+    none = embed(folder, texts, "--prompt-name", "query")
+    assert none.code == 2 and none.err.startswith('attend embed: --prompt-name is "query"; the model has no prompts\n')
+    modules = [{"idx": i, "name": str(i), "path": f"{i}_{name}" if i else "", "type": f"sentence_transformers.models.{name}"} for i, name in enumerate(("Transformer", "Pooling"))]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling/config.json").write_text(json.dumps({"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True}))
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "money of ", "document": "the "}}))
+    for name, prompt in ("query", "money of "), ("document", "the "):
+        named = embed(folder, texts, "--prompt-name", name)
+        assert named.code == 0 and named == embed(folder, texts, "--prompt", prompt) != embed(folder, texts)
+        np.testing.assert_array_equal(
+            np.array([line["embedding"] for line in json_lines(named.out)], np.float32), attend.Encoder.from_pretrained(folder).encode(TEXTS, prompt_name=name)
+        )
+    unknown = embed(folder, texts, "--prompt-name", "Query")
+    assert unknown.code == 2 and unknown.err.startswith('attend embed: --prompt-name is "Query"; the model has document, query\n')
+    assert embed(folder, texts, "--prompt-name", "query", "--prompt", "x").code == 2
+    assert embed(folder, texts, "--prompt-name", "query", "--words").code == 2
+
+
 def test_tokens_and_words(model, texts, tmp_path):
     encoder = attend.Encoder.from_pretrained(model)
     states = [encoder.hidden_states(text)[-1] for text in TEXTS]
@@ -152,7 +174,7 @@ BAD = {
     "extension": (["-", "-o", "v.csv"], 2, "must end in .npy, .npz, .safetensors or .jsonl"),
     "tokens in npy": (["-", "--tokens", "-o", "v.npy"], 2, "holds one array"),
     "both": (["-", "--tokens", "--words"], 2, "exclude each other"),
-    "pool of tokens": (["-", "--tokens", "--pool", "cls"], 2, "--pool and --prompt"),
+    "pool of tokens": (["-", "--tokens", "--pool", "cls"], 2, "--pool, --prompt and --prompt-name"),
     "pool": (["-", "--pool", "median"], 2, '--pool is "median"'),
     "layer": (["-", "--layer", "3"], 2, "the model has 0 to 2"),
     "max": (["-", "--max-tokens", "2"], 2, "expected a number above 2 and up to 40"),
