@@ -4,9 +4,9 @@
 #include <set>
 #include <vector>
 
+#include "base/crc32.h"
 #include "base/error.h"
 #include "save/array_format.h"
-#include "save/crc32.h"
 #include "save/npy_header.h"
 
 namespace attend::save {

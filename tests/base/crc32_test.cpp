@@ -1,10 +1,10 @@
-#include "save/crc32.h"
+#include "base/crc32.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace attend::save {
+namespace attend {
 namespace {
 
 TEST(Crc32, KnownValues) {
@@ -28,4 +28,4 @@ TEST(Crc32, JoinsALongSecondPart) {
 }
 
 }  // namespace
-}  // namespace attend::save
+}  // namespace attend
