@@ -41,6 +41,7 @@ struct ModelFiles {
 
   // The most tokens a text may have, where the folder says; the positions of config.json may allow fewer.
   std::optional<std::int64_t> max_tokens;
+  std::string max_tokens_file;  // the one that says so: "sentence_bert_config.json"; or empty
 };
 
 // Finds a folder, or a model by its name on the hub: "ORG/NAME", "NAME" (also of sentence-transformers),

@@ -64,6 +64,7 @@ class Tokenizer {
   // The text of these tokens as far as the file's decoder can restore it. Refuses ids that are no token's.
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
+  std::string_view algorithm() const noexcept;    // "WordPiece", "BPE" or "Unigram"
   std::int64_t vocabulary_size() const noexcept;  // the largest id, added tokens included, and one
   std::string_view token(std::int64_t id) const;  // empty for an id that is no token's
   std::optional<std::int32_t> id(std::string_view token) const;

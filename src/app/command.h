@@ -29,6 +29,7 @@ void add_color_option(CLI::App& app, Globals& globals);
 // Each registers one command; `run` is set to what to do when it was chosen.
 void add_bench_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_compare_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_doctor_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_embed_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_explain_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_pull_command(CLI::App& program, Globals& globals, std::function<void()>& run);

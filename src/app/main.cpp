@@ -22,7 +22,8 @@ constexpr const char* kFooter = R"(Try:
   attend steps --example it --focus it     one row of it, written out
   attend steps --help                      its options, its examples, the form of a file
   attend embed texts.txt -o vectors.npy    one vector for each line of a file
-  attend bench --quick                     how fast, as a share of this machine's peak)";
+  attend bench --quick                     how fast, as a share of this machine's peak
+  attend doctor                            what this machine and the model will use, and why)";
 
 int complain(const std::string& command, const std::string& sentence, int code) {
   std::cerr << command << ": " << sentence << "\n";
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
   app::add_bench_command(program, globals, run);
   app::add_embed_command(program, globals, run);
   app::add_pull_command(program, globals, run);
+  app::add_doctor_command(program, globals, run);
   try {
     read_command_line(program, argc, argv, run);
     if (run) run();

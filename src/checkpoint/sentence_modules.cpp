@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -79,6 +80,8 @@ Pooling pooling_named(const std::string& file, std::string_view wanted) {
   fail(file, "pooling_mode", "\"", shown(wanted), "\" is not a pooling that attend has");
 }
 
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
 }  // namespace
 
 std::vector<Module> parse_modules(FileText text) {
@@ -120,7 +123,10 @@ void parse_pooling(FileText text, ModelFiles& files) {
 
 void parse_sentence_config(FileText text, ModelFiles& files) {
   const JsonFields fields(std::move(text));
-  if (fields.has("max_seq_length")) files.max_tokens = fields.integer({"max_seq_length"}, 1, kLargest);
+  if (fields.has("max_seq_length")) {
+    files.max_tokens = fields.integer({"max_seq_length"}, 1, kLargest);
+    files.max_tokens_file = file_name(fields.file());
+  }
   files.lower_case = fields.boolean("do_lower_case", false);
 }
 
@@ -140,8 +146,10 @@ void parse_tokenizer_config(FileText text, ModelFiles& files) {
   const JsonFields fields(std::move(text));
   const double length = fields.number("model_max_length", 0);
   // "No limit" is written as 1e30.
-  if (length >= 1 && length <= static_cast<double>(kLargest))
+  if (length >= 1 && length <= static_cast<double>(kLargest)) {
     files.max_tokens = static_cast<std::int64_t>(length);
+    files.max_tokens_file = file_name(fields.file());
+  }
 }
 
 DenseModule parse_dense(FileText text) {

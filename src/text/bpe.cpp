@@ -38,6 +38,8 @@ class Bpe final : public Model {
     }
   }
 
+  std::string_view algorithm() const override { return "BPE"; }
+
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override {
     if (options_.ignore_merges) {
       if (const std::int32_t id = vocabulary_.find(word); id >= 0) {

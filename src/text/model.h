@@ -24,6 +24,8 @@ class Model {
   // Appends the tokens of a word that is not empty.
   virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
 
+  virtual std::string_view algorithm() const = 0;  // as tokenizer.json calls it: "WordPiece"
+
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
   // The id whose token is not the text that it stands for in an encoding, or -1.

@@ -156,6 +156,8 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_speci
   return whole;
 }
 
+std::string_view Tokenizer::algorithm() const noexcept { return parts_->model->algorithm(); }
+
 std::int64_t Tokenizer::vocabulary_size() const noexcept {
   return std::max<std::int64_t>(parts_->model->vocabulary().size(),
                                 std::int64_t{parts_->added.largest_id()} + 1);

@@ -25,6 +25,8 @@ class Unigram final : public Model {
     }
   }
 
+  std::string_view algorithm() const override { return "Unigram"; }
+
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override {
     WordCache::tokenize(owner_, word, tokens, [&] { work_out(word, tokens); });
   }

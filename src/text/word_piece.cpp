@@ -13,6 +13,8 @@ class WordPiece final : public Model {
         longest_(longest),
         continuing_(vocabulary_.trie().walk(Trie::kRoot, prefix)) {}
 
+  std::string_view algorithm() const override { return "WordPiece"; }
+
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override {
     const std::size_t before = tokens.size();
     const auto size = static_cast<std::uint32_t>(word.size());

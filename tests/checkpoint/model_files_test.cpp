@@ -72,6 +72,7 @@ TEST(ModelFiles, FallsBackToVocabularyAndIndex) {
   EXPECT_EQ(files.tokenizer, folder / "vocab.txt");
   EXPECT_EQ(files.weights, folder / "model.safetensors.index.json");
   EXPECT_EQ(files.max_tokens, 512);
+  EXPECT_EQ(files.max_tokens_file, "tokenizer_config.json");
 }
 
 TEST(ModelFiles, NoLimitIsWrittenAsALargeNumber) {
@@ -94,6 +95,7 @@ TEST(ModelFiles, SentenceModel) {
   EXPECT_EQ(files.pooling, std::vector<Pooling>{Pooling::mean});
   EXPECT_TRUE(files.normalize) << "2_Normalize has no folder";
   EXPECT_EQ(files.max_tokens, 256);
+  EXPECT_EQ(files.max_tokens_file, "sentence_bert_config.json");
   EXPECT_TRUE(files.lower_case);
   EXPECT_EQ(files.prompts, (std::map<std::string, std::string>{{"query", "query: "}, {"passage", ""}}));
   EXPECT_EQ(files.default_prompt, "query");

@@ -22,6 +22,7 @@ const Tokenizer& small() {
 TEST(TokenizerOptions, TruncationIsTheFilesUnlessTheCallerSaysOtherwise) {
   const std::string text = "a c a c a c a c a c";
   EXPECT_EQ(small().max_length(), 8);
+  EXPECT_EQ(small().algorithm(), "WordPiece");
   EXPECT_EQ(small().encode(text).ids, (Ids{1, 2, 6, 2, 6, 2, 6, 2}));
   EXPECT_EQ(small().encode(text).dropped, 3);
   EXPECT_EQ(small().encode(text, {.max_length = 3}).ids, (Ids{1, 2, 6}));

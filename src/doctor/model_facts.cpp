@@ -1,0 +1,109 @@
+#include "doctor/model_facts.h"
+
+#include <attend/checkpoint.h>
+
+#include <map>
+
+namespace attend::doctor {
+namespace {
+
+std::string with_commas(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t place = text.size(); place > 3;) text.insert(place -= 3, ",");
+  return text;
+}
+
+void add_shape(Section& section, const ModelConfig& config) {
+  section.add("family", Json{{"name", name_of(config.family)}, {"model_type", config.model_type}},
+              config.model_type + (config.causal ? ", causal" : ""));
+  section.add("layers", config.layers, std::to_string(config.layers));
+  section.add("heads", Json{{"count", config.heads}, {"size", config.hidden_size / config.heads}},
+              std::to_string(config.heads) + " of size " + std::to_string(config.hidden_size / config.heads));
+  section.add("sizes",
+              Json{{"hidden", config.hidden_size},
+                   {"intermediate", config.intermediate_size},
+                   {"vocabulary", config.vocabulary_size},
+                   {"positions", config.max_tokens()}},
+              "hidden " + std::to_string(config.hidden_size) + ", intermediate " +
+                  std::to_string(config.intermediate_size) + ", vocabulary " +
+                  std::to_string(config.vocabulary_size) + ", positions " +
+                  std::to_string(config.max_tokens()));
+  const char* const activation = config.activation == Activation::relu        ? "relu"
+                                 : config.activation == Activation::gelu_tanh ? "gelu, by tanh"
+                                                                              : "gelu";
+  section.add("activation", activation);
+}
+
+void add_weights(Section& section, const Checkpoint& checkpoint) {
+  std::int64_t parameters = 0, bytes = 0;
+  std::map<std::string, std::int64_t> types;
+  for (const std::string& name : checkpoint.names()) {
+    const TensorInfo info = checkpoint.info(name);
+    bytes += info.bytes;
+    if (!info.type.starts_with('F') && !info.type.starts_with('B')) continue;  // such as position_ids
+    std::int64_t count = 1;
+    for (const std::int64_t size : info.shape) count *= size;
+    parameters += count;
+    types[info.type] += count;
+  }
+  std::string names;
+  for (const auto& [type, count] : types) names.append(names.empty() ? "" : ", ").append(type);
+  section.add("weights", Json{{"parameters", parameters}, {"bytes", bytes}, {"types", types}},
+              with_commas(parameters) + " parameters, " + names + ", " +
+                  bytes_text(static_cast<double>(bytes)) + "; attend computes in F32");
+}
+
+void add_use(Section& section, const TextModel& model) {
+  const ModelFiles& files = model.files();
+  std::vector<std::string> poolings;
+  for (const Pooling pooling : files.pooling) poolings.emplace_back(name_of(pooling));
+  section.add("pooling", poolings, joined_names(poolings, "mean, since the folder says nothing"));
+  section.add("normalize", files.normalize, files.normalize ? "yes, vectors of length 1" : "no");
+  section.add("embedding_size", model.embedding_size(), std::to_string(model.embedding_size()));
+  std::vector<std::string> prompts;
+  for (const auto& [name, text] : files.prompts) {
+    prompts.push_back(name + " \"" + text + "\"" + (name == files.default_prompt ? " (the default)" : ""));
+  }
+  section.add("prompts", Json{{"texts", files.prompts}, {"default", files.default_prompt}},
+              joined_names(prompts));
+}
+
+}  // namespace
+
+std::string who_limits(const TextModel& model) {
+  const std::int64_t limit = model.max_tokens();
+  std::string who = "the model has no more positions";
+  if (model.files().max_tokens == limit) {
+    who = model.files().max_tokens_file + " says so";
+  } else if (model.tokenizer().max_length() == limit && limit < model.encoder().config().max_tokens()) {
+    who = "the truncation of " + model.files().tokenizer.filename().string();
+  }
+  return std::to_string(limit) + ", " + who;
+}
+
+Section model_section(const TextModel& model) {
+  const ModelFiles& files = model.files();
+  Section section{"model", "The model " + files.name};
+  section.add("name", files.name, "");
+  add_shape(section, model.encoder().config());
+  add_weights(section, Checkpoint::open(files.weights));
+  const Tokenizer& tokenizer = model.tokenizer();
+  section.add("tokenizer",
+              Json{{"algorithm", tokenizer.algorithm()},
+                   {"tokens", tokenizer.vocabulary_size()},
+                   {"special_tokens", tokenizer.special_count()},
+                   {"lower_case_first", files.lower_case}},
+              std::string(tokenizer.algorithm()) + ", " + std::to_string(tokenizer.vocabulary_size()) +
+                  " tokens, " + std::to_string(tokenizer.special_count()) + " added to every text" +
+                  (files.lower_case ? ", text to lower case first" : ""));
+  section.add("max_tokens", Json{{"count", model.max_tokens()}, {"why", who_limits(model)}},
+              who_limits(model));
+  add_use(section, model);
+  section.add("folder", std::filesystem::absolute(files.folder).string());
+  const std::vector<std::string> names{files.config.filename().string(), files.weights.filename().string(),
+                                       files.tokenizer.filename().string()};
+  section.add("files", names, joined_names(names));
+  return section;
+}
+
+}  // namespace attend::doctor

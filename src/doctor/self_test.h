@@ -1,0 +1,14 @@
+// Whether this machine computes what it should: one text, every instruction set, one and two threads.
+#pragma once
+
+#include <attend/text_model.h>
+
+#include "doctor/report.h"
+
+namespace attend::doctor {
+
+// Changes the instruction set and the threads while it runs, and puts them back: nothing else of the library
+// may run meanwhile. `passed` is whether everything held.
+Section self_test_section(const TextModel& model, bool& passed);
+
+}  // namespace attend::doctor
