@@ -49,5 +49,10 @@ foreach(document IN LISTS documents)
   endif()
 endforeach()
 
+# The example programs, as somebody builds them who has nothing but the installed library.
+run(${CMAKE_COMMAND} -S ${SOURCE}/examples -B ${work}/examples -G Ninja
+  -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release)
+run(${CMAKE_COMMAND} --build ${work}/examples)
+
 run(${work}/prefix/bin/attend --version)
 message("installed, found, built, and it prints what the documents say")
