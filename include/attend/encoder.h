@@ -49,13 +49,41 @@ struct LayerMoment {
   std::int64_t layer = 0;         // 0: the embeddings, which have no attention; then 1, 2, ...
   ConstTensorView hidden{};       // (tokens, E): what leaves the layer
   ConstTensorView q{}, k{}, v{};  // (tokens, H, D), packed
-  ConstTensorView attended{};  // (tokens, H, D): the weighted sums of the values, before the heads are mixed
+  // (tokens, H, D): the weighted sums of the values, before the heads are mixed and after the pass's edits,
+  // which change nothing else here: weights are those that the layer would have had.
+  ConstTensorView attended{};
   AttentionOptions options{};
   ConstRowStateView row_state{};
   std::shared_ptr<const void>
       options_owner{};  // a copy keeps alive what options look at; the other views do not last
 };
 using LayerObserver = std::function<void(const LayerMoment& moment)>;
+
+// A head whose attended values are multiplied by `scale` before the heads are mixed; 0 takes it out.
+struct HeadEdit {
+  std::int64_t layer = 1;  // from 1
+  std::int64_t head = 0;   // from 0
+  double scale = 0;
+};
+
+// A weight that is multiplied by `scale`: how much the token at place `query` of a text takes from the one at
+// place `key`. The others stay as they are, so the row no longer adds up to 1.
+struct EdgeEdit {
+  static constexpr std::int64_t kEveryLayer = 0, kEveryHead = -1;
+  std::int64_t layer = kEveryLayer;  // from 1
+  std::int64_t head = kEveryHead;    // from 0
+  std::int64_t query = 0, key = 0;
+  std::int64_t text = 0;  // which of the batch
+  double scale = 0;
+};
+
+// What is done to a pass on its way, to see what comes of it. Several edits of one thing multiply; their
+// order does not matter.
+struct EncoderEdits {
+  std::vector<HeadEdit> heads{};
+  std::vector<EdgeEdit> edges{};
+  bool empty() const noexcept { return heads.empty() && edges.empty(); }
+};
 
 class Encoder {
  public:
@@ -69,11 +97,11 @@ class Encoder {
 
   // The vectors that leave the last layer, or layer number `layers`, (tokens, E). f32. A text's vectors have
   // the same bits whatever the other texts and the number of threads. Throws std::invalid_argument for ids
-  // outside the vocabulary and texts longer than there are positions.
+  // outside the vocabulary, texts longer than there are positions, and edits of what is not there.
   void forward(const TokenBatch& batch, TensorView out, const LayerObserver& observer = {},
-               std::optional<std::int64_t> layers = {}) const;
+               std::optional<std::int64_t> layers = {}, const EncoderEdits& edits = {}) const;
   Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {},
-                 std::optional<std::int64_t> layers = {}) const;
+                 std::optional<std::int64_t> layers = {}, const EncoderEdits& edits = {}) const;
 
   // The bare rows of the table of words, (ids, E), as the checkpoint has them: no position, no norm.
   Tensor word_rows(std::span<const std::int32_t> ids) const;

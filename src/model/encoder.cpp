@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/scratch.h"
 #include "model/distance_bias.h"
+#include "model/edits.h"
 #include "model/embeddings.h"
 #include "model/weights.h"
 
@@ -89,17 +90,18 @@ Encoder& Encoder::operator=(Encoder&&) noexcept = default;
 const ModelConfig& Encoder::config() const noexcept { return config_; }
 
 Tensor Encoder::forward(const TokenBatch& batch, const LayerObserver& observer,
-                        std::optional<std::int64_t> layers) const {
+                        std::optional<std::int64_t> layers, const EncoderEdits& edits) const {
   Tensor out(DType::f32, {batch.tokens(), config_.hidden_size});
-  forward(batch, out, observer, layers);
+  forward(batch, out, observer, layers, edits);
   return out;
 }
 
 void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver& observer,
-                      std::optional<std::int64_t> layers) const {
+                      std::optional<std::int64_t> layers, const EncoderEdits& edits) const {
   const std::int64_t count = layers.value_or(config_.layers);
   if (count < 0 || count > config_.layers)
     refuse("encoder", "layer ", count, " is asked for, there are 0 to ", config_.layers);
+  check_edits(edits, config_, batch);
   const Weights& weights = *weights_;
   const std::int64_t e = config_.hidden_size, heads = config_.heads;
   Workspace work(config_, batch.tokens());
@@ -125,6 +127,17 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
     return work.qkv.slice(1, which * e, (which + 1) * e).split(1, heads, e / heads);
   };
   const TensorView attended = work.attended.split(1, heads, e / heads);
+  const auto moment = [&](std::int64_t layer) {
+    return LayerMoment{.layer = layer,
+                       .hidden = x,
+                       .q = part(0),
+                       .k = part(1),
+                       .v = part(2),
+                       .attended = attended,
+                       .options = options,
+                       .row_state = {work.state.max, work.state.sum},
+                       .options_owner = distances};
+  };
 
   for (std::int64_t index = 0; index < count; ++index) {
     const TransformerLayer& layer = weights.layers[static_cast<std::size_t>(index)];
@@ -136,6 +149,7 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
       apply(layer.qkv, x, work.qkv);
     }
     attention(part(0), part(1), part(2), options, attended, work.state);
+    if (!edits.empty()) apply_edits(edits, moment(index + 1), attended);
     if (config_.norm_first) {
       apply(layer.out, work.attended, x, Activation::none, x);
       apply(layer.output_norm, x, config_.layer_norm_eps, work.normed);
@@ -149,17 +163,7 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
       apply(layer.down, work.inner, work.sum, Activation::none, x);
       apply(layer.output_norm, work.sum, config_.layer_norm_eps, x);
     }
-    if (observer) {
-      observer({.layer = index + 1,
-                .hidden = x,
-                .q = part(0),
-                .k = part(1),
-                .v = part(2),
-                .attended = attended,
-                .options = options,
-                .row_state = {work.state.max, work.state.sum},
-                .options_owner = distances});
-    }
+    if (observer) observer(moment(index + 1));
   }
 }
 

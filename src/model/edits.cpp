@@ -1,0 +1,151 @@
+#include "model/edits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <compare>
+#include <vector>
+
+#include "base/error.h"
+#include "base/rows.h"
+
+namespace attend {
+namespace {
+
+constexpr const char* kOperation = "encoder";
+
+// The names of an edit's fields, for sentences: edits.heads[2].layer.
+class Field {
+ public:
+  Field(const char* list, std::size_t index) : name_(joined("edits.", list, "[", index, "].")) {}
+
+  void require(const char* field, std::int64_t value, std::int64_t lowest, std::int64_t count,
+               const char* things) const {
+    if (value >= lowest && value < lowest + count) return;
+    refuse(kOperation, name_, field, " is ", value, ", and there are ", count, " ", things, ", from ",
+           lowest);
+  }
+  void require_finite(double scale) const {
+    if (!std::isfinite(scale)) refuse(kOperation, name_, "scale is ", scale, ", expected a finite number");
+  }
+
+ private:
+  std::string name_;
+};
+
+// One weight of one head, and a factor of it.
+struct WeightFactor {
+  std::int64_t text, head, query, key;
+  double scale;
+
+  auto operator<=>(const WeightFactor&) const = default;
+  bool same_row(const WeightFactor& other) const {
+    return text == other.text && head == other.head && query == other.query;
+  }
+};
+
+// Those of one layer, in an order that does not depend on that of the edits: products and sums then have the
+// same bits however they were listed.
+std::vector<WeightFactor> factors_of(const std::vector<EdgeEdit>& edges, std::int64_t layer,
+                                     std::int64_t heads) {
+  std::vector<WeightFactor> factors;
+  for (const EdgeEdit& edge : edges) {
+    if (edge.layer != 0 && edge.layer != layer) continue;
+    const std::int64_t first = edge.head < 0 ? 0 : edge.head, last = edge.head < 0 ? heads : edge.head + 1;
+    for (std::int64_t head = first; head < last; ++head)
+      factors.push_back({edge.text, head, edge.query, edge.key, edge.scale});
+  }
+  std::sort(factors.begin(), factors.end());
+  return factors;
+}
+
+using Factors = std::vector<WeightFactor>::const_iterator;
+
+// The factors [factor, last), all of one row.
+void edit_row(const LayerMoment& moment, Factors factor, Factors last, TensorView attended) {
+  const WeightFactor row = *factor;
+  const std::int64_t begin = moment.options.cumulative_query_lengths[static_cast<std::size_t>(row.text)];
+  const Tensor weights =
+      attention_rows(moment.q, moment.k, moment.options, Stage::weights,
+                     {.sequences = {row.text}, .heads = {row.head}, .rows = {row.query}}, moment.row_state);
+  std::vector<double> change(static_cast<std::size_t>(attended.size(2)));
+  bool changed = false;
+  while (factor != last) {
+    const std::int64_t key = factor->key;
+    double scale = 1;
+    for (; factor != last && factor->key == key; ++factor) scale *= factor->scale;
+    const double more = (scale - 1) * weights.values<float>()[static_cast<std::size_t>(key)];
+    if (more == 0) continue;  // a factor of 1, or a key that takes no part
+    const ConstTensorView value = moment.v.select(0, begin + key).select(0, row.head);
+    for (std::size_t d = 0; d < change.size(); ++d)
+      change[d] += more * value.data<float>()[static_cast<std::int64_t>(d) * value.stride(0)];
+    changed = true;
+  }
+  if (!changed) return;
+  const TensorView target = attended.select(0, begin + row.query).select(0, row.head);
+  for (std::size_t d = 0; d < change.size(); ++d) {
+    float& element = target.data<float>()[static_cast<std::int64_t>(d) * target.stride(0)];
+    element = static_cast<float>(element + change[d]);
+  }
+}
+
+void scale_head(TensorView values, double scale) {
+  const auto factor = static_cast<float>(scale);
+  float* const data = values.data<float>();
+  for_each_row(row_count(values), row_size(values), [&](std::int64_t row, int) noexcept {
+    float* const element = data + row * values.stride(0);
+    for (std::int64_t d = 0; d < values.size(1); ++d) {
+      float& x = element[d * values.stride(1)];
+      x = factor == 0 ? 0 : x * factor;  // a head that is taken out leaves no NaN behind
+    }
+  });
+}
+
+}  // namespace
+
+void check_edits(const EncoderEdits& edits, const ModelConfig& config, const TokenBatch& batch) {
+  for (std::size_t i = 0; i < edits.heads.size(); ++i) {
+    const Field field("heads", i);
+    const HeadEdit& edit = edits.heads[i];
+    field.require("layer", edit.layer, 1, config.layers, "layers");
+    field.require("head", edit.head, 0, config.heads, "heads");
+    field.require_finite(edit.scale);
+  }
+  for (std::size_t i = 0; i < edits.edges.size(); ++i) {
+    const Field field("edges", i);
+    const EdgeEdit& edit = edits.edges[i];
+    if (edit.layer != EdgeEdit::kEveryLayer) field.require("layer", edit.layer, 1, config.layers, "layers");
+    if (edit.head != EdgeEdit::kEveryHead) field.require("head", edit.head, 0, config.heads, "heads");
+    field.require("text", edit.text, 0, batch.texts(), "texts");
+    const auto text = static_cast<std::size_t>(edit.text);
+    const std::int64_t tokens = batch.ends[text + 1] - batch.ends[text];
+    field.require("query", edit.query, 0, tokens, "tokens in its text");
+    field.require("key", edit.key, 0, tokens, "tokens in its text");
+    field.require_finite(edit.scale);
+  }
+}
+
+void apply_edits(const EncoderEdits& edits, const LayerMoment& moment, TensorView attended) {
+  const std::int64_t heads = attended.size(1);
+  const std::vector<WeightFactor> factors = factors_of(edits.edges, moment.layer, heads);
+  for (auto first = factors.begin(); first != factors.end();) {
+    const auto last = std::find_if_not(first, factors.end(),
+                                       [&](const WeightFactor& other) { return other.same_row(*first); });
+    edit_row(moment, first, last, attended);
+    first = last;
+  }
+
+  std::vector<HeadEdit> of_layer;
+  for (const HeadEdit& edit : edits.heads) {
+    if (edit.layer == moment.layer) of_layer.push_back(edit);
+  }
+  std::sort(of_layer.begin(), of_layer.end(),
+            [](const HeadEdit& a, const HeadEdit& b) { return a.scale < b.scale; });
+  std::vector<double> scales(static_cast<std::size_t>(heads), 1.0);
+  for (const HeadEdit& edit : of_layer) scales[static_cast<std::size_t>(edit.head)] *= edit.scale;
+  for (std::int64_t head = 0; head < heads; ++head) {
+    const double scale = scales[static_cast<std::size_t>(head)];
+    if (scale != 1) scale_head(attended.select(1, head), scale);
+  }
+}
+
+}  // namespace attend
