@@ -10,21 +10,39 @@
 namespace attend::draw {
 namespace {
 
+using Anchors = std::array<Rgb, 13>;
+
 // Our own scale: a curve in OKLab along which lightness rises from 0.24 to 0.945 and hue turns from 283
 // (indigo) to 108 degrees (yellow), cut into twelve pieces of equal length.
-constexpr std::array<Rgb, 13> kAnchors{{{0x1c, 0x18, 0x41},
-                                        {0x23, 0x29, 0x59},
-                                        {0x27, 0x3b, 0x71},
-                                        {0x25, 0x50, 0x85},
-                                        {0x1c, 0x66, 0x93},
-                                        {0x15, 0x7d, 0x9b},
-                                        {0x1a, 0x93, 0xa0},
-                                        {0x2c, 0xa8, 0xa2},
-                                        {0x4c, 0xbb, 0x9e},
-                                        {0x74, 0xcd, 0x98},
-                                        {0x9e, 0xdc, 0x91},
-                                        {0xca, 0xe9, 0x8d},
-                                        {0xf5, 0xf4, 0x8d}}};
+constexpr Anchors kAnchors{{{0x1c, 0x18, 0x41},
+                            {0x23, 0x29, 0x59},
+                            {0x27, 0x3b, 0x71},
+                            {0x25, 0x50, 0x85},
+                            {0x1c, 0x66, 0x93},
+                            {0x15, 0x7d, 0x9b},
+                            {0x1a, 0x93, 0xa0},
+                            {0x2c, 0xa8, 0xa2},
+                            {0x4c, 0xbb, 0x9e},
+                            {0x74, 0xcd, 0x98},
+                            {0x9e, 0xdc, 0x91},
+                            {0xca, 0xe9, 0x8d},
+                            {0xf5, 0xf4, 0x8d}}};
+
+// Likewise, for paper: lightness falls from 0.985 to 0.25, hue turns from 108 to 283 degrees, and saturation
+// begins near nothing, for the page is white.
+constexpr Anchors kPaperAnchors{{{0xfb, 0xfb, 0xee},
+                                 {0xe4, 0xec, 0xc6},
+                                 {0xc3, 0xdc, 0xae},
+                                 {0x99, 0xce, 0xa6},
+                                 {0x70, 0xbf, 0xa4},
+                                 {0x48, 0xac, 0xa3},
+                                 {0x21, 0x98, 0xa0},
+                                 {0x01, 0x83, 0x9b},
+                                 {0x06, 0x6c, 0x92},
+                                 {0x16, 0x56, 0x85},
+                                 {0x1e, 0x40, 0x75},
+                                 {0x22, 0x2c, 0x5e},
+                                 {0x1e, 0x1b, 0x44}}};
 
 // The palette's numbers nearest to that curve, in its order.
 constexpr std::array<int, 9> kXtermSteps{17, 18, 24, 31, 37, 79, 150, 186, 228};
@@ -76,13 +94,13 @@ double distance_squared(Lab x, Lab y) {
   return (x.l - y.l) * (x.l - y.l) + (x.a - y.a) * (x.a - y.a) + (x.b - y.b) * (x.b - y.b);
 }
 
-Lab lab_on_scale(double t) {
-  if (!(t > 0)) return to_lab(kAnchors.front());
-  if (t >= 1) return to_lab(kAnchors.back());
-  const double place = t * (kAnchors.size() - 1);
+Lab lab_on_scale(double t, const Anchors& anchors = kAnchors) {
+  if (!(t > 0)) return to_lab(anchors.front());
+  if (t >= 1) return to_lab(anchors.back());
+  const double place = t * static_cast<double>(anchors.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const double share = place - static_cast<double>(below);
-  const Lab from = to_lab(kAnchors[below]), to = to_lab(kAnchors[below + 1]);
+  const Lab from = to_lab(anchors[below]), to = to_lab(anchors[below + 1]);
   return {std::lerp(from.l, to.l, share), std::lerp(from.a, to.a, share), std::lerp(from.b, to.b, share)};
 }
 
@@ -93,6 +111,8 @@ constexpr int kEndXterm = 256;
 }  // namespace
 
 Rgb scale_color(double t) { return to_rgb(lab_on_scale(t)); }
+
+Rgb paper_color(double t) { return to_rgb(lab_on_scale(t, kPaperAnchors)); }
 
 Rgb scale_color_xterm256(double t) {
   // By lightness alone, so that the steps keep their order although some are more saturated than the scale.

@@ -20,6 +20,10 @@ Rgb scale_color(double t);
 // the scale. (The nearest colour of the whole palette would be grey at the dark end.)
 Rgb scale_color_xterm256(double t);
 
+// The scale on paper: the other way round, almost white to dark indigo over the same green and teal. What is
+// small fades into a light page as it fades into a dark terminal, and ink stands for weight.
+Rgb paper_color(double t);
+
 // Colours of successive series of a plot, told apart with any colour vision and on dark and light
 // backgrounds.
 Rgb series_color(int index);

@@ -34,6 +34,9 @@ void check(const Heatmap& map) {
   if (!map.masked.empty() && map.masked.size() != cells) {
     refuse("heatmap", map.masked.size(), " masked flags for ", map.rows, " x ", map.columns, " cells");
   }
+  if (map.focus_row && *map.focus_row >= map.rows) {
+    refuse("heatmap", "row ", *map.focus_row, " in focus, of ", map.rows, " rows");
+  }
 }
 
 ValueRange range_of(const Heatmap& map) {
@@ -67,6 +70,14 @@ Heatmap max_pooled(const Heatmap& map, std::size_t rows, std::size_t columns) {
   small.row_labels = block_labels(map.rows, rows);
   small.column_labels = block_labels(map.columns, columns);
   small.range = map.range;
+  small.row_title = map.row_title;
+  small.column_title = map.column_title;
+  small.value_label = map.value_label;
+  if (map.focus_row) {
+    std::size_t block = 0;
+    while (block_start(block + 1, map.rows, rows) <= *map.focus_row) ++block;
+    small.focus_row = block;
+  }
   small.values.resize(rows * columns);
   small.masked.resize(rows * columns);
   for (std::size_t i = 0; i < rows; ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Heatmap {
   std::vector<double> values;              // (rows, columns), row-major
   std::vector<bool> masked;                // the same shape, or empty; a masked cell has no value to show
   ValueRange range;
+  std::string row_title, column_title;  // what rows and columns are, such as "query" and "key"; may be empty
+  std::string value_label;              // what the colours stand for, such as "weight"; may be empty
+  std::optional<std::size_t> focus_row = {};  // a row to be pointed out
 
   double at(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
   bool is_masked(std::size_t row, std::size_t column) const {
@@ -47,7 +51,8 @@ double place_in(ValueRange range, double value);
 
 // The map in fewer cells, each the largest of its block, so that a single strong cell never disappears; a
 // block is masked when all of it is, and NaN when any of it is. Labels become the index of a block's first
-// row or column. rows and columns: from 1 to those of the map.
+// row or column. The row in focus becomes its block. rows and columns: from 1 to those of the
+// map.
 Heatmap max_pooled(const Heatmap& map, std::size_t rows, std::size_t columns);
 
 }  // namespace attend::draw

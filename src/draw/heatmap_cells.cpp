@@ -147,23 +147,29 @@ std::string square_lines(const Heatmap& map, const RowLabels& labels, ColorDepth
   return text;
 }
 
+std::size_t rows_a_pixel_line(ColorDepth depth) { return depth == ColorDepth::none ? 1 : 2; }
+
+void add_pixels(StyledLine& line, const Heatmap& map, std::size_t row, ColorDepth depth) {
+  for (std::size_t j = 0; j < map.columns; ++j) {
+    if (depth != ColorDepth::none) {
+      add_halves(line, map, row, j, depth);
+    } else if (map.is_masked(row, j)) {
+      line.add(kMasked);
+    } else {
+      const double place = place_of(map, row, j);
+      line.add(std::isnan(place) ? kNotANumber : shade(place));
+    }
+  }
+}
+
 std::string pixel_lines(const Heatmap& map, const RowLabels& labels,
                         const std::vector<std::string>& column_counts, ColorDepth depth) {
   std::string text = ruler(column_counts, labels, depth);
   StyledLine line(depth);
-  const std::size_t rows_a_line = depth == ColorDepth::none ? 1 : 2;
+  const std::size_t rows_a_line = rows_a_pixel_line(depth);
   for (std::size_t i = 0; i < map.rows; i += rows_a_line) {
     add_label(line, labels, i / rows_a_line);
-    for (std::size_t j = 0; j < map.columns; ++j) {
-      if (rows_a_line == 2) {
-        add_halves(line, map, i, j, depth);
-      } else if (map.is_masked(i, j)) {
-        line.add(kMasked);
-      } else {
-        const double place = place_of(map, i, j);
-        line.add(std::isnan(place) ? kNotANumber : shade(place));
-      }
-    }
+    add_pixels(line, map, i, depth);
     text += line.finish();
   }
   return text;

@@ -8,6 +8,7 @@
 
 #include "draw/heatmap.h"
 #include "draw/number.h"
+#include "draw/style.h"
 #include "draw/terminal.h"
 
 namespace attend::draw {
@@ -27,7 +28,13 @@ std::string number_lines(const Heatmap& map, const RowLabels& labels, NumberForm
 // Two columns a cell.
 std::string square_lines(const Heatmap& map, const RowLabels& labels, ColorDepth depth);
 
-// One column a cell, one row a line, or two with colour. column_counts: one per column; every tenth is shown.
+// How many rows share a line of pixels: two with colour, else one.
+std::size_t rows_a_pixel_line(ColorDepth depth);
+
+// A line of pixels, one column a cell: the rows from `row` on that share it.
+void add_pixels(StyledLine& line, const Heatmap& map, std::size_t row, ColorDepth depth);
+
+// Lines of pixels below a ruler. column_counts: one per column; every tenth is shown.
 std::string pixel_lines(const Heatmap& map, const RowLabels& labels,
                         const std::vector<std::string>& column_counts, ColorDepth depth);
 

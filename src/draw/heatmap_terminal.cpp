@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "draw/heatmap_cells.h"
+#include "draw/legend_terminal.h"
 #include "draw/style.h"
 #include "draw/text_width.h"
 
@@ -12,7 +13,6 @@ namespace attend::draw {
 namespace {
 
 constexpr int kWidestColumnLabel = 12;
-constexpr int kLegendWidth = 24;
 constexpr std::size_t kRowsAlwaysShown = 32;  // a low and wide map keeps its rows when its columns are pooled
 
 struct Frame {
@@ -20,7 +20,7 @@ struct Frame {
   HeatmapOptions options;
 
   bool plain() const { return terminal.color == ColorDepth::none; }
-  std::size_t rows_a_pixel_line() const { return plain() ? 1 : 2; }
+  std::size_t rows_a_pixel_line() const { return draw::rows_a_pixel_line(terminal.color); }
   bool fits(const Heatmap& map, const RowLabels& labels, int cell_width, std::size_t rows_a_line = 1) const {
     return map.columns * static_cast<std::size_t>(cell_width) + static_cast<std::size_t>(labels.width) <=
                static_cast<std::size_t>(terminal.width) &&
@@ -112,29 +112,21 @@ std::optional<NumberForm> number_form(const Heatmap& map, const RowLabels& label
   }
 }
 
-std::string legend(const Heatmap& map, const RowLabels& labels, const Frame& frame) {
-  const std::string low = format_short(map.range.low, 3), high = format_short(map.range.high, 3);
-  const int room = frame.terminal.width - labels.width - text_width(low) - text_width(high) - 2;
-  constexpr int kShades = 5;
-  const int columns_of_shade = room >= 2 * kShades ? 2 : 1;
-  const int width = std::min(kLegendWidth, room);
-  if (width < kShades) return {};
-  StyledLine line(frame.terminal.color);
-  line.add(repeat(" ", labels.width)).add(low, {.emphasis = Emphasis::dim}).add(" ");
-  const int steps = frame.plain() ? kShades : width;
-  for (int i = 0; i < steps; ++i) {
-    const double place = (i + 0.5) / steps;
-    if (frame.plain()) {
-      line.add(repeat(shade(place), columns_of_shade));
-    } else {
-      line.add(" ", {.text = {}, .background = cell_style(place, frame.terminal.color).background});
-    }
-  }
-  return std::string("\n").append(line.add(" ").add(high, {.emphasis = Emphasis::dim}).finish());
-}
-
 std::string size_of(const Heatmap& map) {
   return std::to_string(map.rows) + " x " + std::to_string(map.columns);
+}
+
+// What rows, columns and colours are, as far as it was said.
+std::string axes_of(const Heatmap& map) {
+  std::string text;
+  const auto add = [&](const char* what, const std::string& name) {
+    if (!name.empty())
+      text.append(text.empty() ? "" : ", ").append(what).append(": ").append(printable(name));
+  };
+  add("rows", map.row_title);
+  add("columns", map.column_title);
+  add("colours", map.value_label);
+  return text;
 }
 
 std::string line_of(std::string_view text, Emphasis emphasis, const Frame& frame) {
@@ -160,6 +152,7 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
   const Frame frame{terminal, options};
   std::string text;
   if (!map.title.empty()) text += line_of(printable(map.title), Emphasis::bold, frame);
+  if (const std::string axes = axes_of(map); !axes.empty()) text += line_of(axes, Emphasis::dim, frame);
   if (map.rows == 0 || map.columns == 0)
     return text + line_of(size_of(map) + ", empty", Emphasis::dim, frame);
 
@@ -181,7 +174,10 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
     text += pixel_lines(small, labels, small.column_labels, terminal.color);
     note = size_of(map) + " shown as " + size_of(small) + ", each cell the largest of its block";
   }
-  if (options.legend) text += legend(map, labels, frame);
+  if (options.legend) {
+    const std::string legend = render_legend(map.range, labels.width, terminal);
+    if (!legend.empty()) text.append("\n").append(legend);
+  }
   if (!note.empty()) text += line_of(note, Emphasis::dim, frame);
   return text;
 }

@@ -20,6 +20,14 @@ TEST(Color, LightnessAloneOrdersTheScale) {
   }
 }
 
+TEST(Color, OnPaperInkStandsForWeight) {
+  for (int i = 1; i <= 100; ++i) {
+    EXPECT_LT(luminance(paper_color(i / 100.0)), luminance(paper_color((i - 1) / 100.0))) << i;
+  }
+  EXPECT_LT(contrast(paper_color(0), {255, 255, 255}), 1.1) << "nothing fades into the page";
+  EXPECT_GT(contrast(paper_color(1), {255, 255, 255}), 14);
+}
+
 TEST(Color, EveryCellCarriesReadableText) {
   for (const ColorDepth depth : {ColorDepth::ansi256, ColorDepth::truecolor}) {
     for (int i = 0; i <= 1000; ++i) {

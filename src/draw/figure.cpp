@@ -1,0 +1,18 @@
+#include "draw/figure.h"
+
+#include <type_traits>
+
+namespace attend::draw {
+
+void check(const Figure& figure) {
+  for (const Part& part : figure.parts) {
+    std::visit(
+        [](const auto& of_kind) {
+          // Bars cannot disagree with themselves.
+          if constexpr (!std::is_same_v<std::decay_t<decltype(of_kind)>, Bars>) check(of_kind);
+        },
+        part);
+  }
+}
+
+}  // namespace attend::draw

@@ -1,0 +1,34 @@
+// A model view as data: the maps of all heads of all layers, each small.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "draw/heatmap.h"
+
+namespace attend::draw {
+
+struct ModelView {
+  std::string title;
+  std::size_t layers = 0, heads = 0;
+  std::vector<std::string> layer_labels;  // one per layer, or none at all: then they are counted from 0
+  std::vector<std::string> head_labels;   // likewise
+  std::vector<Heatmap> maps;  // (layers, heads); a map's title stands below it; a map of 0 x 0 stays blank
+
+  const Heatmap& at(std::size_t layer, std::size_t head) const { return maps[layer * heads + head]; }
+  std::string layer_label(std::size_t layer) const {
+    return layer_labels.empty() ? std::to_string(layer) : layer_labels[layer];
+  }
+  std::string head_label(std::size_t head) const {
+    return head_labels.empty() ? std::to_string(head) : head_labels[head];
+  }
+};
+
+// Throws one sentence when sizes do not agree.
+void check(const ModelView& view);
+
+// Whether all maps that are not blank have the same scale: one legend then serves them all.
+bool share_a_scale(const std::vector<Heatmap>& maps);
+
+}  // namespace attend::draw

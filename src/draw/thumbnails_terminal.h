@@ -1,0 +1,21 @@
+// Small maps side by side in the terminal: what a model view and a film strip have in common.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "draw/film_strip.h"
+#include "draw/model_view.h"
+#include "draw/terminal.h"
+
+namespace attend::draw {
+
+// All layers and heads, one line of maps a layer; where not all heads of a layer fit beside each other they
+// follow in further lines. Throws when sizes do not agree. No line is wider than the terminal.
+std::string render_model_view(const ModelView& view, const Terminal& terminal);
+
+// Frames from left to right, in as many lines as they take, with their captions above.
+std::string render_film_strip(const FilmStrip& strip, const Terminal& terminal);
+
+}  // namespace attend::draw
