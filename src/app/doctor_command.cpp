@@ -10,14 +10,13 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "base/error.h"
 #include "doctor/machine.h"
 #include "doctor/model_facts.h"
 #include "doctor/self_test.h"
 
 namespace attend::app {
 namespace {
-
-constexpr const char* kDefaultModel = "sentence-transformers/all-MiniLM-L6-v2";
 
 constexpr const char* kFooter = R"(
 Try:
@@ -37,7 +36,7 @@ std::optional<TextModel> model_of(const Arguments& given, std::vector<doctor::Se
   } catch (const FileError& error) {
     doctor::Section section{"model", "The default model"};
     section.add("not_there", error.what());
-    section.add("get_it", std::string("attend pull ") + kDefaultModel);
+    section.add("get_it", joined("attend pull ", kDefaultModel));
     sections.push_back(std::move(section));
     return std::nullopt;
   }

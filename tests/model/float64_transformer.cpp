@@ -11,6 +11,7 @@ namespace attend {
 namespace {
 
 double activated(double x, Activation activation) {
+  if (activation == Activation::relu) return x < 0 ? 0 : x;
   if (activation == Activation::gelu) return x * (1 + std::erf(x / std::numbers::sqrt2)) / 2;
   return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
 }
