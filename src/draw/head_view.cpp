@@ -55,7 +55,8 @@ double full_weight(const HeadView& view) {
   double full = std::isfinite(view.full_weight) ? view.full_weight : 0;
   if (full > 0) return full;
   for (const Link& link : view.links) {
-    if (is_drawn(link.weight)) full = std::max(full, link.weight);
+    const bool counts = !view.focus || link.from == *view.focus;
+    if (counts && is_drawn(link.weight)) full = std::max(full, link.weight);
   }
   return full > 0 ? full : 1;
 }

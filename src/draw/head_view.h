@@ -23,8 +23,8 @@ struct HeadView {
   std::vector<Link> links;
   std::vector<std::string> series;        // names of the colours; none: they are not explained
   std::optional<std::size_t> focus = {};  // a token on the left: its lines stand out, the others fade
-  double full_weight = 0;                 // the weight of the strongest line; 0: the largest there is
-  std::size_t strongest = 0;              // so many lines of each token on the left were kept; 0: all
+  double full_weight = 0;  // the weight of the strongest line; 0: the largest, of the focus if there is one
+  std::size_t strongest = 0;  // so many lines of each token on the left were kept; 0: all
 };
 
 // Throws one sentence when a link or the focus names a token that is not there.
