@@ -68,6 +68,11 @@ bool is_invisible_format(std::int32_t point) {
          point != kZeroWidthNonJoiner && utf8proc_get_property(point)->bidi_class != UTF8PROC_BIDI_CLASS_AN;
 }
 
+// Numbers that Unicode promises never to make a character: XML has no place for them, nor has PDF.
+bool is_noncharacter(std::int32_t point) {
+  return (point & 0xFFFE) == 0xFFFE || (point >= 0xFDD0 && point <= 0xFDEF);
+}
+
 bool is_mark_of_ours(const CodePoint& point) { return point.bytes == kLeftToRightMark; }
 
 bool is_emoji_modifier(std::int32_t point) { return point >= 0x1F3FB && point <= 0x1F3FF; }
@@ -107,7 +112,7 @@ std::string printable(std::string_view text) {
   const bool ends_in_our_mark = text.ends_with(kLeftToRightMark);
   if (ends_in_our_mark) text.remove_suffix(kLeftToRightMark.size());
   for_each_code_point(text, [&](const CodePoint& point) {
-    if (point.value < 0) {
+    if (point.value < 0 || is_noncharacter(point.value)) {
       shown += kReplacement;
     } else if (point.value < 0x20 || point.value == 0x7F) {
       const int picture = point.value == 0x7F ? 0x21 : point.value;  // U+2400 + n; none is past U+243F

@@ -10,8 +10,9 @@ namespace attend::draw {
 
 // The text as it may be shown: no byte of it can drive the terminal or reorder what stands beside it. Control
 // characters become their pictures (ESC is ␛), those without a picture and invisible formatting characters
-// become ␦, bytes that are not UTF-8 become U+FFFD. A text with right-to-left letters ends in a left-to-right
-// mark, which has no width and keeps the numbers after it in their columns. Printable text stays as it is.
+// become ␦, bytes that are not UTF-8 and numbers that are no character become U+FFFD. A text with
+// right-to-left letters ends in a left-to-right mark, which has no width and keeps the numbers after it in
+// their columns. Printable text stays as it is.
 std::string printable(std::string_view text);
 
 // Columns that printable text takes: two for wide characters and emoji, none for combining marks.

@@ -64,6 +64,7 @@ TEST(Printable, BytesThatAreNotUtf8) {
   EXPECT_EQ(printable("\xc0\xaf"), "\uFFFD\uFFFD") << "overlong";
   EXPECT_EQ(printable("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD") << "half of a surrogate pair";
   EXPECT_EQ(text_width("\xff\xff"), 2);
+  EXPECT_EQ(printable("a\uFFFE\uFFFF\U0001FFFEz"), "a\uFFFD\uFFFD\uFFFDz") << "no characters either";
 }
 
 TEST(Printable, LeavesGoodTextAlone) {

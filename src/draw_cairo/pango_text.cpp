@@ -1,0 +1,67 @@
+#include "draw_cairo/pango_text.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace attend::draw {
+namespace {
+
+// What Debian installs along with Pango comes first: figures then look the same on most machines. Scripts
+// that it lacks are taken from whichever font has them.
+constexpr const char* kFamilies = "DejaVu Sans, Liberation Sans, sans-serif";
+
+}  // namespace
+
+PangoText::PangoText()
+    // A map of our own: the default one belongs to the thread, and another library may have changed it.
+    : map_(pango_cairo_font_map_new()),
+      context_(pango_font_map_create_context(map_.get())),
+      layout_(nullptr) {
+  // Letters keep their shapes and their widths at every size: what was measured is what is drawn, on any
+  // surface.
+  cairo_font_options_t* options = cairo_font_options_create();
+  cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+  pango_cairo_context_set_font_options(context_.get(), options);
+  cairo_font_options_destroy(options);
+  pango_context_set_round_glyph_positions(context_.get(), FALSE);
+  pango_cairo_context_set_resolution(context_.get(), 72);
+  pango_context_set_language(context_.get(), pango_language_from_string("en"));
+  layout_.reset(pango_layout_new(context_.get()));
+  pango_layout_set_single_paragraph_mode(layout_.get(), TRUE);
+}
+
+PangoLayout* PangoText::laid_out(std::string_view text, Font font) const {
+  PangoFontDescription* description = pango_font_description_from_string(kFamilies);
+  pango_font_description_set_absolute_size(description, font.size * PANGO_SCALE);
+  pango_font_description_set_weight(description, font.bold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
+  pango_layout_set_font_description(layout_.get(), description);
+  pango_font_description_free(description);
+  pango_layout_set_text(layout_.get(), text.data(), static_cast<int>(text.size()));
+  return layout_.get();
+}
+
+double PangoText::width(std::string_view text, Font font) const {
+  PangoRectangle box;
+  pango_layout_get_extents(laid_out(text, font), nullptr, &box);
+  return static_cast<double>(box.width) / PANGO_SCALE;
+}
+
+void PangoText::draw(cairo_t* cairo, const Text& text) {
+  PangoLayout* layout = laid_out(text.text, text.font);
+  missing_.look_at(layout);
+  const double start = text.anchor == Anchor::start    ? 0
+                       : text.anchor == Anchor::middle ? -text.width / 2
+                                                       : -text.width;
+  cairo_save(cairo);
+  cairo_translate(cairo, text.at.x, text.at.y);
+  cairo_rotate(cairo, text.angle * std::numbers::pi / 180);
+  cairo_move_to(cairo, start, 0);
+  cairo_set_source_rgba(cairo, text.ink.color.r / 255.0, text.ink.color.g / 255.0, text.ink.color.b / 255.0,
+                        text.ink.opacity);
+  pango_cairo_show_layout_line(cairo, pango_layout_get_line_readonly(layout, 0));
+  cairo_restore(cairo);
+}
+
+}  // namespace attend::draw

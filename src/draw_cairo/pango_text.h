@@ -1,0 +1,43 @@
+// Text laid out by Pango: measured for the layout of a page, and drawn where that puts it.
+#pragma once
+
+#include <pango/pangocairo.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "draw/page/text_measure.h"
+#include "draw_cairo/missing_characters.h"
+
+namespace attend::draw {
+
+// Releases what GLib counts.
+struct Unref {
+  template <class Object>
+  void operator()(Object* object) const {
+    g_object_unref(object);
+  }
+};
+
+class PangoText : public TextMeasure {
+ public:
+  PangoText();
+
+  double width(std::string_view text, Font font) const override;
+
+  // As it was measured; characters that no font has are remembered.
+  void draw(cairo_t* cairo, const Text& text);
+
+  const MissingCharacters& missing() const { return missing_; }
+
+ private:
+  PangoLayout* laid_out(std::string_view text, Font font) const;
+
+  std::unique_ptr<PangoFontMap, Unref> map_;
+  std::unique_ptr<PangoContext, Unref> context_;
+  std::unique_ptr<PangoLayout, Unref> layout_;
+  MissingCharacters missing_;
+};
+
+}  // namespace attend::draw
