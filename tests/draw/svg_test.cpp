@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
 #include "draw/page/fit_text.h"
 #include "draw/page/png.h"
 #include "draw/text_width.h"
@@ -55,6 +59,15 @@ TEST(Svg, IsWellFormedWhateverTheLabels) {
     EXPECT_EQ(svg.find("<script"), svg.npos);
     EXPECT_EQ(svg, figure_svg(figure)) << "the same bytes again";
   }
+}
+
+// To make it anew: ATTEND_WRITE_GOLDEN=1 with the test's name, and look at it.
+TEST(Svg, ThePictureInTheDocumentsIsWhatIsDrawn) {
+  const std::string path = DOCS_IMAGES "/figure-parts.svg";
+  const std::string svg = figure_svg(everything(english_tokens(10)));
+  if (std::getenv("ATTEND_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << svg;
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(file), {}) == svg) << path;
 }
 
 TEST(Svg, CellsAreAnImageInsideTheFile) {
