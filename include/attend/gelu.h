@@ -1,4 +1,4 @@
-// GELU, element by element.
+// GELU, element by element, and its gradients.
 #pragma once
 
 #include <attend/tensor.h>
@@ -12,5 +12,10 @@ void gelu(ConstTensorView x, TensorView out);
 
 // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, its approximation, which some models were trained with.
 void gelu_tanh(ConstTensorView x, TensorView out);
+
+// d_x = d_out gelu'(x), element by element. x, d_out and d_x: one shape and type, as x of gelu(); d_x may be
+// x or d_out itself. At infinity the slope is its limit, 0 or 1.
+void gelu_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x);
+void gelu_tanh_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x);
 
 }  // namespace attend

@@ -9,6 +9,7 @@
 #include <span>
 
 #include <attend/attention_backward.h>
+#include <attend/layer_norm.h>
 #include <attend/matmul.h>
 #include <attend/multi_head.h>
 #include <attend/positions.h>
@@ -42,9 +43,17 @@ void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEp
 void layer_norm(ConstTensorView x, ConstTensorView residual, ConstTensorView gamma, ConstTensorView beta,
                 double epsilon, TensorView out);
 
+// As attend::layer_norm_backward.
+void layer_norm_backward(ConstTensorView x, ConstTensorView gamma, double epsilon, ConstTensorView d_out,
+                         const LayerNormGradients& gradients, ConstTensorView residual = {});
+
 // As attend::gelu and attend::gelu_tanh.
 void gelu(ConstTensorView x, TensorView out);
 void gelu_tanh(ConstTensorView x, TensorView out);
+
+// As attend::gelu_backward and attend::gelu_tanh_backward.
+void gelu_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x);
+void gelu_tanh_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x);
 
 // d_x = weights (d_weights - sum(d_weights weights)), row by row over the last axis.
 void softmax_backward(ConstTensorView weights, ConstTensorView d_weights, TensorView d_x);

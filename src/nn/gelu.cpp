@@ -20,6 +20,15 @@ void activate_row(const double* x, std::int64_t n, Activation form, double* out)
   for (std::int64_t i = 0; i < n; ++i) out[i] = kernels::activation_reference(x[i], form);
 }
 
+void backward_row(const float* x, const float* d_out, std::int64_t n, Activation form, float* d_x) noexcept {
+  kernels::gelu_row_backward(x, d_out, n, form, d_x);
+}
+
+void backward_row(const double* x, const double* d_out, std::int64_t n, Activation form,
+                  double* d_x) noexcept {
+  for (std::int64_t i = 0; i < n; ++i) d_x[i] = d_out[i] * kernels::activation_slope_reference(x[i], form);
+}
+
 void check(const char* operation, ConstTensorView x, TensorView out) {
   require_floats(operation, {"x", x}, 1, kMaxRank);
   require_shape(operation, {"out", out}, x.shape());
@@ -44,16 +53,60 @@ void activate_reference(const char* operation, ConstTensorView x, Activation for
   copy(wide, out);
 }
 
+void check_backward(const char* operation, ConstTensorView x, ConstTensorView d_out, TensorView d_x) {
+  require_floats(operation, {"x", x}, 1, kMaxRank);
+  require_shape(operation, {"d_out", d_out}, x.shape());
+  require_shape(operation, {"d_x", d_x}, x.shape());
+  require_writable_in_place(operation, {"d_x", d_x}, {"x", x});
+  require_writable_in_place(operation, {"d_x", d_x}, {"d_out", d_out});
+}
+
+void backward(const char* operation, ConstTensorView x, Activation form, ConstTensorView d_out,
+              TensorView d_x) {
+  check_backward(operation, x, d_out, d_x);
+  require_dtype_of(operation, {"d_out", d_out}, {"x", x});
+  require_dtype_of(operation, {"d_x", d_x}, {"x", x});
+  kernels::require_isa();
+  with_float_type(operation, x.dtype(), [&]<class T>(T) {
+    transform_rows<T>(std::array{x, d_out}, d_x, [&](const auto& from, auto* to, std::int64_t) noexcept {
+      backward_row(from[0], from[1], row_size(x), form, to);
+    });
+  });
+}
+
+void backward_reference(const char* operation, ConstTensorView x, Activation form, ConstTensorView d_out,
+                        TensorView d_x) {
+  check_backward(operation, x, d_out, d_x);
+  const Tensor wide = copy_of(x, DType::f64);
+  Tensor result = copy_of(d_out, DType::f64);
+  double* const data = result.values<double>().data();
+  backward_row(wide.values<double>().data(), data, result.count(), form, data);
+  copy(result, d_x);
+}
+
 }  // namespace
 
 void gelu(ConstTensorView x, TensorView out) { activate("gelu", x, Activation::gelu, out); }
 void gelu_tanh(ConstTensorView x, TensorView out) { activate("gelu_tanh", x, Activation::gelu_tanh, out); }
+
+void gelu_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x) {
+  backward("gelu_backward", x, Activation::gelu, d_out, d_x);
+}
+void gelu_tanh_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x) {
+  backward("gelu_tanh_backward", x, Activation::gelu_tanh, d_out, d_x);
+}
 
 void reference::gelu(ConstTensorView x, TensorView out) {
   activate_reference("reference::gelu", x, Activation::gelu, out);
 }
 void reference::gelu_tanh(ConstTensorView x, TensorView out) {
   activate_reference("reference::gelu_tanh", x, Activation::gelu_tanh, out);
+}
+void reference::gelu_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x) {
+  backward_reference("reference::gelu_backward", x, Activation::gelu, d_out, d_x);
+}
+void reference::gelu_tanh_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x) {
+  backward_reference("reference::gelu_tanh_backward", x, Activation::gelu_tanh, d_out, d_x);
 }
 
 }  // namespace attend

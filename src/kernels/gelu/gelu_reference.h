@@ -7,4 +7,7 @@ namespace attend::kernels {
 
 double activation_reference(double x, Activation activation) noexcept;
 
+// Its derivative at x; at infinity the limit.
+double activation_slope_reference(double x, Activation activation) noexcept;
+
 }  // namespace attend::kernels

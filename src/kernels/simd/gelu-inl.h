@@ -1,4 +1,5 @@
-// GELU of vectors, by the normal distribution function and by its approximation with a hyperbolic tangent.
+// GELU of vectors and its slope, by the normal distribution function and by its approximation with a
+// hyperbolic tangent.
 #if defined(ATTEND_KERNELS_SIMD_GELU_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_SIMD_GELU_INL_H_
 #undef ATTEND_KERNELS_SIMD_GELU_INL_H_
@@ -49,6 +50,31 @@ HWY_ATTR HWY_INLINE V gelu_tanh(V x) {
   const V e = exponential(hn::Neg(hn::Mul(size, cubic)));
   const V share = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one);
   return hn::Mul(x, hn::Div(share, hn::Add(one, e)));
+}
+
+// The slope of gelu_erf, Phi(x) + x phi(x), phi being the density. That of x and that of -x add up to 1, so
+// the smaller of the two, which keeps its digits, is made for both. NaN comes from the tail; beyond 40, where
+// all is 0, the factor of phi stops growing, so that infinity times 0 does not arise.
+HWY_ATTR HWY_INLINE V gelu_erf_slope(V x) {
+  const D d;
+  const V size = hn::Abs(x), bound = hn::Min(size, hn::Set(d, 40.0f));
+  const V density =
+      hn::Mul(hn::Set(d, 0.398942280f), exponential(hn::Mul(hn::Mul(size, hn::Set(d, -0.5f)), size)));
+  const V left = hn::NegMulAdd(bound, density, normal_tail(size));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), left, hn::Sub(hn::Set(d, 1.0f), left));
+}
+
+// The slope of gelu_tanh, s + x s (1 - s) (2 z)' with s = 1 / (1 + exp(-2 z)), in the same way.
+HWY_ATTR HWY_INLINE V gelu_tanh_slope(V x) {
+  const D d;
+  const V one = hn::Set(d, 1.0f), size = hn::Abs(x);
+  const V cubic = hn::MulAdd(hn::Mul(size, size), hn::Set(d, 0.0713548163f), hn::Set(d, 1.59576912f));
+  const V e = exponential(hn::Neg(hn::Mul(size, cubic)));
+  const V near = hn::Div(one, hn::Add(one, e)), far = hn::Mul(e, near);  // s and 1 - s, for x > 0
+  const V bound = hn::Min(size, hn::Set(d, 40.0f));
+  const V growth = hn::MulAdd(hn::Mul(bound, bound), hn::Set(d, 0.214064449f), hn::Set(d, 1.59576912f));
+  const V left = hn::NegMulAdd(hn::Mul(bound, growth), hn::Mul(far, near), far);
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), left, hn::Sub(one, left));
 }
 
 }  // namespace HWY_NAMESPACE
