@@ -13,20 +13,37 @@
 #include "base/error.h"
 #include "doctor/machine.h"
 #include "doctor/model_facts.h"
+#include "doctor/parity.h"
+#include "doctor/reference.h"
 #include "doctor/self_test.h"
+#include "embed/text_lines.h"
 
 namespace attend::app {
 namespace {
 
 constexpr const char* kFooter = R"(
+With --reference it compares: the reference is a .npy of one vector a text, as
+sentence-transformers' encode() gives them; or .npz or .safetensors with
+"embeddings", or with "ids", "ends" and "hidden.N", the states of each layer.
+Where the two differ, the usual causes are tried one by one. Exit code 0: they
+agree, 1: they do not.
+
 Try:
   attend doctor
-  attend doctor --model ./my-model --json)";
+  attend doctor --model ./my-model --json
+  attend doctor --reference vectors.npy --texts texts.txt)";
 
 struct Arguments {
-  std::optional<std::string> model;
-  bool json = false;
+  std::optional<std::string> model, reference, texts;
+  bool json = false, jsonl = false;
 };
+
+std::vector<std::string> texts_of(const Arguments& given) {
+  embed::TextLines lines(*given.texts, given.jsonl ? embed::LineForm::json : embed::LineForm::plain);
+  std::vector<std::string> texts;
+  for (std::string text; lines.next(text);) texts.push_back(std::move(text));
+  return texts;
+}
 
 // The model that was asked for; or the default one, if it is there.
 std::optional<TextModel> model_of(const Arguments& given, std::vector<doctor::Section>& sections) {
@@ -46,11 +63,25 @@ std::optional<TextModel> model_of(const Arguments& given, std::vector<doctor::Se
 void run_doctor(const Arguments& given, const Globals& globals) {
   std::vector<doctor::Section> sections{doctor::machine_section(), doctor::settings_section()};
   std::string failure;
-  if (const std::optional<TextModel> model = model_of(given, sections)) {
+  const std::optional<TextModel> model = model_of(given, sections);
+  if (model) {
     sections.push_back(doctor::model_section(*model));
     bool passed = false;
     sections.push_back(doctor::self_test_section(*model, passed));
     if (!passed) failure = "the self test failed";
+  }
+  if (given.reference) {
+    if (!model)
+      throw std::runtime_error(std::string("there is no model to compare with; attend pull ") +
+                               kDefaultModel);
+    const doctor::Reference reference = doctor::read_reference(*given.reference);
+    if (reference.embeddings && !given.texts)
+      throw UsageError("--reference holds vectors of texts, and needs --texts");
+    std::optional<std::vector<std::string>> texts;
+    if (given.texts) texts = texts_of(given);
+    bool holds = false;
+    sections.push_back(doctor::parity_section(*model, reference, texts ? &*texts : nullptr, holds));
+    if (!holds) failure = "the reference is not what this model computes";
   }
   write_output(given.json ? doctor::to_json(sections)
                           : doctor::render(sections, draw::detect_terminal(STDOUT_FILENO, globals.color)));
@@ -65,6 +96,17 @@ void add_doctor_command(CLI::App& program, Globals& globals, std::function<void(
   const auto given = std::make_shared<Arguments>();
   command->add_option("-m,--model", given->model, "A folder, or a name in the hub's cache")
       ->type_name("MODEL");
+  CLI::Option* const reference = command
+                                     ->add_option("--reference", given->reference,
+                                                  "What another program computed: .npy, .npz, .safetensors")
+                                     ->type_name("FILE");
+  command
+      ->add_option("--texts", given->texts,
+                   "The texts that it was computed for, one a line; - reads standard input")
+      ->type_name("FILE")
+      ->needs(reference);
+  command->add_flag("--jsonl", given->jsonl, "Each line of the texts is {\"text\": ...} or a JSON string")
+      ->disable_flag_override();
   command->add_flag("--json", given->json, "Print one JSON object")->disable_flag_override();
   add_color_option(*command, globals);
   command->footer(kFooter);

@@ -1,0 +1,41 @@
+// How far two sets of vectors are from each other, and what that means.
+#pragma once
+
+#include <attend/tensor.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace attend::doctor {
+
+enum class Verdict : std::uint8_t { fp32_noise, f16_noise, differs };
+std::string_view name_of(Verdict verdict) noexcept;  // "within fp32 noise", ...
+
+// Distances are those of two vectors as a share of the reference's length. Ten engines that round in another
+// order are 1e-6 apart; half precision, TF32 or the other form of GELU somewhere on the way, 1e-3.
+inline constexpr double kFp32Noise = 2e-5, kF16Noise = 4e-3;
+Verdict verdict_of(double distance) noexcept;
+
+struct Agreement {
+  std::int64_t texts = 0;
+  double worst_cosine = 1, median_cosine = 1;
+  std::int64_t worst_text = 0;  // the one with the lowest cosine
+  double max_abs_error = 0;
+  double distance = 0;   // the largest of any text
+  double direction = 0;  // the same if both had length 1: what scaling cannot explain
+  std::vector<double> cosines{};
+
+  Verdict verdict() const noexcept { return verdict_of(distance); }
+  bool agrees() const noexcept { return verdict() != Verdict::differs; }
+  bool same_direction() const noexcept { return verdict_of(direction) != Verdict::differs; }
+};
+
+// ours (texts, E) f32 or f64, reference (texts, E) f64. In float64; a vector of zeros has the cosine 1 with
+// another one and 0 with anything else.
+Agreement compare(ConstTensorView ours, ConstTensorView reference);
+
+// Whether all numbers are those of a type, so that storing them in it loses nothing.
+bool representable(ConstTensorView numbers, DType dtype);
+
+}  // namespace attend::doctor

@@ -1,0 +1,225 @@
+#include "doctor/causes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "doctor/readings.h"
+#include "doctor/row_order.h"
+#include "draw/number.h"
+
+namespace attend::doctor {
+namespace {
+
+constexpr std::int64_t kMostTexts = 64;      // of a trial
+constexpr std::int64_t kMostPairTexts = 12;  // where two causes are tried together
+constexpr double kReducedPrecision = 3e-2;   // how far a model that computes in bf16 is off
+constexpr std::array kPoolings = {Pooling::cls,           Pooling::max,
+                                  Pooling::mean,          Pooling::mean_sqrt_length,
+                                  Pooling::weighted_mean, Pooling::last_token};
+
+// The texts that agree least, and as many others spread over all: a cause must explain both.
+std::vector<std::int64_t> chosen_texts(const Agreement& agreement, std::int64_t most) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(agreement.texts));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+  if (agreement.texts <= most) return all;
+  std::vector<std::int64_t> chosen = all;
+  std::stable_sort(chosen.begin(), chosen.end(), [&](std::int64_t a, std::int64_t b) {
+    return agreement.cosines[static_cast<std::size_t>(a)] < agreement.cosines[static_cast<std::size_t>(b)];
+  });
+  chosen.resize(static_cast<std::size_t>(most / 2));
+  for (std::int64_t i = 0; i < most - most / 2; ++i)
+    chosen.push_back(i * agreement.texts / (most - most / 2));
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
+Tensor rows_of(ConstTensorView matrix, const std::vector<std::int64_t>& rows) {
+  Tensor result(matrix.dtype(), {static_cast<std::int64_t>(rows.size()), matrix.size(1)});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    copy(matrix.slice(0, rows[i], rows[i] + 1), result.view().slice(0, at, at + 1));
+  }
+  return result;
+}
+
+class Trials {
+ public:
+  Trials(const TextModel& model, std::span<const std::string> texts, ConstTensorView reference,
+         const std::vector<std::int64_t>& chosen)
+      : model_(model), reference_(rows_of(reference, chosen)), usual_(usual_reading(model)) {
+    for (const std::int64_t i : chosen) texts_.push_back(texts[static_cast<std::size_t>(i)]);
+    usual_tokens_ = encode(model, texts_, usual_);
+  }
+
+  void run(std::vector<Trial>& trials) const {
+    const bool normal = model_.files().normalize;
+    add(trials, "normalisation", normal ? "off" : "on",
+        normal ? "the reference is not normalised" : "the reference is normalised", usual_tokens_,
+        {.normalize = !normal});
+    const std::vector<Pooling> usual = usual_pooling();
+    for (const Pooling pooling : kPoolings) {
+      if (usual.size() > 1 || pooling == usual.front()) continue;
+      const std::string name(name_of(pooling));
+      add(trials, "pooling", name, "the reference was pooled with " + name, usual_tokens_,
+          {.pooling = {pooling}});
+    }
+    for (const Reading& reading : other_readings(model_)) {
+      const std::vector<Encoding> tokens = encode(model_, texts_, reading);
+      if (!differ(tokens)) {
+        trials.push_back({reading.cause, reading.setting, reading.meaning, std::nullopt,
+                          "changes no token of these texts"});
+        continue;
+      }
+      add(trials, reading.cause, reading.setting, reading.meaning, tokens, {});
+    }
+    for (std::int64_t layer = 0; layer < model_.encoder().config().layers; ++layer) {
+      const std::string number = std::to_string(layer);
+      add(trials, "layer", layer == 0 ? "0, the embeddings" : number, "the reference is of layer " + number,
+          usual_tokens_, {.layer = layer});
+    }
+  }
+
+  void run_types(std::vector<Trial>& trials, ConstTensorView whole_reference) const {
+    const Tensor ours = model_.embed(usual_tokens_);
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+      const std::string name(attend::name_of(dtype));
+      const Tensor rounded = copy_of(copy_of(ours, dtype), DType::f64);
+      Trial trial{"dtype", name, "the reference was stored or computed in " + name,
+                  compare(rounded, reference_), ""};
+      trial.explains =
+          representable(whole_reference, dtype) && trial.agreement->distance <= kReducedPrecision;
+      if (!trial.explains) trial.why_not = "the reference holds other numbers than " + name + " has";
+      trials.push_back(std::move(trial));
+    }
+  }
+
+  // Two causes at once: another pooling, another reading or layer, other lengths. The first that agrees.
+  std::string two_causes() const {
+    if (!model_.files().dense.empty() || usual_pooling().size() > 1) return "";
+    struct Way {
+      std::string meaning;
+      std::vector<Encoding> tokens;
+      std::optional<std::int64_t> layer;
+    };
+    std::vector<Way> ways{{"", usual_tokens_, {}}};
+    for (const Reading& reading : other_readings(model_)) {
+      std::vector<Encoding> tokens = encode(model_, texts_, reading);
+      if (differ(tokens)) ways.push_back({reading.meaning, std::move(tokens), {}});
+    }
+    for (std::int64_t layer = 0; layer < model_.encoder().config().layers; ++layer)
+      ways.push_back({"the reference is of layer " + std::to_string(layer), usual_tokens_, layer});
+    const std::int64_t e = model_.encoder().config().hidden_size;
+    for (const Way& way : ways) {
+      const Tensor all = model_.embed(
+          way.tokens,
+          {.pooling = {kPoolings.begin(), kPoolings.end()}, .normalize = false, .layer = way.layer});
+      for (std::size_t p = 0; p < kPoolings.size(); ++p) {
+        const auto begin = static_cast<std::int64_t>(p) * e;
+        Tensor vectors = copy_of(all.view().slice(1, begin, begin + e));
+        for (const bool normal : {false, true}) {
+          if (normal) normalize_rows(vectors, vectors);
+          if (!compare(vectors, reference_).agrees()) continue;
+          std::vector<std::string> parts;
+          if (kPoolings[p] != usual_pooling().front())
+            parts.push_back(joined("the reference was pooled with ", name_of(kPoolings[p])));
+          if (!way.meaning.empty()) parts.push_back(way.meaning);
+          if (normal != model_.files().normalize)
+            parts.emplace_back(normal ? "the reference is normalised" : "the reference is not normalised");
+          std::string text;
+          for (const std::string& part : parts) text.append(text.empty() ? "" : ", and ").append(part);
+          return text;
+        }
+      }
+    }
+    return "";
+  }
+
+ private:
+  std::vector<Pooling> usual_pooling() const {
+    return model_.files().pooling.empty() ? std::vector{Pooling::mean} : model_.files().pooling;
+  }
+
+  bool differ(const std::vector<Encoding>& tokens) const {
+    return !std::ranges::equal(tokens, usual_tokens_, {}, &Encoding::ids, &Encoding::ids);
+  }
+
+  void add(std::vector<Trial>& trials, std::string cause, std::string setting, std::string meaning,
+           const std::vector<Encoding>& tokens, const EmbedOptions& options) const {
+    Trial trial{std::move(cause), std::move(setting), std::move(meaning),
+                compare(model_.embed(tokens, options), reference_), ""};
+    trial.explains = trial.agreement->agrees();
+    trials.push_back(std::move(trial));
+  }
+
+  const TextModel& model_;
+  Tensor reference_;
+  Reading usual_;
+  std::vector<std::string> texts_;
+  std::vector<Encoding> usual_tokens_;
+};
+
+const Trial* best(const std::vector<Trial>& trials, auto&& suits, auto&& measure) {
+  const Trial* found = nullptr;
+  for (const Trial& trial : trials) {
+    if (!trial.agreement || !suits(trial)) continue;
+    if (found == nullptr || measure(*trial.agreement) < measure(*found->agreement)) found = &trial;
+  }
+  return found;
+}
+
+std::string conclude(const std::vector<Trial>& trials, const Agreement& baseline, std::int64_t texts,
+                     const auto& two_causes) {
+  const auto distance = [](const Agreement& agreement) { return agreement.distance; };
+  const auto direction = [](const Agreement& agreement) { return agreement.direction; };
+  if (const Trial* const trial = best(
+          trials, [](const Trial& t) { return t.explains; }, distance)) {
+    std::string others;
+    for (const Trial& other : trials) {
+      if (&other != trial && other.explains && other.cause == trial->cause &&
+          other.agreement->distance < kF16Noise)
+        others.append(others.empty() ? " (" : ", ").append(other.setting);
+    }
+    return joined("With ", trial->cause, " ", trial->setting, others.empty() ? "" : others + " as well)",
+                  texts == 1 ? ", the text agrees: " : joined(", all ", texts, " texts agree: "),
+                  trial->meaning, ".");
+  }
+  if (const std::string meaning = two_causes(); !meaning.empty())
+    return joined("Two causes together explain it: ", meaning, " (of up to ", kMostPairTexts,
+                  " texts, all agree).");
+  if (baseline.same_direction())
+    return "All directions agree and the lengths do not: the reference is scaled by something else than a "
+           "normalisation.";
+  std::string text = "None of the usual causes explains it.";
+  if (const Trial* const trial = best(
+          trials, [](const Trial& t) { return t.cause != "order"; }, direction);
+      trial != nullptr && trial->agreement->direction < baseline.direction) {
+    text += joined(" The nearest is ", trial->cause, " ", trial->setting, ", with a worst cosine of ",
+                   draw::format_short(trial->agreement->worst_cosine, 6), ".");
+  }
+  return text +
+         " A reference with ids and hidden states tells the first layer and token that differ "
+         "(docs/doctor.md).";
+}
+
+}  // namespace
+
+Diagnosis diagnose(const TextModel& model, std::span<const std::string> texts, ConstTensorView ours,
+                   ConstTensorView reference) {
+  const Agreement baseline = compare(ours, reference);
+  const std::vector<std::int64_t> chosen = chosen_texts(baseline, kMostTexts);
+  Diagnosis diagnosis{.trials = {}, .conclusion = "", .texts = static_cast<std::int64_t>(chosen.size())};
+  diagnosis.trials.push_back(try_row_order(ours, reference));
+  const Trials trials(model, texts, reference, chosen);
+  trials.run(diagnosis.trials);
+  trials.run_types(diagnosis.trials, reference);
+  diagnosis.conclusion = conclude(diagnosis.trials, baseline, diagnosis.texts, [&] {
+    return Trials(model, texts, reference, chosen_texts(baseline, kMostPairTexts)).two_causes();
+  });
+  return diagnosis;
+}
+
+}  // namespace attend::doctor

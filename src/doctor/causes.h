@@ -1,0 +1,33 @@
+// Why vectors differ from a reference: the usual causes, each tried by computing what it would give.
+#pragma once
+
+#include <attend/text_model.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "doctor/agreement.h"
+
+namespace attend::doctor {
+
+struct Trial {
+  std::string cause, setting;          // "pooling", "cls"
+  std::string meaning;                 // "the reference was pooled with cls"
+  std::optional<Agreement> agreement;  // none: it was not computed
+  std::string why_not;                 // then
+  bool explains = false;
+};
+
+struct Diagnosis {
+  std::vector<Trial> trials;
+  std::string conclusion;  // a sentence or two
+  std::int64_t texts = 0;  // how many were tried: some of them, where there are many
+};
+
+// reference (texts, E), f64; ours are the model's own vectors for these texts.
+Diagnosis diagnose(const TextModel& model, std::span<const std::string> texts, ConstTensorView ours,
+                   ConstTensorView reference);
+
+}  // namespace attend::doctor

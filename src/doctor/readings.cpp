@@ -1,0 +1,105 @@
+#include "doctor/readings.h"
+
+#include <algorithm>
+#include <array>
+
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace attend::doctor {
+namespace {
+
+// What models are often used with, written in no file.
+constexpr std::array kUsualPrompts = {
+    "query: ", "passage: ", "Represent this sentence for searching relevant passages: "};
+
+std::string_view stripped(std::string_view text) {
+  std::size_t begin = 0, end = text.size();
+  for (std::size_t next = 0; begin < end; begin = next) {
+    if (!text::is(text::next_char(text, next), text::kWhite)) break;
+  }
+  for (std::size_t last = end; begin < end; end = last) {
+    if (!text::is(text::previous_char(text, last), text::kWhite)) break;
+  }
+  return text.substr(begin, end - begin);
+}
+
+}  // namespace
+
+Reading usual_reading(const TextModel& model) {
+  return {.cause = "",
+          .setting = "",
+          .meaning = "",
+          .prompt = model.prompt_of({}),
+          .max_tokens = model.max_tokens(),
+          .lower_case = model.files().lower_case};
+}
+
+std::vector<Reading> other_readings(const TextModel& model) {
+  const Reading usual = usual_reading(model);
+  std::vector<Reading> readings;
+  const auto add = [&](std::string cause, std::string setting, std::string meaning) -> Reading& {
+    readings.push_back(usual);
+    readings.back().cause = std::move(cause);
+    readings.back().setting = std::move(setting);
+    readings.back().meaning = std::move(meaning);
+    return readings.back();
+  };
+
+  const std::int64_t positions = model.encoder().config().max_tokens();
+  std::vector<std::int64_t> limits{128, 256, 384, 512, positions};
+  if (const auto limit = model.tokenizer().max_length()) limits.push_back(*limit);
+  std::sort(limits.begin(), limits.end());
+  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
+  for (const std::int64_t limit : limits) {
+    if (limit == usual.max_tokens || limit > positions || limit <= model.tokenizer().special_count())
+      continue;
+    const std::string tokens = std::to_string(limit) + " tokens";
+    if (limit == positions) {
+      add("truncation", tokens + " (every position)",
+          "the reference used all " + std::to_string(limit) + " positions")
+          .max_tokens = limit;
+    } else {
+      add("truncation", tokens, "the reference cut its texts at " + tokens).max_tokens = limit;
+    }
+  }
+  if (usual.lower_case) {
+    add("tokenization", "case kept", "the reference did not lower-case its texts").lower_case = false;
+  } else {
+    add("tokenization", "lower case", "the reference lower-cased its texts").lower_case = true;
+  }
+  add("tokenization", "white space at the ends removed", "the reference stripped its texts").strip = true;
+  if (model.tokenizer().special_count() > 0) {
+    add("tokenization", "without special tokens", "the reference was made without special tokens")
+        .special_tokens = false;
+  }
+  const auto prompt = [&](const std::string& name, const std::string& text, const std::string& meaning) {
+    const bool known = text == usual.prompt ||
+                       std::any_of(readings.begin(), readings.end(),
+                                   [&](const Reading& r) { return r.cause == "prompt" && r.prompt == text; });
+    if (!known) add("prompt", name, meaning).prompt = text;
+  };
+  prompt("none", "", "the reference was made without a prompt");
+  for (const auto& [name, text] : model.files().prompts)
+    prompt(name, text, "the reference was made with the prompt \"" + name + "\"");
+  for (const char* const text : kUsualPrompts)
+    prompt("\"" + std::string(text) + "\"", text,
+           "the reference was made with the prompt \"" + std::string(text) + "\"");
+  return readings;
+}
+
+std::vector<Encoding> encode(const TextModel& model, std::span<const std::string> texts,
+                             const Reading& reading) {
+  std::vector<Encoding> encodings;
+  for (const std::string& text : texts) {
+    std::string whole = reading.prompt + text;
+    if (!text::is_utf8(whole)) whole = text::repair_utf8(whole);
+    encodings.push_back(model.tokenizer().encode(reading.strip ? stripped(whole) : whole,
+                                                 {.add_special_tokens = reading.special_tokens,
+                                                  .max_length = reading.max_tokens,
+                                                  .lower_case = reading.lower_case}));
+  }
+  return encodings;
+}
+
+}  // namespace attend::doctor

@@ -1,0 +1,30 @@
+// The ways in which a text may reach a model: cut or whole, with a prompt or without.
+#pragma once
+
+#include <attend/text_model.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attend::doctor {
+
+struct Reading {
+  std::string cause, setting;  // "truncation", "128 tokens"
+  std::string meaning;         // "the reference cut its texts at 128 tokens"; empty for the model's own way
+  std::string prompt{};
+  std::int64_t max_tokens = 0;
+  bool lower_case = false, strip = false, special_tokens = true;
+};
+
+Reading usual_reading(const TextModel& model);
+
+// Those that are often the reason for other vectors: other limits, lower case, without white space at the
+// ends, without special tokens, other prompts.
+std::vector<Reading> other_readings(const TextModel& model);
+
+std::vector<Encoding> encode(const TextModel& model, std::span<const std::string> texts,
+                             const Reading& reading);
+
+}  // namespace attend::doctor
