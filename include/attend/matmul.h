@@ -19,24 +19,32 @@ struct MatmulEpilogue {
   ConstTensorView residual{};  // the shape and dtype of out, any strides
 };
 
-// A right-hand matrix in the order in which the product reads it, as f32. It owns its copy, so the original
-// may go. Moves are cheap. A const one may be used by several threads at once.
+// A right-hand matrix in the order in which the product reads it, as f32: a copy, so the original may go.
+// Moves are cheap. A const one may be used by several threads at once.
 class PackedMatrix {
  public:
   PackedMatrix() = default;  // (0, 0)
   // w (k, n): any strides; f32, bf16 or f16. A weight stored as (out, in) is passed as
   // weight.transposed(0, 1).
   explicit PackedMatrix(ConstTensorView w);
+  // The same in memory of the caller's, which outlives it: `panels` is contiguous, 64-byte aligned f32 of
+  // panels_shape(). The matrices of a model side by side in one tensor get large pages, which those of a few
+  // megabytes each do not.
+  PackedMatrix(ConstTensorView w, TensorView panels);
+  static Dims panels_shape(std::int64_t rows, std::int64_t columns) {
+    return {(columns + 15) / 16, rows, 16};
+  }
 
   std::int64_t rows() const noexcept { return rows_; }        // k
   std::int64_t columns() const noexcept { return columns_; }  // n
 
   // The packed copy, for kernels: panels of 16 columns, (n / 16 rounded up, k, 16).
-  ConstTensorView panels() const& { return panels_.view(); }
+  ConstTensorView panels() const& { return lent_.given() ? lent_ : panels_.view(); }
 
  private:
   std::int64_t rows_ = 0, columns_ = 0;
   Tensor panels_{DType::f32, {0, 0, 16}};
+  ConstTensorView lent_{};
 };
 
 // out = activation(a w + bias) + residual: a (..., k) of rank 2 to 4, out (..., n); any strides; f32, bf16 or

@@ -2,6 +2,8 @@
 
 #include <attend/file_error.h>
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace attend {
@@ -9,8 +11,8 @@ namespace {
 
 class Loader {
  public:
-  Loader(const ModelConfig& config, const TensorSource& tensors)
-      : config_(config), tensors_(tensors), names_(names_of(config.family, tensors)) {}
+  Loader(const ModelConfig& config, const TensorSource& tensors, TensorView packed)
+      : config_(config), tensors_(tensors), names_(names_of(config.family, tensors)), packed_(packed) {}
 
   const Names& names() const { return names_; }
 
@@ -38,7 +40,7 @@ class Loader {
   }
 
   LinearLayer linear(const std::string& name, std::int64_t in, std::int64_t out) const {
-    LinearLayer layer{.matrix = PackedMatrix(packable(matrix(name, in, out))),
+    LinearLayer layer{.matrix = PackedMatrix(packable(matrix(name, in, out)), place(in, out)),
                       .bias = vector(name + ".bias", out)};
     forget(name + ".weight");
     return layer;
@@ -55,7 +57,7 @@ class Loader {
       copy(view(names[i] + ".bias", {part}), bias.view().slice(0, begin, begin + part));
       forget(names[i] + ".weight");
     }
-    return {.matrix = PackedMatrix(stack.view().transposed(0, 1)), .bias = std::move(bias)};
+    return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place(in, out)), .bias = std::move(bias)};
   }
 
   TransformerLayer layer(std::int64_t index) const {
@@ -78,6 +80,13 @@ class Loader {
     return copy_of(view(name, {size}), DType::f32);
   }
 
+  // The next piece of the memory for packed matrices.
+  TensorView place(std::int64_t in, std::int64_t out) const {
+    const Dims shape = PackedMatrix::panels_shape(in, out);
+    const std::int64_t begin = std::exchange(used_, used_ + element_count(shape));
+    return {packed_.data<float>() + begin, shape};
+  }
+
   // (in, out), however the file stores it.
   ConstTensorView matrix(const std::string& name, std::int64_t in, std::int64_t out) const {
     if (names_.input_first) return view(name + ".weight", {in, out});
@@ -94,13 +103,24 @@ class Loader {
   const ModelConfig& config_;
   const TensorSource& tensors_;
   Names names_;
+  TensorView packed_;
+  mutable std::int64_t used_ = 0;
   mutable Tensor rounded_;
 };
 
+std::int64_t packed_size(const ModelConfig& config) {
+  const std::int64_t e = config.hidden_size, inner = config.intermediate_size;
+  const auto size = [](std::int64_t in, std::int64_t out) {
+    return element_count(PackedMatrix::panels_shape(in, out));
+  };
+  return config.layers * (size(e, 3 * e) + size(e, e) + size(e, inner) + size(inner, e));
+}
+
 }  // namespace
 
-Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors) : source(tensors) {
-  const Loader load(config, tensors);
+Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors)
+    : source(tensors), packed(DType::f32, {packed_size(config)}) {
+  const Loader load(config, tensors, packed);
   const Names& names = load.names();
   words = load.view(names.embeddings.words, {config.vocabulary_size, config.hidden_size});
   positions = load.view(names.embeddings.positions, {config.positions, config.hidden_size});

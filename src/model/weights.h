@@ -32,6 +32,7 @@ struct TransformerLayer {
 struct Encoder::Weights {
   TensorSource source;                      // keeps alive what the next three look at
   ConstTensorView words, positions, types;  // where they lie: a text touches few of their rows
+  Tensor packed;  // all matrices, side by side: a text reads them all, and large pages halve that
   NormLayer embedding_norm;
   std::vector<TransformerLayer> layers;
   NormLayer final_norm;

@@ -16,6 +16,22 @@ void refuse_double(const char* operation, const NamedView& tensor) {
   }
 }
 
+void check_packable(ConstTensorView w) {
+  require_floats("PackedMatrix", {"w", w}, 2, 2);
+  refuse_double("PackedMatrix", {"w", w});
+}
+
+void check_panels(ConstTensorView w, TensorView panels, const Dims& shape) {
+  constexpr const char* kOperation = "PackedMatrix";
+  require_shape(kOperation, {"panels", panels}, shape);
+  require_writable(kOperation, {"panels", panels}, {{"w", w}});
+  if (panels.dtype() != DType::f32)
+    refuse(kOperation, "panels is ", name_of(panels.dtype()), ", expected f32");
+  if (panels.strides() != row_major_strides(shape)) refuse(kOperation, "panels is not contiguous");
+  if (reinterpret_cast<std::uintptr_t>(panels.raw()) % 64 != 0)
+    refuse(kOperation, "panels is not aligned to 64 bytes");
+}
+
 // Shapes and places; `w` is (k, n).
 void check(const char* operation, ConstTensorView a, std::int64_t k, std::int64_t n, TensorView out,
            const MatmulEpilogue& epilogue) {
@@ -44,12 +60,20 @@ void check_dtypes(const char* operation, ConstTensorView a, TensorView out, cons
 }  // namespace
 
 PackedMatrix::PackedMatrix(ConstTensorView w) {
-  constexpr const char* kOperation = "PackedMatrix";
-  require_floats(kOperation, {"w", w}, 2, 2);
-  refuse_double(kOperation, {"w", w});
-  panels_ = pack_panels(w);
+  check_packable(w);
   rows_ = w.size(0);
   columns_ = w.size(1);
+  panels_ = Tensor(DType::f32, panels_shape(rows_, columns_));
+  pack_panels(w, panels_);
+}
+
+PackedMatrix::PackedMatrix(ConstTensorView w, TensorView panels) {
+  check_packable(w);
+  rows_ = w.size(0);
+  columns_ = w.size(1);
+  check_panels(w, panels, panels_shape(rows_, columns_));
+  pack_panels(w, panels);
+  lent_ = panels;
 }
 
 void matmul(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue) {

@@ -104,21 +104,20 @@ std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; 
 
 }  // namespace
 
-Tensor pack_panels(ConstTensorView w) {
+void pack_panels(ConstTensorView w, TensorView panels) {
   kernels::require_isa();
-  const std::int64_t k = w.size(0), n = w.size(1), panels = kernels::panel_count(n);
-  Tensor packed(DType::f32, {panels, k, kPanelColumns});
-  if (k == 0) return packed;
-  float* const data = packed.values<float>().data();
+  const std::int64_t k = w.size(0), n = w.size(1);
+  if (panels.count() == 0) return;
+  float* const data = panels.data<float>();
   with_float_type("matmul", w.dtype(), [&]<class T>(T) {
     const T* const source = w.data<T>();
-    parallel_for(panels, [&](std::int64_t panel, int) noexcept {
-      const std::int64_t first = panel * kPanelColumns;
-      pack_panel(source + first * w.stride(1), w.stride(0), w.stride(1), k,
-                 std::min(kPanelColumns, n - first), data + panel * k * kPanelColumns);
+    parallel_for(panels.size(0), [&](std::int64_t panel, int) noexcept {
+      const std::int64_t first = panel * kPanelColumns, columns = std::min(kPanelColumns, n - first);
+      float* const to = data + panel * k * kPanelColumns;
+      if (columns < kPanelColumns) std::fill_n(to, k * kPanelColumns, 0.0F);
+      pack_panel(source + first * w.stride(1), w.stride(0), w.stride(1), k, columns, to);
     });
   });
-  return packed;
 }
 
 void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView out_given,

@@ -6,8 +6,8 @@
 
 namespace attend {
 
-// w (k, n) of f32, bf16 or f16 as panels (n / 16 rounded up, k, 16) of f32.
-Tensor pack_panels(ConstTensorView w);
+// w (k, n) of f32, bf16 or f16 as panels (n / 16 rounded up, k, 16) of f32; columns beyond n are 0.
+void pack_panels(ConstTensorView w, TensorView panels);
 
 // out = activation(a w + bias) + residual, as in matmul().
 void multiply_packed(ConstTensorView a, const PackedMatrix& w, TensorView out,

@@ -3,7 +3,9 @@
 #include <attend/threads.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -174,6 +176,38 @@ TEST(MatmulEdges, NothingGoesIn) {
   const Tensor bias = Tensor::from<float>({2}, {1, 2});  // nothing goes in, the bias comes out
   EXPECT_TRUE(same_bits(product(Tensor(DType::f32, {1, 0}), Tensor(DType::f32, {0, 2}), {.bias = bias}),
                         Tensor::from<float>({1, 2}, {1, 2})));
+}
+
+TEST(MatmulEdges, MatricesPackedSideBySideMultiplyAsThoseThatStandAlone) {
+  const Tensor a = random_normal({5, 7}, DType::f32, 1), first = random_normal({7, 18}, DType::f32, 2),
+               second = random_normal({7, 33}, DType::f32, 3);
+  const auto size = [](std::int64_t columns) {
+    return element_count(PackedMatrix::panels_shape(7, columns));
+  };
+  Tensor memory(DType::f32, {size(18) + size(33)});
+  std::ranges::fill(memory.values<float>(), std::numeric_limits<float>::quiet_NaN());
+  float* const start = memory.values<float>().data();
+  const PackedMatrix one(first, {start, PackedMatrix::panels_shape(7, 18)});
+  PackedMatrix two(second, {start + size(18), PackedMatrix::panels_shape(7, 33)});
+  const PackedMatrix moved = std::move(two);
+  EXPECT_EQ(one.panels().raw(), start);
+  EXPECT_TRUE(same_bits(product(a, one), product(a, PackedMatrix(first))));
+  EXPECT_TRUE(same_bits(product(a, moved), product(a, PackedMatrix(second))));
+}
+
+TEST(MatmulEdges, MemoryForPanelsIsChecked) {
+  const Tensor w = random_normal({3, 5}, DType::f32, 1);
+  Tensor memory(DType::f32, {128}), wide(DType::f64, {1, 3, 16});
+  float* const start = memory.values<float>().data();
+  EXPECT_REFUSES(PackedMatrix(w, {start, {1, 3, 15}}),
+                 "[PackedMatrix] panels has shape (1, 3, 15), expected (1, 3, 16)");
+  EXPECT_REFUSES(PackedMatrix(w, {start + 1, {1, 3, 16}}),
+                 "[PackedMatrix] panels is not aligned to 64 bytes");
+  EXPECT_REFUSES(PackedMatrix(w, {start, {1, 3, 16}, {64, 20, 1}}),
+                 "[PackedMatrix] panels is not contiguous");
+  EXPECT_REFUSES(PackedMatrix(w, wide), "[PackedMatrix] panels is f64, expected f32");
+  EXPECT_REFUSES(PackedMatrix({start, {3, 5}}, {start, {1, 3, 16}}),
+                 "[PackedMatrix] panels overlaps w in memory");
 }
 
 TEST(MatmulEdges, APackedMatrixMovesAndOutlivesItsSource) {
