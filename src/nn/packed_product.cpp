@@ -152,6 +152,9 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
     block.columns = std::min(cut.columns, n - column);
     block.depth = k;
     block.panels = panels + column * k;
+    if (index + lanes < cut.count()) {  // the others take those in between
+      block.ahead = panels + (index + lanes) % cut.column_blocks * cut.columns * k;
+    }
     block.bias = bias_data != nullptr ? bias_data + column : nullptr;
     block.activation = epilogue.activation;
     if (k > 0) {  // else there is no memory to point into

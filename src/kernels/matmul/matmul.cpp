@@ -82,15 +82,34 @@ HWY_ATTR HWY_INLINE void prefetch(const MatmulBlock& block, std::int64_t first, 
 // Rows [first, first + rows), rows <= kR, of one part.
 template <int kR, int kV>
 HWY_ATTR void tile(std::int64_t rows, bool add, std::int64_t depth, const float* a, std::int64_t a_row,
-                   const float* const (&b)[kV], float* sums, std::int64_t width) {
+                   const float* const (&b)[kV], float* sums, std::int64_t width, const Ahead& ahead) {
   if constexpr (kR > 1) {
-    if (rows < kR) return tile<kR - 1, kV>(rows, add, depth, a, a_row, b, sums, width);
+    if (rows < kR) return tile<kR - 1, kV>(rows, add, depth, a, a_row, b, sums, width, ahead);
   }
-  if (add) {
-    panel_kernel<kR, kV, true>(depth, a, a_row, b, sums, width);
+  if (ahead.panels != nullptr) {
+    add ? panel_kernel<kR, kV, true, true>(depth, a, a_row, b, sums, width, ahead)
+        : panel_kernel<kR, kV, false, true>(depth, a, a_row, b, sums, width, ahead);
   } else {
-    panel_kernel<kR, kV, false>(depth, a, a_row, b, sums, width);
+    add ? panel_kernel<kR, kV, true, false>(depth, a, a_row, b, sums, width, ahead)
+        : panel_kernel<kR, kV, false, false>(depth, a, a_row, b, sums, width, ahead);
   }
+}
+
+// What is multiplied after `done` rows of the panels at `column`, for each tile of rows its share. Where
+// tiles are few the first of them would wait for weights from the third-level cache or from memory while the
+// others leave those idle. Where they are many that is little, and prefetching costs as much as it gains.
+HWY_INLINE Ahead part_ahead(const MatmulBlock& block, std::int64_t column, std::int64_t width,
+                            std::int64_t done) {
+  constexpr std::int64_t kFewTiles = 4;
+  const std::int64_t tiles = (block.rows + kTileRows - 1) / kTileRows;
+  if (tiles > kFewTiles || block.depth == 0) return {};
+  Ahead ahead{block.ahead, block.depth * kPanelColumns, (part_of(block.depth) + tiles - 1) / tiles};
+  if (done < block.depth) {
+    ahead.panels = panel_vector(block.panels, block.depth, column) + done * kPanelColumns;
+  } else if (column + width < block.columns) {
+    ahead.panels = panel_vector(block.panels, block.depth, column + width);
+  }
+  return ahead;
 }
 
 // The columns [column, column + columns) of all rows, columns <= kV vectors.
@@ -108,11 +127,13 @@ HWY_ATTR void strip(const MatmulBlock& block, std::int64_t column, std::int64_t 
     for (int v = 0; v < kV; ++v) {
       b[v] = panel_vector(block.panels, block.depth, column + v * lanes()) + p * kPanelColumns;
     }
+    Ahead ahead = part_ahead(block, column, width, p + depth);
     for (std::int64_t r = 0; r < block.rows; r += kTileRows) {
       const std::int64_t rows = std::min<std::int64_t>(kTileRows, block.rows - r);
       if (last) prefetch(block, r, rows, column, columns);
       tile<kTileRows, kV>(rows, p > 0, depth, block.a + r * block.a_row + p, block.a_row, b, sums + r * width,
-                          width);
+                          width, ahead);
+      if (ahead.panels != nullptr) ahead.panels += ahead.step * kPanelColumns;
       if (last) finish(block, r, rows, column, columns, sums + r * width, width);
     }
     p += depth;

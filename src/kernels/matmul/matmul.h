@@ -25,6 +25,7 @@ struct MatmulBlock {
   const float* a = nullptr;  // (rows, depth), rows a_row apart
   std::int64_t a_row = 0;
   const float* panels = nullptr;  // (panel_count(columns), depth, 16), 64-byte aligned
+  const float* ahead = nullptr;   // the panels that this thread will probably read next, or null
   const float* bias = nullptr;    // (columns) or null
   Activation activation = Activation::none;
   const float* residual = nullptr;  // (rows, columns) or null; may be out

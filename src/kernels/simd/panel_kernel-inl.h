@@ -7,6 +7,8 @@
 #define ATTEND_KERNELS_SIMD_PANEL_KERNEL_INL_H_
 #endif
 
+#include <algorithm>
+
 #include "kernels/matmul/matmul.h"
 #include "kernels/simd/vectors-inl.h"
 
@@ -32,12 +34,19 @@ HWY_INLINE const float* panel_vector(const float* panels, std::int64_t depth, st
   return panels + column / kPanelColumns * depth * kPanelColumns + column % kPanelColumns;
 }
 
+// What is multiplied next: `step` rows of it, of panels that are `apart` floats from each other, are brought
+// into the second-level cache meanwhile, spread evenly. Null: nothing is.
+struct Ahead {
+  const float* panels = nullptr;
+  std::int64_t apart = 0, step = 0;
+};
+
 // c[r][v] (+)= sum_i a[r * a_row + i] * b[v][i * kPanelColumns], i < n; rows of c are c_row apart. One sum
 // runs through the products in their order, so its bits do not depend on the tile that it stands in.
-template <int kR, int kV, bool kAdd>
+template <int kR, int kV, bool kAdd, bool kAhead>
 HWY_ATTR HWY_INLINE void panel_kernel(std::int64_t n, const float* HWY_RESTRICT a, std::int64_t a_row,
-                                      const float* const (&b)[kV], float* HWY_RESTRICT c,
-                                      std::int64_t c_row) {
+                                      const float* const (&b)[kV], float* HWY_RESTRICT c, std::int64_t c_row,
+                                      const Ahead& ahead) {
   const D d;
   const std::int64_t lane = lanes();
   Slot acc[kR][kV];
@@ -46,15 +55,27 @@ HWY_ATTR HWY_INLINE void panel_kernel(std::int64_t n, const float* HWY_RESTRICT 
 #pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) acc[r][v] = hn::Zero(d);
   }
-  for (std::int64_t i = 0; i < n; ++i) {
-    Slot row[kV];
+  const std::int64_t every = kAhead ? (n + ahead.step - 1) / ahead.step : n;
+  const float* next = ahead.panels;
+  for (std::int64_t i = 0; i < n;) {
+    if constexpr (kAhead) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b[v] + i * kPanelColumns);
+      for (int v = 0; v < kV; ++v) {
+        if (v * lane % kPanelColumns == 0)
+          __builtin_prefetch(next + v * lane / kPanelColumns * ahead.apart, 0, 2);
+      }
+      next += kPanelColumns;
+    }
+    for (const std::int64_t stop = std::min(n, i + every); i < stop; ++i) {
+      Slot row[kV];
+#pragma GCC unroll 4
+      for (int v = 0; v < kV; ++v) row[v] = hn::Load(d, b[v] + i * kPanelColumns);
 #pragma GCC unroll 8
-    for (int r = 0; r < kR; ++r) {
-      const V x = hn::Set(d, a[r * a_row + i]);
+      for (int r = 0; r < kR; ++r) {
+        const V x = hn::Set(d, a[r * a_row + i]);
 #pragma GCC unroll 4
-      for (int v = 0; v < kV; ++v) acc[r][v] = hn::MulAdd(x, row[v], acc[r][v]);
+        for (int v = 0; v < kV; ++v) acc[r][v] = hn::MulAdd(x, row[v], acc[r][v]);
+      }
     }
   }
 #pragma GCC unroll 8
