@@ -72,8 +72,8 @@ void run_doctor(const Arguments& given, const Globals& globals) {
   }
   if (given.reference) {
     if (!model)
-      throw std::runtime_error(std::string("there is no model to compare with; attend pull ") +
-                               kDefaultModel);
+      throw std::runtime_error(
+          joined("there is no model to compare with; attend pull ", kDefaultModel, " gets the default one"));
     const doctor::Reference reference = doctor::read_reference(*given.reference);
     if (reference.embeddings && !given.texts)
       throw UsageError("--reference holds vectors of texts, and needs --texts");

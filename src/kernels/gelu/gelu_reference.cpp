@@ -37,6 +37,8 @@ double activation_slope_reference(double x, Activation activation) noexcept {
       const double share = 1 / (1 + std::exp(-2 * z)), rest = 1 / (1 + std::exp(2 * z));
       return share + (far ? 0 : 2 * x * share * rest * slope);
     }
+    case Activation::relu:
+      return x > 0 ? 1 : 0;
   }
   return 1;
 }
