@@ -2,8 +2,8 @@
 
     python examples/senses.py [--model NAME_OR_FOLDER] [--sentences FILE]
 
-Self-attention gives each occurrence of a word a vector of its own. For every layer this prints the mean cosine between occurrences of a word in
-the same sense and in different ones, and how many occurrences have their nearest neighbour in their own sense.
+Self-attention gives each occurrence of a word a vector of its own. For every layer this prints the mean cosine between occurrences
+of a word in the same sense and in different ones, and how many occurrences have their nearest neighbour in their own sense.
 """
 
 from __future__ import annotations
@@ -64,6 +64,10 @@ def compare(occurrences: list[Occurrence], vectors: np.ndarray) -> Layer:
     return Layer(float(np.mean(same)), float(np.mean(cross)), told_apart)
 
 
+def row(name: str | int, found: Layer, count: int) -> str:
+    return f"{name:>10}  {found.same:10.4f}  {found.cross:10.4f}  {found.same - found.cross:+10.4f}  {found.told_apart} of {count}"
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2")
@@ -77,16 +81,14 @@ def main() -> None:
     print(f"{len(occurrences)} sentences, {len(words)} words, two senses each")
     print(f"{'layer':>10}  {'same sense':>10}  {'two senses':>10}  {'difference':>10}  nearest neighbour in its own sense")
     for layer in range(model.layers + 1):
-        found = compare(occurrences, vectors[:, layer])
-        print(f"{layer or 'embeddings':>10}  {found.same:10.4f}  {found.cross:10.4f}  {found.same - found.cross:+10.4f}  "
-              f"{found.told_apart} of {len(occurrences)}")
+        print(row(layer or "embeddings", compare(occurrences, vectors[:, layer]), len(occurrences)))
 
     print(f"\nword by word, at layer {model.layers}")
     for word in words:
         chosen = [i for i, one in enumerate(occurrences) if one.word == word]
         found = compare([occurrences[i] for i in chosen], vectors[chosen, -1])
         senses = " and ".join(dict.fromkeys(occurrences[i].sense for i in chosen))
-        print(f"{word:>10}  {found.same:10.4f}  {found.cross:10.4f}  {found.same - found.cross:+10.4f}  {found.told_apart} of {len(chosen)}  ({senses})")
+        print(f"{row(word, found, len(chosen))}  ({senses})")
 
 
 if __name__ == "__main__":

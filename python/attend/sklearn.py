@@ -21,18 +21,17 @@ from ._encoder import Encoder, Text
 
 __all__ = ["SentenceEncoder"]
 
-# Estimators of the same model share it as long as one of them lives: the steps of a FeatureUnion that read several layers, for instance.
+# Estimators of the same model share it as long as one of them lives, as the steps of a FeatureUnion do that read several layers.
 _models: WeakValueDictionary[str, Encoder] = WeakValueDictionary()
 
 
 class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Turns texts into contextual vectors, (texts, size) float32, with the model of a folder or of the hub's cache.
 
-    Nothing is learned, so fit() only loads the model. A text's vector does not depend on the other texts: cross-validation cannot leak through it.
-    Pickles and clones hold the model's name and not its weights.
+    Nothing is learned, so fit() only loads the model. A text's vector does not depend on the other texts: cross-validation cannot
+    leak through it. Pickles and clones hold the model's name and not its weights.
 
-    model: a folder, or a name in the hub's cache. pooling, normalize, layer, prompt, prompt_name, max_tokens, batch_tokens: as of Encoder.encode;
-    None is what the model's folder says.
+    model: a folder, or a name in the hub's cache. The other parameters are those of Encoder.encode; None is what the folder says.
     """
 
     def __init__(

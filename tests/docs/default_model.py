@@ -10,7 +10,7 @@ NAME = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def default_model():
-    """The model; where it is not there the test is left out and says why, and where gaps are not forgiven it fails (tools/test.sh)."""
+    """The model. Without it a test is left out and says why; where gaps are not forgiven (tools/test.sh) it fails."""
     try:
         return attend.Encoder.from_pretrained(NAME)
     except attend.FileError as error:

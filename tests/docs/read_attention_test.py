@@ -62,13 +62,15 @@ def test_mistakes_get_one_sentence(folder):
         ((folder / "nothing",), "nothing"),
     ]:
         ran = run(*arguments)
-        assert ran.returncode == 1 and ran.stderr.startswith("read_attention: ") and sentence in ran.stderr and ran.stderr.count("\n") == 1
+        assert ran.returncode == 1 and ran.stderr.startswith("read_attention: ")
+        assert sentence in ran.stderr and ran.stderr.count("\n") == 1
 
 
 def test_the_default_model_finds_the_animal():
     model = default_model()
     ran = run()
     assert ran.returncode == 0, ran.stderr
-    texts = "The animal didn't cross the street because it was too tired.", "The dog was exhausted and stayed on this side of the road."
-    assert ran.stdout.splitlines() == list(expected_lines(model, *texts, 4, 1))
+    first = "The animal didn't cross the street because it was too tired."
+    second = "The dog was exhausted and stayed on this side of the road."
+    assert ran.stdout.splitlines() == list(expected_lines(model, first, second, 4, 1))
     assert "          it   animal 0.677" in ran.stdout

@@ -27,7 +27,7 @@ def test_every_word_has_two_senses_and_every_sense_two_sentences():
 
 def test_the_figures_of_a_layer():
     occurrences = [senses.Occurrence(word, sense, "", 0, 0) for word, sense in ["aX", "aX", "aY", "aY", "bX", "bY"]]
-    angles = np.radians([0, 60, 90, 80, 0, 0])  # the second occurrence is nearer to the other sense; the last two are alone in theirs
+    angles = np.radians([0, 60, 90, 80, 0, 0])  # the second is nearer to the other sense; the last two are alone in theirs
     layer = senses.compare(occurrences, np.stack([np.cos(angles), np.sin(angles)], axis=1))
     cosine = lambda *degrees: np.cos(np.radians(degrees)).mean()  # noqa: E731
     assert layer.same == pytest.approx(cosine(60, 10))

@@ -145,23 +145,30 @@ class Errors {
     const double theirs = golden.their_squared_error(text, state);
     ours_ += squared;
     theirs_ += theirs;
+    theirs_squared_ += theirs * theirs;
     worst_ = std::max(worst_, std::sqrt(squared / theirs));
   }
   double ratio() const { return std::sqrt(ours_ / theirs_); }
   double worst() const { return worst_; }
 
+  // How far the sketches of few texts may be off: three standard deviations. The square of one sketch has a
+  // variance of twice its mean's square; texts weigh by their errors.
+  double allowance() const {
+    return std::sqrt(1 + 3 * std::sqrt(2.0 / kSketchSigns * theirs_squared_) / theirs_);
+  }
+
  private:
-  double ours_ = 0, theirs_ = 0, worst_ = 0;
+  double ours_ = 0, theirs_ = 0, theirs_squared_ = 0, worst_ = 0;
 };
 
 TEST_P(MiniLm, EveryLayerIsAsExactAsTransformers) {
   set_isa(GetParam());
-  const bool best = GetParam() == available_isas().front();
+  const bool all = GetParam() == available_isas().front() && !kSlow;
   std::vector<Errors> errors(std::size_t{kStates});
   for (std::int64_t text = 0; text < kTexts; ++text) {
     // The others are there to show that each of them works.
-    const bool taken = best && !kSlow ? true : text % 5 == 0 && golden_.tokens(text) <= (kSlow ? 12 : 40);
-    if (!taken) continue;
+    const bool taken = text % 5 == 0 && golden_.tokens(text) <= (kSlow ? 12 : 40);
+    if (!taken && !all) continue;
     const std::vector<Tensor> states = std::move(states_of({text}).front());
     ASSERT_EQ(states.size(), std::size_t{kLayers});
     for (std::size_t layer = 0; layer < states.size(); ++layer)
@@ -173,14 +180,14 @@ TEST_P(MiniLm, EveryLayerIsAsExactAsTransformers) {
   }
   for (std::size_t state = 0; state < errors.size(); ++state) {
     SCOPED_TRACE("state " + std::to_string(state));
-    EXPECT_LE(errors[state].ratio(), 1.5);
+    EXPECT_LE(errors[state].ratio(), all ? 1.5 : 1.5 * errors[state].allowance());
     // Eight signs tell the error of one text by a chi-square of eight degrees over eight. That is above 35/8
     // once in 37,000 times, and there are 1,600 of them; so this much of the bound is the sketch's own.
     EXPECT_LE(errors[state].worst(), 1.5 * std::sqrt(35.0 / 8));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, MiniLm, testing::ValuesIn(available_isas()),
+INSTANTIATE_TEST_SUITE_P(InstructionSet, MiniLm, testing::ValuesIn(available_isas()),
                          [](const auto& isa) { return isa.param; });
 
 TEST_F(MiniLm, AloneInABatchInAnyOrderWithAnyThreadsTheSameBits) {

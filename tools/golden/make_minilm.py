@@ -4,10 +4,10 @@
     /tmp/golden/bin/python tools/golden/make_minilm.py FOLDER                 # of the model
     PYTHONPATH=build/release/python /tmp/golden/bin/python tools/golden/make_minilm.py FOLDER --measure
 
-All states of all layers would take 400 MB, so golden.safetensors keeps sketches of them: the sums of a state's numbers under 8 random choices
-of signs. The difference of two sketches is the sketch of the difference, and its mean square is the sum of the squared errors, whatever the
-errors are. State 7 is the text's vector, mean and norm as the folder says. --measure does without sketches: it compares attend's own states with
-those of transformers in float64, number by number, and prints the table of docs/parity.md.
+All states of all layers would take 380 MB, so golden.safetensors keeps sketches of them: the sums of a state's numbers under 8
+random choices of signs. The difference of two sketches is the sketch of the difference, and its mean square is the sum of the squared
+errors, whatever these are. State 7 is the text's vector, mean and norm as the folder says. --measure does without sketches: it
+compares attend's own states with those of transformers in float64, number by number, and prints the table of docs/parity.md.
 """
 
 import argparse
@@ -86,8 +86,9 @@ def write(reference: Reference) -> None:
     kinds = {"hash": np.int64, "tokens": np.int64, "sketch": np.float64, "vector": np.float16}
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "texts.txt").write_text("".join(text + "\n" for text in lines))
-    save_file({name: np.array(values, kinds.get(name, np.float32)) for name, values in golden.items()}, FOLDER / "golden.safetensors",
-              {"made_with": json.dumps({"torch": torch.__version__, "transformers": hf.__version__})})
+    tensors = {name: np.array(values, kinds.get(name, np.float32)) for name, values in golden.items()}
+    made_with = json.dumps({"torch": torch.__version__, "transformers": hf.__version__})
+    save_file(tensors, FOLDER / "golden.safetensors", {"made_with": made_with})
 
 
 def measure(reference: Reference, folder: str) -> None:
@@ -102,9 +103,10 @@ def measure(reference: Reference, folder: str) -> None:
         wide = reference.states(reference.wide, ids)
         ours = [*model.hidden_states(text), model.encode(text)]
         theirs = reference.states(reference.narrow, ids)
-        one = np.array([[((state - judge) ** 2).sum() for state, judge in zip(states, wide)] for states in (ours, theirs)])
+        errors = [[state - judge for state, judge in zip(states, wide)] for states in (ours, theirs)]
+        one = np.array([[(error**2).sum() for error in of_one] for of_one in errors])
         squared += one
-        largest = np.maximum(largest, [[np.abs(state - judge).max() for state, judge in zip(states, wide)] for states in (ours, theirs)])
+        largest = np.maximum(largest, [[np.abs(error).max() for error in of_one] for of_one in errors])
         elements += [judge.size for judge in wide]
         ratios.append(np.sqrt(one[0] / one[1]))
         vector = ours[-1].astype(np.float64)

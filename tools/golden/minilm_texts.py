@@ -1,4 +1,4 @@
-"""The 200 texts of tests/golden/minilm/texts.txt: sentences of our own in many scripts, put together to lengths from 2 to 256 tokens and beyond.
+"""The 200 texts of tests/golden/minilm/texts.txt: sentences of our own in many scripts, put together to 2 to 256 tokens and beyond.
 
 One text a line. The same on every machine: nothing but a seeded random.Random chooses.
 """
@@ -68,8 +68,9 @@ EMOJI = """Great match today ⚽🎉 see you on Sunday 👋🏽
 🚀🚀🚀 to the 🌙 … or not 😅
 ♥ ☂ ☃ ★ ✓ – plain old symbols, no colours""".splitlines()
 
-SMALL = ["", "a", "bank", "Ω", "🙂", "水", "no", "42", "...", "don't", "naïve", "שלום", "I am.", "x = y", "fine, thanks", "the apple", "e\u0301a\u0300", "ﬁne ligature",
-         "antidisestablishmentarianism", "a\tb", "\u200bhidden\u200d", "tokens [SEP] and [MASK] inside", "$€£¥", "ⅷ ½ ②"]
+SMALL = ["", "a", "bank", "Ω", "🙂", "水", "no", "42", "...", "don't", "naïve", "שלום", "I am.", "x = y", "fine, thanks", "the apple",
+         "e\u0301a\u0300", "ﬁne ligature", "antidisestablishmentarianism", "a\tb",
+         "\u200bhidden\u200d", "tokens [SEP] and [MASK] inside", "$€£¥", "ⅷ ½ ②"]
 
 # How many texts of each kind, and from how many sentences they are made. Texts of 18 and more are cut at 256 tokens.
 MIXTURE = [
