@@ -1,15 +1,23 @@
 // attend explain: attention of a real model on a text.
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "app/command.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
-#include "explain/explanation.h"
+#include "draw/page/svg.h"
+#include "draw/text_width.h"
+#include "draw_cairo/page_format.h"
+#include "draw_cairo/save_figure.h"
+#include "explain/explanation_arrays.h"
+#include "explain/explanation_terminal.h"
+#include "save/output_file.h"
 
 namespace attend::app {
 namespace {
@@ -30,25 +38,76 @@ Try:
   attend explain
   attend explain "The cat sat on the mat." --focus cat --layer 2 --head 3
   attend explain --focus it --to animal --top 5
+  attend explain "The cat sat on the mat." --view lines -o cat.pdf
   attend explain notes.txt --tokens --special --json)";
 
 struct Arguments {
-  std::optional<std::string> text;
-  std::string second, model{kDefaultModel}, method = "raw";
+  std::optional<std::string> text, focus, to, format;
+  std::string second, model{kDefaultModel}, method = "raw", view = "map", output;
   std::optional<std::int64_t> layer, head;
-  std::optional<std::string> focus;
-  std::optional<std::string> to;
   std::size_t top = 8;
   bool tokens = false, special = false, heads = false, json = false;
 };
 
-void run_explain(const Arguments& given, const Globals& globals) {
-  if (given.method == "flow" && !given.focus && given.text)
+const std::set<std::string> kFormats = {"terminal", "json", "svg", "png", "pdf", "npz", "safetensors"};
+
+// As --format says, else as the file is called.
+std::string format_of(const Arguments& given) {
+  if (given.json) return "json";
+  if (given.format) return *given.format;
+  if (given.output.empty()) return "terminal";
+  std::string extension = std::filesystem::path(given.output).extension().string();
+  if (!extension.empty()) extension.erase(0, 1);
+  if (extension == "txt") return "terminal";
+  if (!kFormats.contains(extension)) {
+    throw UsageError(
+        "-o " + draw::printable(given.output) +
+        ": expected a name that ends in .svg, .png, .pdf, .json, .npz, .safetensors or .txt, or --format");
+  }
+  return extension;
+}
+
+void check(const Arguments& given, const std::string& format) {
+  const bool own = given.text.has_value();
+  if (given.method == "flow" && !given.focus && own)
     throw UsageError("--method flow is for one word: --focus says which");
-  if (given.to && !given.focus && given.text)
+  if (given.method == "flow" && given.view != "map")
+    throw UsageError("--method flow is for one word, and has no --view");
+  if (given.to && !given.focus && own)
     throw UsageError("--to needs --focus: which word should the heads link to it?");
   if (given.head && !given.layer)
     throw UsageError("--head needs --layer: which layer's head " + std::to_string(*given.head) + "?");
+  if (given.method == "rollout" && given.view == "model")
+    throw UsageError("--method rollout mixes the heads, and --view model shows each by itself");
+  if (given.output.empty() && format != "terminal" && format != "json" && format != "svg")
+    throw UsageError("--format " + format + " needs -o FILE");
+}
+
+// A map of many words takes time and memory: what that will be is said before.
+void announce(const Reading& reading, const Arguments& given) {
+  constexpr double kLarge = 256e6;
+  const auto units =
+      static_cast<double>(given.tokens ? reading.size() : static_cast<std::int64_t>(reading.words().size()));
+  const double bytes = units * units * 8;
+  if (bytes < kLarge) return;
+  std::cerr << reading.size() << " tokens, " << reading.layers() << " layers × " << reading.heads()
+            << " heads: the map takes " << static_cast<std::int64_t>(bytes / 1e6)
+            << " MB. --focus WORD with --method flow, or a shorter text, takes less.\n";
+}
+
+void write(const std::string& text, const std::string& file) {
+  if (file.empty()) {
+    write_output(text);
+    return;
+  }
+  save::OutputFile out(file);
+  out.write(text);
+  out.commit();
+}
+
+void run_explain(const Arguments& given, const Globals& globals) {
+  const std::string format = format_of(given);
+  check(given, format);
   const std::string text = given.text ? input_text(*given.text) : kSentence;
   const TextModel model = load_model(given.model);
   require_layer(model, given.layer, given.head);
@@ -65,10 +124,27 @@ void run_explain(const Arguments& given, const Globals& globals) {
   if (!given.text && !given.focus) request.focus = kFocus;
   const Reading reading(model, text, given.second);
   tell_what_was_cut(reading);
+  announce(reading, given);
   const explain::Explanation explanation = explain::explain(reading, request);
-  write_output(given.json ? explanation_json(reading, request, explanation)
-                          : explanation_text(reading, request, explanation,
-                                             draw::detect_terminal(STDOUT_FILENO, globals.color)));
+  const explain::View view = *explain::view_named(given.view);
+
+  if (format == "json") {
+    write(explain::explanation_json(reading, request, explanation), given.output);
+  } else if (format == "terminal") {
+    const draw::Terminal terminal =
+        given.output.empty() ? draw::detect_terminal(STDOUT_FILENO, globals.color) : draw::Terminal{};
+    write(explain::explanation_text(reading, request, explanation, view, terminal), given.output);
+  } else if (format == "npz" || format == "safetensors") {
+    explain::save_arrays(reading, explanation, given.output);
+  } else {
+    const draw::Figure figure = explain::explanation_figure(reading, request, explanation, view);
+    const draw::PageFormat page = *draw::page_format_of("figure." + format);
+    if (given.output.empty()) {
+      write_output(draw::figure_svg(figure));
+      return;
+    }
+    for (const std::string& note : draw::save_figure(figure, given.output, page)) std::cerr << note << "\n";
+  }
 }
 
 }  // namespace
@@ -96,7 +172,18 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->capture_default_str();
   command->add_flag("--tokens", given->tokens, "Tokens, not words");
   command->add_flag("--special", given->special, "Show special tokens, such as [CLS], too");
-  command->add_flag("--json", given->json, "Print words, weights and the focus as JSON");
+  command
+      ->add_option("--view", given->view,
+                   "What is drawn large: map, lines, model (all heads) or film (all layers)")
+      ->check(CLI::IsMember({"map", "lines", "model", "film"}))
+      ->type_name("HOW")
+      ->capture_default_str();
+  command->add_option("-o,--output", given->output, "Into a file; its name chooses the format")
+      ->type_name("FILE");
+  command->add_option("--format", given->format, "terminal, svg, png, pdf, json, npz or safetensors")
+      ->check(CLI::IsMember(kFormats))
+      ->type_name("FORMAT");
+  command->add_flag("--json", given->json, "Short for --format json");
   add_color_option(*command, globals);
   command->footer(kFooter);
   command->callback([given, &globals, &run] { run = [given, &globals] { run_explain(*given, globals); }; });

@@ -23,18 +23,30 @@ struct Units {
   }
 };
 
-void add_map(const Reading& reading, const ExplainRequest& request, const Units& units, Explanation& result) {
-  const auto count = static_cast<std::int64_t>(result.units.size());
-  const Tensor whole = lens_map(reading, request.query, units.all);
-  result.map = Tensor(DType::f64, {count, count});
-  auto out = result.map.values<double>().begin();
+Units units_of(const Reading& reading, const ExplainRequest& request) {
+  Units units{.all = request.tokens ? single_tokens(reading) : reading.words(), .special = request.special};
+  // Special tokens are shown where there is nothing else.
+  if (std::all_of(units.all.begin(), units.all.end(), [](const Word& unit) { return unit.special; }))
+    units.special = true;
+  return units;
+}
+
+// The rows and columns that are shown; `share` becomes what special tokens got of them, on average.
+Tensor shown_map(const Reading& reading, const LensQuery& query, const Units& units, double& share) {
+  const auto count = std::count_if(units.all.begin(), units.all.end(),
+                                   [&](const Word& unit) { return units.special || !unit.special; });
+  const Tensor whole = lens_map(reading, query, units.all);
+  Tensor map(DType::f64, {count, count});
+  auto out = map.values<double>().begin();
+  share = 0;
   for (std::size_t u = 0; u < units.all.size(); ++u) {
     if (!units.special && units.all[u].special) continue;
     const auto row = whole.values<double>().subspan(u * units.all.size(), units.all.size());
-    const std::vector<double> shown = units.shown(row, request.query.method);
+    const std::vector<double> shown = units.shown(row, query.method);
     out = std::copy(shown.begin(), shown.end(), out);
-    result.special_share += special_share(row, units.all) / static_cast<double>(count);
+    share += special_share(row, units.all) / static_cast<double>(count);
   }
+  return map;
 }
 
 // Where it looks and what it takes; and, if that is another, by the method that was asked for.
@@ -55,14 +67,16 @@ Focus look_closely(const Reading& reading, const ExplainRequest& request, const 
 
 }  // namespace
 
+Tensor explain_map(const Reading& reading, const ExplainRequest& request) {
+  double share = 0;
+  return shown_map(reading, request.query, units_of(reading, request), share);
+}
+
 Explanation explain(const Reading& reading, const ExplainRequest& request) {
-  Units units{.all = request.tokens ? single_tokens(reading) : reading.words(), .special = request.special};
+  Units units = units_of(reading, request);
   std::optional<std::size_t> focus;
   if (request.focus) focus = find_word(units.all, *request.focus);
-  // Special tokens are shown where one of them is asked about, and where there is nothing else.
-  if (focus && units.all[*focus].special) units.special = true;
-  if (std::all_of(units.all.begin(), units.all.end(), [](const Word& unit) { return unit.special; }))
-    units.special = true;
+  if (focus && units.all[*focus].special) units.special = true;  // it is asked about
 
   Explanation result;
   for (const Word& unit : units.all)
@@ -70,7 +84,7 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   if (request.query.method == LensMethod::flow) {
     if (!focus) refuse("explain", "flow is found for one word at a time: which one?");
   } else {
-    add_map(reading, request, units, result);
+    result.map = shown_map(reading, request.query, units, result.special_share);
   }
   for (const double received : lens_received(reading, request.query.heads, result.units))
     result.received.push_back(received / static_cast<double>(reading.size()));

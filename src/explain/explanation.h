@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "draw/terminal.h"
-
 namespace attend::explain {
 
 struct ExplainRequest {
@@ -49,9 +47,10 @@ struct Explanation {
 // Throws std::invalid_argument for a layer, a head or a word that is not there.
 Explanation explain(const Reading& reading, const ExplainRequest& request);
 
-// For people, and for programs.
-std::string explanation_text(const Reading& reading, const ExplainRequest& request,
-                             const Explanation& explanation, const draw::Terminal& terminal);
+// The map alone, (units, units) as in Explanation.
+Tensor explain_map(const Reading& reading, const ExplainRequest& request);
+
+// For programs. For people there are explanation_figure.h and explanation_terminal.h.
 std::string explanation_json(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation);
 

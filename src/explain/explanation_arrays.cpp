@@ -1,0 +1,65 @@
+#include "explain/explanation_arrays.h"
+
+#include <attend/save.h>
+
+#include <string>
+
+namespace attend::explain {
+namespace {
+
+// Arrays of different kinds, kept until they are written.
+class Arrays {
+ public:
+  void add(const std::string& name, Tensor tensor) {
+    if (tensor.count() == 0) return;
+    tensors_.push_back(std::move(tensor));
+    names_.push_back(name);
+  }
+  void add(const std::string& name, const std::vector<double>& values) {
+    add(name, Tensor::from<double>({static_cast<std::int64_t>(values.size())}, values));
+  }
+  void add(const std::string& name, const Dims& shape, const std::vector<std::int64_t>& values) {
+    add(name, Tensor::from<std::int64_t>(shape, values));
+  }
+  void save(const std::filesystem::path& file) const {
+    std::vector<NamedTensor> list;
+    for (std::size_t i = 0; i < names_.size(); ++i) list.push_back({names_[i], tensors_[i]});
+    if (file.extension() == ".npz") {
+      save_npz(file, list);
+    } else {
+      save_safetensors(file, list);
+    }
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace
+
+void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file) {
+  std::vector<std::int64_t> spans, places, special;
+  for (const Word& unit : explanation.units) {
+    spans.insert(spans.end(), {unit.first_token, unit.last_token});
+    places.insert(places.end(), {unit.place.begin, unit.place.end});
+    special.push_back(unit.special ? 1 : 0);
+  }
+  const auto count = static_cast<std::int64_t>(explanation.units.size());
+  const std::vector<std::int64_t> ids(reading.tokens().ids.begin(), reading.tokens().ids.end());
+  Arrays arrays;
+  if (explanation.map.count() > 0) arrays.add("weights", copy_of(explanation.map));
+  arrays.add("spans", {count, 2}, spans);
+  arrays.add("places", {count, 2}, places);
+  arrays.add("special", {count}, special);
+  arrays.add("received", explanation.received);
+  arrays.add("ids", {reading.size()}, ids);
+  if (explanation.focus) {
+    arrays.add("focus", {1}, {static_cast<std::int64_t>(explanation.focus->unit)});
+    for (const FocusRow& row : explanation.focus->rows)
+      arrays.add("focus_" + std::string(name_of(row.method)), row.values);
+  }
+  arrays.save(file);
+}
+
+}  // namespace attend::explain

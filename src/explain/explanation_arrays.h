@@ -1,0 +1,14 @@
+// An explanation as arrays in a file.
+#pragma once
+
+#include <filesystem>
+
+#include "explain/explanation.h"
+
+namespace attend::explain {
+
+// .npz or .safetensors: weights (units, units), spans (units, 2) of tokens and places (units, 2) of
+// characters, special (units), received (units), ids (tokens), and of the focus one row for each method.
+void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file);
+
+}  // namespace attend::explain

@@ -1,0 +1,197 @@
+#include "explain/explanation_figure.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "draw/text_width.h"
+#include "explain/phrases.h"
+
+namespace attend::explain {
+namespace {
+
+constexpr std::size_t kLinesOfAToken = 4;    // in a view of lines
+constexpr std::size_t kThumbnailCells = 64;  // along each side
+constexpr std::size_t kLongestTitle = 160;   // characters of the text
+
+std::string map_title(LensMethod method) {
+  switch (method) {
+    case LensMethod::norm:
+      return "Who (rows) takes how much from whom (columns)";
+    case LensMethod::rollout:
+      return "Of whom (columns) how much has arrived at whom (rows)";
+    default:
+      return "Who (rows) looks at whom (columns)";
+  }
+}
+
+draw::Heatmap heatmap_of(const std::vector<std::string>& labels, const Tensor& map) {
+  draw::Heatmap result;
+  result.rows = result.columns = labels.size();
+  result.row_labels = result.column_labels = labels;
+  const auto values = map.values<double>();
+  result.values.assign(values.begin(), values.end());
+  result.range = {0, draw::range_of(result).high};
+  return result;
+}
+
+draw::Heatmap whole_map(const Explanation& explanation, LensMethod method) {
+  draw::Heatmap map = heatmap_of(labels_of(explanation.units), explanation.map);
+  map.title = map_title(method);
+  return map;
+}
+
+draw::HeadView lines_of(const Explanation& explanation, LensMethod method) {
+  draw::HeadView view;
+  view.title = method == LensMethod::raw ? "Who looks at whom" : "Who takes from whom";
+  view.left = view.right = labels_of(explanation.units);
+  const auto values = explanation.map.values<double>();
+  view.links = draw::strongest_links(values, explanation.units.size(), kLinesOfAToken);
+  view.strongest = kLinesOfAToken;
+  if (explanation.focus) view.focus = explanation.focus->unit;
+  return view;
+}
+
+// The map of one head or one layer, with the units of the explanation, small enough for a thumbnail.
+draw::Heatmap thumbnail(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
+                        const HeadChoice& heads) {
+  ExplainRequest one{.query = {.method = request.query.method, .heads = heads},
+                     .tokens = request.tokens,
+                     .special = explanation.left_out.empty()};
+  draw::Heatmap map = heatmap_of(labels_of(explanation.units), explain_map(reading, one));
+  const std::size_t most = std::min(map.rows, kThumbnailCells);
+  if (map.rows > most) map = draw::max_pooled(map, most, most);
+  map.row_labels.clear();
+  map.column_labels.clear();
+  return map;
+}
+
+draw::ModelView model_view(const Reading& reading, const ExplainRequest& request,
+                           const Explanation& explanation) {
+  draw::ModelView view;
+  view.title = "Every head (columns) of every layer (rows)";
+  view.layers = static_cast<std::size_t>(reading.layers());
+  view.heads = static_cast<std::size_t>(reading.heads());
+  for (std::size_t layer = 1; layer <= view.layers; ++layer)
+    view.layer_labels.push_back(std::to_string(layer));
+  for (std::size_t head = 1; head <= view.heads; ++head) view.head_labels.push_back(std::to_string(head));
+  for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
+    for (std::int64_t head = 0; head < reading.heads(); ++head) {
+      view.maps.push_back(thumbnail(reading, request, explanation, {.layer = layer, .head = head}));
+      view.maps.back().range = {0, 1};
+    }
+  }
+  return view;
+}
+
+draw::FilmStrip film_of(const Reading& reading, const ExplainRequest& request,
+                        const Explanation& explanation) {
+  draw::FilmStrip strip;
+  strip.title = "Layer after layer";
+  strip.range = {0, 0};
+  for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
+    draw::Heatmap map = thumbnail(reading, request, explanation, {.layer = layer});
+    map.title = joined("layer ", layer);
+    strip.range.high = std::max(strip.range.high, map.range.high);
+    strip.frames.push_back(std::move(map));
+  }
+  return strip;
+}
+
+}  // namespace
+
+std::optional<View> view_named(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 4> kNames = {"map", "lines", "model", "film"};
+  const auto* const found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<View>(found - kNames.begin());
+}
+
+draw::Part main_part(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
+                     View view) {
+  switch (view) {
+    case View::lines:
+      return lines_of(explanation, request.query.method);
+    case View::model:
+      return model_view(reading, request, explanation);
+    case View::film:
+      return film_of(reading, request, explanation);
+    case View::map:
+      break;
+  }
+  return whole_map(explanation, request.query.method);
+}
+
+std::string focus_title(const Explanation& explanation, const FocusRow& row) {
+  const std::string name = in_quotes(labels_of(explanation.units)[explanation.focus->unit]);
+  std::string special;
+  if (!explanation.left_out.empty() && row.method != LensMethod::flow) {
+    special = joined(" (", percent(row.special), row.method == LensMethod::raw ? " went to " : " came from ",
+                     list_of(explanation.left_out), ")");
+  }
+  switch (row.method) {
+    case LensMethod::raw:
+      return joined("Where ", name, " looks", special);
+    case LensMethod::norm:
+      return joined("What ", name, " takes", special);
+    case LensMethod::rollout:
+      return joined("Where ", name, " comes from, over all paths", special);
+    case LensMethod::flow:
+      return joined("How much could flow to ", name);
+  }
+  return {};
+}
+
+draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::size_t most) {
+  const std::vector<std::string> labels = labels_of(explanation.units);
+  std::vector<std::size_t> order(row.values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return row.values[a] > row.values[b]; });
+  draw::Bars bars;
+  for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
+    bars.bars.push_back({labels[order[i]], row.values[order[i]], i == 0});
+  return bars;
+}
+
+std::string special_note(const Explanation& explanation, LensMethod method) {
+  if (explanation.left_out.empty() || explanation.map.count() == 0) return {};
+  return joined(list_of(explanation.left_out), method == LensMethod::raw ? " got " : " gave ",
+                percent(explanation.special_share),
+                method == LensMethod::raw ? " of the attention" : " of what was taken",
+                ", on average. They stand for no word and are left out here, so that each row adds up to 1 "
+                "without them; --special shows them.");
+}
+
+std::string caution() {
+  return "Weights say where heads read, not why the model gives its answer: they are not by themselves an "
+         "explanation.";
+}
+
+draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& request,
+                                const Explanation& explanation, View view) {
+  draw::Figure figure;
+  figure.title = draw::shorten(draw::printable(reading.text()), kLongestTitle);
+  if (view != View::map || explanation.map.count() > 0)
+    figure.parts.push_back(main_part(reading, request, explanation, view));
+  if (explanation.focus) {
+    for (const FocusRow& row : explanation.focus->rows) {
+      draw::Bars bars = focus_bars(explanation, row, request.top);
+      bars.title = focus_title(explanation, row);
+      figure.parts.push_back(std::move(bars));
+    }
+  }
+  figure.notes.push_back(joined(draw::printable(reading.model().files().name), "; ",
+                                view == View::model  ? std::string("each head by itself")
+                                : view == View::film ? std::string("the mean over the heads of each layer")
+                                                     : name_of_query(reading, request.query),
+                                "."));
+  if (const std::string note = special_note(explanation, request.query.method); !note.empty())
+    figure.notes.push_back(note);
+  figure.notes.push_back(caution());
+  return figure;
+}
+
+}  // namespace attend::explain

@@ -1,0 +1,38 @@
+// An explanation as a figure: for the page, and in parts for the terminal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "draw/figure.h"
+#include "explain/explanation.h"
+
+namespace attend::explain {
+
+// What of it is drawn large.
+enum class View : std::uint8_t {
+  map,    // the map
+  lines,  // two columns of words, and lines between them
+  model,  // the map of every head of every layer, small
+  film,   // layer after layer
+};
+std::optional<View> view_named(std::string_view name) noexcept;
+
+// The part that the view asks for. Maps of all heads are made one after the other and pooled to thumbnails.
+draw::Part main_part(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
+                     View view);
+
+// That part, the rows of the focus as bars, and what the figure does not mean.
+draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& request,
+                                const Explanation& explanation, View view);
+
+// "Where “it” looks (39% went to [CLS] and [SEP])"
+std::string focus_title(const Explanation& explanation, const FocusRow& row);
+// The largest of a row, best first.
+draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::size_t most);
+// What special tokens got; empty where they are shown.
+std::string special_note(const Explanation& explanation, LensMethod method);
+std::string caution();
+
+}  // namespace attend::explain
