@@ -1,0 +1,26 @@
+// A map made small enough for a square: what a model view and a film strip have in common.
+#pragma once
+
+#include <vector>
+
+#include "draw/heatmap.h"
+#include "draw/page/cells.h"
+
+namespace attend::draw {
+
+struct Thumbnail {
+  Heatmap map;  // pooled where a cell would be smaller than a point
+  double pitch = 1;
+
+  double width() const { return pitch * static_cast<double>(map.columns); }
+  double height() const { return pitch * static_cast<double>(map.rows); }
+};
+
+// The map must not be blank. No cell is larger than `largest_cell`.
+Thumbnail thumbnail(const Heatmap& map, double square, double largest_cell);
+void draw_thumbnail(Drawing& drawing, const Thumbnail& small, Point at);
+
+bool is_blank(const Heatmap& map);
+LegendKeys keys_of(const std::vector<Heatmap>& maps);
+
+}  // namespace attend::draw
