@@ -79,8 +79,8 @@ class Normalised {
   float near_mean_, off_, inverse_deviation_;
 };
 
-HWY_ATTR void backward(const float* x, const float* d_out, const float* residual, std::int64_t n,
-                       const float* gamma, float epsilon, float* d_x) {
+HWY_ATTR void normalise_backward(const float* x, const float* d_out, const float* residual, std::int64_t n,
+                                 const float* gamma, float epsilon, float* d_x) {
   const D d;
   const auto count = static_cast<float>(n);
   const Normalised y(x, n, epsilon);
@@ -103,8 +103,8 @@ HWY_ATTR void backward(const float* x, const float* d_out, const float* residual
   }
 }
 
-HWY_ATTR void add_factors(const float* x, const float* d_out, std::int64_t n, float epsilon, float* d_gamma,
-                          float* d_beta) {
+HWY_ATTR void add_factor_gradients(const float* x, const float* d_out, std::int64_t n, float epsilon,
+                                   float* d_gamma, float* d_beta) {
   if (d_gamma != nullptr) {
     const Normalised y(x, n, epsilon);
     for (std::int64_t i = 0; i < n; i += lanes()) {
@@ -126,19 +126,19 @@ HWY_AFTER_NAMESPACE();
 namespace attend::kernels {
 namespace {
 
-HWY_EXPORT(backward);
-HWY_EXPORT(add_factors);
+HWY_EXPORT(normalise_backward);
+HWY_EXPORT(add_factor_gradients);
 
 }  // namespace
 
 void layer_norm_row_backward(const float* x, const float* d_out, const float* residual, std::int64_t n,
                              const float* gamma, float epsilon, float* d_x) noexcept {
-  HWY_DYNAMIC_DISPATCH(backward)(x, d_out, residual, n, gamma, epsilon, d_x);
+  HWY_DYNAMIC_DISPATCH(normalise_backward)(x, d_out, residual, n, gamma, epsilon, d_x);
 }
 
 void add_layer_norm_factors(const float* x, const float* d_out, std::int64_t n, float epsilon, float* d_gamma,
                             float* d_beta) noexcept {
-  HWY_DYNAMIC_DISPATCH(add_factors)(x, d_out, n, epsilon, d_gamma, d_beta);
+  HWY_DYNAMIC_DISPATCH(add_factor_gradients)(x, d_out, n, epsilon, d_gamma, d_beta);
 }
 
 }  // namespace attend::kernels
