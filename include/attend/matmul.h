@@ -38,6 +38,9 @@ class PackedMatrix {
   std::int64_t rows() const noexcept { return rows_; }        // k
   std::int64_t columns() const noexcept { return columns_; }  // n
 
+  // The transpose, (n, k), packed: what a gradient is multiplied by on its way back.
+  PackedMatrix transposed() const;
+
   // The packed copy, for kernels: panels of 16 columns, (n / 16 rounded up, k, 16).
   ConstTensorView panels() const& { return lent_.given() ? lent_ : panels_.view(); }
 

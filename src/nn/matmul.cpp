@@ -76,6 +76,14 @@ PackedMatrix::PackedMatrix(ConstTensorView w, TensorView panels) {
   lent_ = panels;
 }
 
+PackedMatrix PackedMatrix::transposed() const {
+  PackedMatrix result;
+  result.panels_ = transpose_panels(panels_, rows_, columns_);
+  result.rows_ = columns_;
+  result.columns_ = rows_;
+  return result;
+}
+
 void matmul(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue) {
   constexpr const char* kOperation = "matmul";
   check(kOperation, a, w.rows(), w.columns(), out, epilogue);

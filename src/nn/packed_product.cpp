@@ -120,6 +120,27 @@ void pack_panels(ConstTensorView w, TensorView panels) {
   });
 }
 
+Tensor transpose_panels(ConstTensorView panels, std::int64_t k, std::int64_t n) {
+  const std::int64_t count = kernels::panel_count(k);
+  Tensor packed(DType::f32, {count, n, kPanelColumns});
+  if (k == 0 || n == 0) return packed;
+  const float* const from = panels.data<float>();
+  float* const to = packed.values<float>().data();
+  // Squares of 16 by 16, each within one panel here and there: 1 KiB, so that both stay in the first-level
+  // cache.
+  parallel_for(count, [&](std::int64_t panel, int) noexcept {
+    const std::int64_t first = panel * kPanelColumns, rows = std::min(kPanelColumns, k - first);
+    for (std::int64_t column = 0; column < n; ++column) {
+      const std::int64_t source = column / kPanelColumns * k + first;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        to[(panel * n + column) * kPanelColumns + row] =
+            from[(source + row) * kPanelColumns + column % kPanelColumns];
+      }
+    }
+  });
+  return packed;
+}
+
 void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView out_given,
                      const MatmulEpilogue& epilogue) {
   if (out_given.count() == 0) return;

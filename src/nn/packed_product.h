@@ -9,6 +9,9 @@ namespace attend {
 // w (k, n) of f32, bf16 or f16 as panels (n / 16 rounded up, k, 16) of f32; columns beyond n are 0.
 void pack_panels(ConstTensorView w, TensorView panels);
 
+// The panels of w (k, n) as those of its transpose, which is (n, k).
+Tensor transpose_panels(ConstTensorView panels, std::int64_t k, std::int64_t n);
+
 // out = activation(a w + bias) + residual, as in matmul().
 void multiply_packed(ConstTensorView a, const PackedMatrix& w, TensorView out,
                      const MatmulEpilogue& epilogue);

@@ -260,5 +260,23 @@ TEST(MatmulEdges, Refuses) {
   EXPECT_REFUSES(matmul(a, packed, repeated), "[matmul] out has strides (0, 1) for shape (5, 3)");
 }
 
+TEST(PackedMatrix, TheTransposeIsThatOfTheMatrix) {
+  for (const auto& [k, n] :
+       {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 40}, {16, 32}, {33, 17}, {64, 1}}) {
+    const Tensor w = random_normal({k, n}, DType::f32, 1), a = random_normal({5, n}, DType::f32, 2);
+    const PackedMatrix turned = PackedMatrix(w).transposed();
+    EXPECT_EQ(turned.rows(), n);
+    EXPECT_EQ(turned.columns(), k);
+    EXPECT_TRUE(same_bits(turned.panels(), PackedMatrix(w.view().transposed(0, 1)).panels()));
+    EXPECT_TRUE(same_bits(turned.transposed().panels(), PackedMatrix(w).panels()));
+    Tensor found(DType::f32, {5, k}), expected(DType::f64, {5, k});
+    matmul(a, turned, found);
+    reference::matmul(a, w.view().transposed(0, 1), expected);
+    EXPECT_LT(max_abs_difference(found, expected), 1e-5);
+  }
+  EXPECT_EQ(PackedMatrix(Tensor(DType::f32, {0, 5})).transposed().rows(), 5);
+  EXPECT_EQ(PackedMatrix().transposed().columns(), 0);
+}
+
 }  // namespace
 }  // namespace attend
