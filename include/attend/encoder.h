@@ -85,6 +85,14 @@ struct EncoderEdits {
   bool empty() const noexcept { return heads.empty() && edges.empty(); }
 };
 
+// How a number L changes with what a pass computes on its way: dL / d each element.
+struct EncoderGradients {
+  Tensor embeddings;             // (tokens, E): of what leaves layer 0
+  std::vector<Tensor> attended;  // (tokens, H, D): of LayerMoment::attended of layers 1, 2, ...
+
+  // That of a weight follows: dL / dw_ij = the inner product of attended_i and v_j.
+};
+
 class Encoder {
  public:
   // Packs the weights, once. Throws FileError for a tensor that is missing or of another shape.
@@ -102,6 +110,13 @@ class Encoder {
                std::optional<std::int64_t> layers = {}, const EncoderEdits& edits = {}) const;
   Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {},
                  std::optional<std::int64_t> layers = {}, const EncoderEdits& edits = {}) const;
+
+  // The gradients of a number that depends on the vectors which forward() returns for the same batch and
+  // layers, from its gradient with respect to them: d_out (tokens, E), of any floating type. f32. Memory is
+  // O(n) a layer, and the matrices of the model once more, transposed, from the first call on. A text's
+  // gradients have the same bits whatever the other texts and the number of threads.
+  EncoderGradients gradients(const TokenBatch& batch, ConstTensorView d_out,
+                             std::optional<std::int64_t> layers = {}) const;
 
   // The bare rows of the table of words, (ids, E), as the checkpoint has them: no position, no norm.
   Tensor word_rows(std::span<const std::int32_t> ids) const;

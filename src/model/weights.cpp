@@ -135,4 +135,18 @@ Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors
   }
 }
 
+const std::vector<TransposedLayer>& Encoder::Weights::transposed() const {
+  std::call_once(transposed_once_, [this] {
+    std::vector<TransposedLayer> made;
+    for (const TransformerLayer& layer : layers) {
+      made.push_back({.qkv = layer.qkv.matrix.transposed(),
+                      .out = layer.out.matrix.transposed(),
+                      .up = layer.up.matrix.transposed(),
+                      .down = layer.down.matrix.transposed()});
+    }
+    transposed_ = std::move(made);
+  });
+  return transposed_;
+}
+
 }  // namespace attend

@@ -5,6 +5,7 @@
 #include <attend/matmul.h>
 #include <attend/tensor.h>
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct TransformerLayer {
   NormLayer output_norm;
 };
 
+// The matrices of a layer transposed, as gradients are multiplied by them.
+struct TransposedLayer {
+  PackedMatrix qkv, out, up, down;
+};
+
 struct Encoder::Weights {
   TensorSource source;                      // keeps alive what the next three look at
   ConstTensorView words, positions, types;  // where they lie: a text touches few of their rows
@@ -39,6 +45,14 @@ struct Encoder::Weights {
   Tensor relative_bias;  // (buckets, heads)
 
   Weights(const ModelConfig& config, const TensorSource& tensors);
+
+  // One for each layer, as large as the layers' matrices. Made by whoever asks first, from the packed ones:
+  // the file may have changed since, and its numbers may have been rounded.
+  const std::vector<TransposedLayer>& transposed() const;
+
+ private:
+  mutable std::once_flag transposed_once_;
+  mutable std::vector<TransposedLayer> transposed_;
 };
 
 }  // namespace attend

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "model/float64_transformer.h"
 #include "model/golden_model.h"
 
 namespace attend {
@@ -31,6 +32,21 @@ TEST_P(GoldenModels, EveryLayerIsAsExactAsTransformers) {
     EXPECT_EQ(layers, 3);
   }
   set_isa("");
+}
+
+// So that it may judge others.
+TEST_P(GoldenModels, TheFloat64TransformerIsTransformersInFloat64) {
+  const Float64Transformer judge(config, tensors);
+  const TokenBatch texts = batch();
+  for (std::int64_t layers = 0; layers <= config.layers; ++layers) {
+    const std::vector<double> expected = values_of(golden.tensor("hidden." + std::to_string(layers)));
+    std::size_t place = 0;
+    for (std::int64_t text = 0; text < texts.texts(); ++text) {
+      for (const double value : judge.forward(text_of(texts, text), {}, layers).values)
+        ASSERT_NEAR(value, expected[place++], 1e-12) << "layer " << layers << ", text " << text;
+    }
+    EXPECT_EQ(place, expected.size());
+  }
 }
 
 }  // namespace

@@ -1,0 +1,226 @@
+// The gradients of the encoder against differences of a transformer in float64.
+#include <attend/isa.h>
+#include <attend/threads.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "model/float64_transformer.h"
+#include "model/golden_model.h"
+#include "model/random_checkpoint.h"
+#include "support/random.h"
+#include "support/refuses.h"
+#include "support/sanitized.h"
+
+namespace attend {
+namespace {
+
+class EncoderGradient : public EachGoldenModel {
+ protected:
+  // L = sum of what leaves the pass over text `text`, times d_out.
+  double loss(const PassHooks& hooks, std::optional<std::int64_t> layers = {}) const {
+    const Matrix out = judge.forward(text_of(texts, text), hooks, layers);
+    double sum = 0;
+    for (std::int64_t i = 0; i < out.rows; ++i)
+      for (std::int64_t j = 0; j < out.columns; ++j) sum += out.at(i, j) * factor(i, j);
+    return sum;
+  }
+  double factor(std::int64_t row, std::int64_t column) const {
+    const std::int64_t place = (begin() + row) * config.hidden_size + column;
+    return d_out.values<float>()[static_cast<std::size_t>(place)];
+  }
+  // dL / d element (row, column) of what leaves the embeddings (layer 0), or of a layer's attended values.
+  double slope(std::int64_t layer, std::int64_t row, std::int64_t column,
+               std::optional<std::int64_t> layers = {}) const {
+    constexpr double kStep = 1e-4;
+    const auto at = [&](double step) {
+      if (layer == 0) return loss({.embeddings = [&](Matrix& x) { x.at(row, column) += step; }}, layers);
+      return loss({.attended =
+                       [&](std::int64_t of, Matrix& x) {
+                         if (of == layer) x.at(row, column) += step;
+                       }},
+                  layers);
+    };
+    return (at(kStep) - at(-kStep)) / (2 * kStep);
+  }
+  std::int64_t begin() const { return texts.ends[static_cast<std::size_t>(text)]; }
+  std::int64_t length() const { return texts.ends[static_cast<std::size_t>(text) + 1] - begin(); }
+
+  const Float64Transformer judge{config, tensors};
+  const TokenBatch texts = batch();
+  const Tensor d_out = random_normal({texts.tokens(), config.hidden_size}, DType::f32, 1);
+  std::int64_t text = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Families, EncoderGradient, testing::ValuesIn(kGoldenModels), golden_name);
+
+struct Expected {
+  std::int64_t layer, row, column;
+  double slope;
+};
+
+const float* gradient_of(const EncoderGradients& gradients, std::int64_t layer) {
+  const Tensor& tensor =
+      layer == 0 ? gradients.embeddings : gradients.attended[static_cast<std::size_t>(layer) - 1];
+  return tensor.values<float>().data();
+}
+
+// To 1e-4 of each number, and 1e-6 of the largest where it is tiny.
+void expect_close(const EncoderGradients& found, const std::vector<Expected>& all, std::int64_t begin,
+                  std::int64_t width) {
+  double largest = 0;
+  for (const Expected& one : all) largest = std::max(largest, std::abs(one.slope));
+  EXPECT_GT(largest, 0.1);
+  for (const Expected& one : all) {
+    const double value = gradient_of(found, one.layer)[(begin + one.row) * width + one.column];
+    ASSERT_NEAR(value, one.slope, 1e-4 * std::abs(one.slope) + 1e-6 * largest)
+        << "layer " << one.layer << ", token " << one.row << ", place " << one.column;
+  }
+}
+
+TEST_P(EncoderGradient, AgreesWithDifferencesOnEveryInstructionSet) {
+  const Encoder encoder(config, tensors);
+  for (const auto& [which, every] : {std::pair{0, kSanitized ? 11 : 3}, {2, kSanitized ? 97 : 23}}) {
+    text = which;
+    std::vector<Expected> expected;
+    int place = 0;
+    for (std::int64_t layer = 0; layer <= config.layers; ++layer)
+      for (std::int64_t row = 0; row < length(); ++row)
+        for (std::int64_t column = 0; column < config.hidden_size; ++column)
+          if (place++ % every == 0) expected.push_back({layer, row, column, slope(layer, row, column)});
+    for (const std::string& isa : available_isas()) {
+      SCOPED_TRACE(isa);
+      set_isa(isa);
+      expect_close(encoder.gradients(texts, d_out), expected, begin(), config.hidden_size);
+    }
+    set_isa("");
+  }
+}
+
+TEST_P(EncoderGradient, OfALayerInTheMiddle) {
+  const Encoder encoder(config, tensors);
+  std::vector<Expected> expected;
+  int place = 0;
+  for (std::int64_t layer = 0; layer <= 1; ++layer)
+    for (std::int64_t row = 0; row < length(); ++row)
+      for (std::int64_t column = 0; column < config.hidden_size; ++column)
+        if (place++ % 9 == 0) expected.push_back({layer, row, column, slope(layer, row, column, 1)});
+  const EncoderGradients found = encoder.gradients(texts, d_out, 1);
+  EXPECT_EQ(found.attended.size(), 1U);
+  expect_close(found, expected, begin(), config.hidden_size);
+}
+
+// What the lens takes from them.
+TEST_P(EncoderGradient, GivesThatOfEveryWeight) {
+  const Encoder encoder(config, tensors);
+  const EncoderGradients found = encoder.gradients(texts, d_out);
+  const std::int64_t size = config.hidden_size / config.heads;
+  text = 0;
+  encoder.forward(texts, [&](const LayerMoment& moment) {
+    if (moment.layer == 0) return;
+    const float* const d_attended = gradient_of(found, moment.layer);
+    for (std::int64_t head = 0; head < config.heads; head += 3) {
+      for (std::int64_t i = 0; i < length(); i += 2) {
+        for (std::int64_t j = 0; j < length(); ++j) {
+          double product = 0;
+          for (std::int64_t d = 0; d < size; ++d) {
+            product += static_cast<double>(d_attended[(i * config.heads + head) * size + d]) *
+                       moment.v.data<float>()[j * moment.v.stride(0) + head * moment.v.stride(1) + d];
+          }
+          const auto at = [&](double step) {
+            return loss({.weights = [&](std::int64_t layer, std::int64_t of, Matrix& weights) {
+              if (layer == moment.layer && of == head) weights.at(i, j) += step;
+            }});
+          };
+          ASSERT_NEAR(product, (at(1e-4) - at(-1e-4)) / 2e-4, 1e-4) << head << ' ' << i << ' ' << j;
+        }
+      }
+    }
+  });
+}
+
+TEST_P(EncoderGradient, AnyFloatingTypeAndStridesOfTheGradient) {
+  const Encoder encoder(config, tensors);
+  const Tensor wide = copy_of(d_out.view().transposed(0, 1), DType::f64);
+  const EncoderGradients expected = encoder.gradients(texts, d_out),
+                         found = encoder.gradients(texts, wide.view().transposed(0, 1));
+  EXPECT_TRUE(same_bits(found.embeddings, expected.embeddings));
+  for (std::size_t layer = 0; layer < 2; ++layer)
+    EXPECT_TRUE(same_bits(found.attended[layer], expected.attended[layer]));
+}
+
+TEST_P(EncoderGradient, OfNothingAndOfNoLayers) {
+  const Encoder encoder(config, tensors);
+  const EncoderGradients none = encoder.gradients(texts, d_out, 0);
+  EXPECT_TRUE(same_bits(none.embeddings, d_out));
+  EXPECT_TRUE(none.attended.empty());
+  const EncoderGradients empty = encoder.gradients(TokenBatch{}, Tensor(DType::f32, {0, config.hidden_size}));
+  EXPECT_EQ(empty.attended.at(1).shape(), (Dims{0, config.heads, config.hidden_size / config.heads}));
+  EXPECT_REFUSES(encoder.gradients(texts, d_out, 3), "[encoder] layer 3 is asked for, there are 0 to 2");
+  EXPECT_REFUSES(encoder.gradients(texts, d_out.view().slice(0, 1, 57)),
+                 "[encoder] d_out has shape (56, 32), expected (57, 32)");
+  EXPECT_REFUSES(encoder.gradients(texts, {}), "[encoder] d_out is not given");
+}
+
+class GradientFamilies : public testing::TestWithParam<ModelFamily> {};
+INSTANTIATE_TEST_SUITE_P(EncoderGradient, GradientFamilies,
+                         testing::Values(ModelFamily::bert, ModelFamily::mpnet, ModelFamily::gpt2),
+                         [](const auto& family) { return std::string(name_of(family.param)); });
+
+bool same_gradients(const EncoderGradients& part, const EncoderGradients& all, std::int64_t begin,
+                    std::int64_t end) {
+  bool same = same_bits(part.embeddings, all.embeddings.view().slice(0, begin, end));
+  for (std::size_t layer = 0; layer < all.attended.size(); ++layer)
+    same = same && same_bits(part.attended[layer], all.attended[layer].view().slice(0, begin, end));
+  return same;
+}
+
+TEST_P(GradientFamilies, ATextHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
+  const ModelConfig config = small_model(GetParam());
+  const RandomCheckpoint checkpoint(config);
+  const Encoder encoder(config, checkpoint.source());
+  TokenBatch batch;
+  for (const std::int32_t length : {5, 1, 68, 0, 17, 33}) {
+    std::vector<std::int32_t> ids;
+    for (std::int32_t i = 0; i < length; ++i) ids.push_back((i * 7 + length) % 50);
+    batch.add(ids);
+  }
+  const Tensor d_out = random_normal({batch.tokens(), config.hidden_size}, DType::f32, 3);
+  set_threads(1);
+  const EncoderGradients together = encoder.gradients(batch, d_out);
+  for (const int count : {2, 3, 8}) {
+    set_threads(count);
+    EXPECT_TRUE(same_gradients(encoder.gradients(batch, d_out), together, 0, batch.tokens())) << count;
+  }
+  set_threads(0);
+  for (std::int64_t text = 0; text < batch.texts(); ++text) {
+    const auto at = static_cast<std::size_t>(text);
+    TokenBatch alone;
+    alone.add(text_of(batch, text));
+    EXPECT_TRUE(
+        same_gradients(encoder.gradients(alone, d_out.view().slice(0, batch.ends[at], batch.ends[at + 1])),
+                       together, batch.ends[at], batch.ends[at + 1]))
+        << text;
+  }
+}
+
+// The transposed matrices are made by whoever asks first, and both ask.
+TEST_P(GradientFamilies, SeveralThreadsMayAskAtOnce) {
+  const ModelConfig config = small_model(GetParam());
+  const RandomCheckpoint checkpoint(config);
+  const Encoder encoder(config, checkpoint.source()), other(config, checkpoint.source());
+  TokenBatch batch;
+  batch.add(std::vector<std::int32_t>{3, 1, 4, 1, 5, 9, 2, 6});
+  const Tensor d_out = random_normal({8, config.hidden_size}, DType::f32, 3);
+  std::vector<EncoderGradients> found(3);
+  {
+    std::vector<std::jthread> threads;
+    for (EncoderGradients& one : found)
+      threads.emplace_back([&encoder, &batch, &d_out, &one] { one = encoder.gradients(batch, d_out); });
+  }
+  const EncoderGradients expected = other.gradients(batch, d_out);
+  for (const EncoderGradients& one : found) EXPECT_TRUE(same_gradients(one, expected, 0, 8));
+}
+
+}  // namespace
+}  // namespace attend
