@@ -97,6 +97,32 @@ TEST_P(EncoderGradient, AgreesWithDifferencesOnEveryInstructionSet) {
   }
 }
 
+// Of the factors that tools/golden/make_gradients.py takes. Errors as root mean squares: the largest of 1,824
+// elements is chance.
+TEST_P(EncoderGradient, IsAsExactAsThatOfPyTorch) {
+  const Checkpoint autograd = Checkpoint::open(folder / "gradients.safetensors");
+  Tensor factors(DType::f32, d_out.shape());
+  for (int place = 0; float& factor : factors.values<float>())
+    factor = static_cast<float>(place++ * 37 % 101 - 50) / 32;
+  const Encoder encoder(config, tensors);
+  for (const std::string& isa : available_isas()) {
+    SCOPED_TRACE(isa);
+    set_isa(isa);
+    const EncoderGradients found = encoder.gradients(texts, factors);
+    for (std::int64_t layer = 0; layer <= config.layers; ++layer) {
+      const std::string name = layer == 0 ? "embeddings" : "attended." + std::to_string(layer);
+      const double theirs = values_of(autograd.tensor("error." + name))[0];
+      const std::vector<double> expected = values_of(autograd.tensor(name));
+      double squares = 0;
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        squares += std::pow(gradient_of(found, layer)[i] - expected[i], 2);
+      const double ours = std::sqrt(squares / static_cast<double>(expected.size()));
+      EXPECT_LE(ours, 1.5 * theirs) << name;
+    }
+  }
+  set_isa("");
+}
+
 TEST_P(EncoderGradient, OfALayerInTheMiddle) {
   const Encoder encoder(config, tensors);
   std::vector<Expected> expected;
