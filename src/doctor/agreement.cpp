@@ -80,9 +80,13 @@ Agreement compare(ConstTensorView ours, ConstTensorView reference) {
   return result;
 }
 
-bool representable(ConstTensorView numbers, DType dtype) {
-  const Tensor wide = copy_of(numbers, DType::f64), back = copy_of(copy_of(numbers, dtype), DType::f64);
-  return std::ranges::equal(wide.values<double>(), back.values<double>());
+std::optional<DType> narrow_type_of(ConstTensorView numbers) {
+  const Tensor wide = copy_of(numbers, DType::f64);
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const Tensor back = copy_of(copy_of(numbers, dtype), DType::f64);
+    if (std::ranges::equal(wide.values<double>(), back.values<double>())) return dtype;
+  }
+  return std::nullopt;
 }
 
 }  // namespace attend::doctor

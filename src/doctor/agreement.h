@@ -4,6 +4,7 @@
 #include <attend/tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct Agreement {
 // another one and 0 with anything else.
 Agreement compare(ConstTensorView ours, ConstTensorView reference);
 
-// Whether all numbers are those of a type, so that storing them in it loses nothing.
-bool representable(ConstTensorView numbers, DType dtype);
+// The 16-bit type that all these numbers are of, if there is one. Those of bf16 mostly are of f16 as well,
+// which has more digits, and not the other way round.
+std::optional<DType> narrow_type_of(ConstTensorView numbers);
 
 }  // namespace attend::doctor

@@ -46,14 +46,12 @@ void add_embeddings(Section& section, const Agreement& agreement, const std::vec
 }
 
 void add_diagnosis(Section& section, const Diagnosis& diagnosis) {
-  draw::Table table{.title = joined("The usual causes, each computed for ", diagnosis.texts, " texts"),
-                    .label_header = "cause",
-                    .columns = {{"", draw::Align::left},
-                                {"worst cosine"},
-                                {"median cosine"},
-                                {"largest error"},
-                                {"", draw::Align::left}},
-                    .rows = {}};
+  draw::Table table{
+      .title =
+          joined("The usual causes, each computed: cosines and largest error of ", diagnosis.texts, " texts"),
+      .label_header = "cause",
+      .columns = {{"", draw::Align::left}, {"worst"}, {"median"}, {"largest error"}, {"", draw::Align::left}},
+      .rows = {}};
   Json list = Json::array();
   for (const Trial& trial : diagnosis.trials) {
     Json entry{{"cause", trial.cause}, {"setting", trial.setting}, {"explains", trial.explains}};
@@ -81,10 +79,9 @@ void add_diagnosis(Section& section, const Diagnosis& diagnosis) {
 
 // What stands behind a distance that is larger than fp32 gives and smaller than a mistake does.
 std::string half_precision(ConstTensorView reference) {
-  for (const DType dtype : {DType::f16, DType::bf16}) {
-    if (representable(reference, dtype))
-      return joined("Not within fp32 noise: all numbers of the reference are ", attend::name_of(dtype),
-                    "; it was stored or computed so.");
+  if (const std::optional<DType> dtype = narrow_type_of(reference)) {
+    return joined("Not within fp32 noise: all numbers of the reference are ", attend::name_of(*dtype),
+                  "; it was stored or computed so.");
   }
   return "Not within fp32 noise: a part of the reference was computed in 16 bits or in TF32, or with the "
          "other form of GELU.";

@@ -68,10 +68,10 @@ std::vector<Reading> other_readings(const TextModel& model) {
   } else {
     add("tokenization", "lower case", "the reference lower-cased its texts").lower_case = true;
   }
-  add("tokenization", "white space at the ends removed", "the reference stripped its texts").strip = true;
+  add("tokenization", "ends stripped", "the reference stripped its texts").strip = true;
   if (model.tokenizer().special_count() > 0) {
-    add("tokenization", "without special tokens", "the reference was made without special tokens")
-        .special_tokens = false;
+    add("tokenization", "no special tokens", "the reference was made without special tokens").special_tokens =
+        false;
   }
   const auto prompt = [&](const std::string& name, const std::string& text, const std::string& meaning) {
     const bool known = text == usual.prompt ||

@@ -54,7 +54,7 @@ Trial try_row_order(ConstTensorView ours, ConstTensorView reference) {
   Trial trial{"order", "by the nearest row", "", std::nullopt, ""};
   const std::int64_t n = reference.size(0);
   if (n < 2 || n > kMostTexts) {
-    trial.why_not = n < 2 ? "there is one text" : joined("there are more than ", kMostTexts, " texts");
+    trial.why_not = n < 2 ? "fewer than 2 texts" : joined("more than ", kMostTexts, " texts");
     return trial;
   }
   const std::vector<std::int64_t> rows = nearest_rows(ours, reference);
@@ -66,7 +66,7 @@ Trial try_row_order(ConstTensorView ours, ConstTensorView reference) {
     copy(reference.slice(0, row, row + 1), reordered.view().slice(0, i, i + 1));
   }
   if (moved < 0) {
-    trial.why_not = "every text is nearest to its own row";
+    trial.why_not = "same order";
     return trial;
   }
   trial.agreement = compare(ours, reordered);
