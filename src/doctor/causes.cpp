@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "doctor/passes.h"
 #include "doctor/readings.h"
 #include "doctor/row_order.h"
 #include "draw/number.h"
@@ -50,22 +51,27 @@ class Trials {
  public:
   Trials(const TextModel& model, std::span<const std::string> texts, ConstTensorView reference,
          const std::vector<std::int64_t>& chosen)
-      : model_(model), reference_(rows_of(reference, chosen)), usual_(usual_reading(model)) {
+      : model_(model), chosen_(chosen), reference_(rows_of(reference, chosen)) {
     for (const std::int64_t i : chosen) texts_.push_back(texts[static_cast<std::size_t>(i)]);
-    usual_tokens_ = encode(model, texts_, usual_);
+    usual_tokens_ = encode(model, texts_, usual_reading(model));
   }
 
-  void run(std::vector<Trial>& trials) const {
+  // `theirs`: the reference's tokens, where they are known and others than ours.
+  void run(std::vector<Trial>& trials, const TokenBatch* theirs) const {
     const bool normal = model_.files().normalize;
     add(trials, "normalisation", normal ? "off" : "on",
-        normal ? "the reference is not normalised" : "the reference is normalised", usual_tokens_,
-        {.normalize = !normal});
+        normal ? "the reference is not normalised" : "the reference is normalised",
+        model_.embed(usual_tokens_, {.normalize = !normal}));
     const std::vector<Pooling> usual = usual_pooling();
-    for (const Pooling pooling : kPoolings) {
-      if (usual.size() > 1 || pooling == usual.front()) continue;
-      const std::string name(name_of(pooling));
-      add(trials, "pooling", name, "the reference was pooled with " + name, usual_tokens_,
-          {.pooling = {pooling}});
+    const std::vector<Tensor> pooled = embed_each_pooling(model_, usual_tokens_, kPoolings, normal);
+    for (std::size_t i = 0; i < kPoolings.size() && usual.size() == 1; ++i) {
+      const std::string name(name_of(kPoolings[i]));
+      if (kPoolings[i] != usual.front())
+        add(trials, "pooling", name, "the reference was pooled with " + name, pooled[i]);
+    }
+    if (theirs != nullptr) {
+      add(trials, "tokenization", "the reference's ids", "its tokens differ, and nothing else",
+          model_.embed(encodings_of(*theirs)));
     }
     for (const Reading& reading : other_readings(model_)) {
       const std::vector<Encoding> tokens = encode(model_, texts_, reading);
@@ -73,12 +79,13 @@ class Trials {
         trials.push_back({reading.cause, reading.setting, reading.meaning, std::nullopt, "same tokens"});
         continue;
       }
-      add(trials, reading.cause, reading.setting, reading.meaning, tokens, {});
+      add(trials, reading.cause, reading.setting, reading.meaning, model_.embed(tokens));
     }
-    for (std::int64_t layer = 0; layer < model_.encoder().config().layers; ++layer) {
+    const std::vector<Tensor> layers = embed_each_layer(model_, usual_tokens_);
+    for (std::size_t layer = 0; layer + 1 < layers.size(); ++layer) {
       const std::string number = std::to_string(layer);
       add(trials, "layer", layer == 0 ? "0, the embeddings" : number, "the reference is of layer " + number,
-          usual_tokens_, {.layer = layer});
+          layers[layer]);
     }
   }
 
@@ -98,7 +105,7 @@ class Trials {
 
   // Two causes at once: another pooling, another reading or layer, other lengths. The first that agrees.
   std::string two_causes() const {
-    if (!model_.files().dense.empty() || usual_pooling().size() > 1) return "";
+    if (usual_pooling().size() > 1) return "";
     struct Way {
       std::string meaning;
       std::vector<Encoding> tokens;
@@ -111,14 +118,10 @@ class Trials {
     }
     for (std::int64_t layer = 0; layer < model_.encoder().config().layers; ++layer)
       ways.push_back({"the reference is of layer " + std::to_string(layer), usual_tokens_, layer});
-    const std::int64_t e = model_.encoder().config().hidden_size;
     for (const Way& way : ways) {
-      const Tensor all = model_.embed(
-          way.tokens,
-          {.pooling = {kPoolings.begin(), kPoolings.end()}, .normalize = false, .layer = way.layer});
+      std::vector<Tensor> pooled = embed_each_pooling(model_, way.tokens, kPoolings, false, way.layer);
       for (std::size_t p = 0; p < kPoolings.size(); ++p) {
-        const auto begin = static_cast<std::int64_t>(p) * e;
-        Tensor vectors = copy_of(all.view().slice(1, begin, begin + e));
+        Tensor& vectors = pooled[p];
         for (const bool normal : {false, true}) {
           if (normal) normalize_rows(vectors, vectors);
           if (!compare(vectors, reference_).agrees()) continue;
@@ -147,16 +150,28 @@ class Trials {
   }
 
   void add(std::vector<Trial>& trials, std::string cause, std::string setting, std::string meaning,
-           const std::vector<Encoding>& tokens, const EmbedOptions& options) const {
-    Trial trial{std::move(cause), std::move(setting), std::move(meaning),
-                compare(model_.embed(tokens, options), reference_), ""};
+           const Tensor& vectors) const {
+    Trial trial{std::move(cause), std::move(setting), std::move(meaning), compare(vectors, reference_), ""};
     trial.explains = trial.agreement->agrees();
     trials.push_back(std::move(trial));
   }
 
+  // Those of the chosen texts.
+  std::vector<Encoding> encodings_of(const TokenBatch& batch) const {
+    std::vector<Encoding> encodings;
+    for (const std::int64_t text : chosen_) {
+      const auto begin = batch.ids.begin() + batch.ends[static_cast<std::size_t>(text)];
+      const auto end = batch.ids.begin() + batch.ends[static_cast<std::size_t>(text) + 1];
+      Encoding& encoding = encodings.emplace_back();
+      encoding.ids.assign(begin, end);
+      encoding.type_ids.assign(encoding.ids.size(), 0);
+    }
+    return encodings;
+  }
+
   const TextModel& model_;
+  std::vector<std::int64_t> chosen_;
   Tensor reference_;
-  Reading usual_;
   std::vector<std::string> texts_;
   std::vector<Encoding> usual_tokens_;
 };
@@ -207,13 +222,13 @@ std::string conclude(const std::vector<Trial>& trials, const Agreement& baseline
 }  // namespace
 
 Diagnosis diagnose(const TextModel& model, std::span<const std::string> texts, ConstTensorView ours,
-                   ConstTensorView reference) {
+                   ConstTensorView reference, const TokenBatch* theirs) {
   const Agreement baseline = compare(ours, reference);
   const std::vector<std::int64_t> chosen = chosen_texts(baseline, kMostTexts);
   Diagnosis diagnosis{.trials = {}, .conclusion = "", .texts = static_cast<std::int64_t>(chosen.size())};
   diagnosis.trials.push_back(try_row_order(ours, reference));
   const Trials trials(model, texts, reference, chosen);
-  trials.run(diagnosis.trials);
+  trials.run(diagnosis.trials, theirs);
   trials.run_types(diagnosis.trials, reference);
   diagnosis.conclusion = conclude(diagnosis.trials, baseline, diagnosis.texts, [&] {
     return Trials(model, texts, reference, chosen_texts(baseline, kMostPairTexts)).two_causes();

@@ -26,8 +26,9 @@ struct Diagnosis {
   std::int64_t texts = 0;  // how many were tried: some of them, where there are many
 };
 
-// reference (texts, E), f64; ours are the model's own vectors for these texts.
+// reference (texts, E), f64; ours are the model's own vectors for these texts; theirs the reference's tokens,
+// where they are known and not ours.
 Diagnosis diagnose(const TextModel& model, std::span<const std::string> texts, ConstTensorView ours,
-                   ConstTensorView reference);
+                   ConstTensorView reference, const TokenBatch* theirs = nullptr);
 
 }  // namespace attend::doctor

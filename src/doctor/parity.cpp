@@ -158,9 +158,9 @@ Section parity_section(const TextModel& model, const Reference& reference,
   Section section{"parity", "Parity with " + draw::printable(reference.file)};
   section.add("reference", reference.file, "");
   section.add("texts", reference.texts(), std::to_string(reference.texts()));
-  holds = true;
-  if (reference.tokens && texts != nullptr)
-    holds = add_ids(section, model, *texts, *reference.tokens) && holds;
+  bool same_ids = true;
+  if (reference.tokens && texts != nullptr) same_ids = add_ids(section, model, *texts, *reference.tokens);
+  holds = same_ids;
   if (!reference.hidden.empty()) holds = add_hidden(section, model, reference) && holds;
   std::optional<Verdict> verdict;
   if (reference.embeddings && texts != nullptr) {
@@ -172,7 +172,8 @@ Section parity_section(const TextModel& model, const Reference& reference,
     section.add("verdict", name_of(*verdict), std::string(name_of(*verdict)));
     if (!agreement.agrees()) {
       holds = false;
-      add_diagnosis(section, diagnose(model, *texts, ours, *reference.embeddings));
+      add_diagnosis(section, diagnose(model, *texts, ours, *reference.embeddings,
+                                      same_ids ? nullptr : &*reference.tokens));
     }
   }
   if (verdict == Verdict::f16_noise) section.notes.push_back(half_precision(*reference.embeddings));

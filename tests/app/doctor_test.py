@@ -170,6 +170,9 @@ def test_ids(model, texts, tmp_path):
     changed[3][2] = 17 if changed[3][2] != 17 else 18
     found = parity(model, texts, packed(changed), tmp_path, False)["ids"]
     assert (found["text"], found["token"], found["ours"], found["theirs"]) == (3, 2, ours[3][2], changed[3][2]) and found["conclusion"] == ""
+    words = [" ".join(WORDS[i] for i in ids[1:-1]) for ids in changed]
+    found = parity(model, texts, packed(changed) | {"embeddings": encoder.encode(words)}, tmp_path, False)
+    assert found["conclusion"] == "With tokenization the reference's ids, all 8 texts agree: its tokens differ, and nothing else."
     bare = [ids[1:-1] if len(ids) < 20 else encoder.tokenizer.encode(text, add_special_tokens=False).ids[:20] for ids, text in zip(ours, TEXTS)]
     found = parity(model, texts, packed(bare), tmp_path, False)["ids"]
     assert found["conclusion"] == "the reference was made without special tokens" and (found["text"], found["token"]) == (0, 0)
