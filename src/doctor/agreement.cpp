@@ -58,6 +58,11 @@ Verdict verdict_of(double distance) noexcept {
   return distance <= kF16Noise ? Verdict::f16_noise : Verdict::differs;
 }
 
+Verdict token_verdict_of(double distance) noexcept {
+  if (distance <= kFp32Noise) return Verdict::fp32_noise;
+  return distance <= kF16TokenNoise ? Verdict::f16_noise : Verdict::differs;
+}
+
 Agreement compare(ConstTensorView ours, ConstTensorView reference) {
   Agreement result{.texts = reference.size(0)};
   const Tensor left = copy_of(ours, DType::f64), right = copy_of(reference, DType::f64);

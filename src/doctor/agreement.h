@@ -17,6 +17,9 @@ std::string_view name_of(Verdict verdict) noexcept;  // "within fp32 noise", ...
 // order are 1e-6 apart; half precision, TF32 or the other form of GELU somewhere on the way, 1e-3.
 inline constexpr double kFp32Noise = 2e-5, kF16Noise = 4e-3;
 Verdict verdict_of(double distance) noexcept;
+// The same for one token's vector, whose noise no mean makes smaller: f16 gives 5e-3 in the sixth layer.
+inline constexpr double kF16TokenNoise = 1e-2;
+Verdict token_verdict_of(double distance) noexcept;
 
 struct Agreement {
   std::int64_t texts = 0;

@@ -92,7 +92,7 @@ HiddenAgreement compare_hidden(const TextModel& model, const Reference& referenc
         const RowDifference row = compare_row(a, b, size);
         layer.max_abs_error = std::max(layer.max_abs_error, row.max_abs_error);
         layer.distance = std::max(layer.distance, row.distance);
-        if (verdict_of(row.distance) != Verdict::differs || firsts.contains(moment.layer)) continue;
+        if (token_verdict_of(row.distance) != Verdict::differs || firsts.contains(moment.layer)) continue;
         firsts[moment.layer] = {
             moment.layer,  text,
             token,         std::string(model.tokenizer().token(batch.ids[static_cast<std::size_t>(token)])),
