@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "base/large_pages.h"
+
 namespace attend {
 namespace {
 
@@ -23,6 +25,7 @@ Scratch::Scratch(std::size_t bytes) {
   if (kept.bytes < bytes) {
     data_ = ::operator new(bytes, kAlignment);
     bytes_ = bytes;
+    ask_for_large_pages(data_, bytes);
   } else {
     data_ = std::exchange(kept.data, nullptr);
     bytes_ = std::exchange(kept.bytes, 0);

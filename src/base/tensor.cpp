@@ -8,28 +8,13 @@
 
 #include "base/error.h"
 #include "base/for_each.h"
-
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
+#include "base/large_pages.h"
 
 namespace attend {
 namespace {
 
 // A cache line and a 512-bit vector; with 16 bytes vector kernels lose 9% of peak.
 constexpr std::size_t kAlignment = 64;
-
-// Large tensors ask for large pages: a core that streams through 256 MB in pages of 4 KiB spends much of its
-// time on address translation (19 instead of 32 GB/s on a virtual machine). Only a hint, so nothing fails.
-void ask_for_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
-#if defined(MADV_HUGEPAGE)
-  constexpr std::uintptr_t kLargePage = std::uintptr_t{1} << 21;
-  const auto start = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (start + kLargePage - 1) / kLargePage * kLargePage;
-  const std::uintptr_t last = (start + bytes) / kLargePage * kLargePage;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#endif
-}
 
 bool is_row_major(const Dims& shape, const Dims& strides) {
   std::int64_t expected = 1;
