@@ -3,7 +3,8 @@
 # part of `make test`), builds the adapter and the Python package for it, runs the tests and the example of attend.torch, and then
 # bench/rivals/run.py with the arguments given here.
 #
-#   tools/rivals.sh [--quick] [--only tests|sdpa|weights|numpy|matmul|transformers] [--threads N]
+#   tools/rivals.sh [--quick] [--only tests|sdpa|weights|numpy|matmul|transformers|encoder] [--threads N]
+#                   [--model FOLDER|NAME]
 #
 # RIVALS_PYTHON names a Python that has the packages already; nothing is then installed.
 set -euo pipefail

@@ -35,6 +35,8 @@ class Rivals:
         self.blas = numpy_rivals.OpenBlas(arguments.threads)
         self.quick = arguments.quick
         self.only = arguments.only
+        self.model = arguments.model
+        self.names = [torch_rivals.NAME, numpy_rivals.NAME, self.blas.name()]
         self.shapes = QUICK_SHAPES if self.quick else SHAPES
         self.comparisons: list[Comparison] = []
         self.random = np.random.default_rng(1)
@@ -115,6 +117,20 @@ class Rivals:
         ):
             self.compare(group, transformers_rivals.NAME, case, 0, ours, theirs, difference)
 
+    def encoder(self, threads: int):
+        """A whole sentence encoder beside engines that run nothing else."""
+        import encoder  # as above
+
+        folder = encoder.folder_of(self.model)
+        if folder is None:
+            reason = f"{self.model} is neither a folder nor in the hub's cache; get it with `attend pull`, or give --model FOLDER"
+            if self.only == "encoder":
+                sys.exit(f"rivals: {reason}")
+            print(f"rivals: no encoder is measured: {reason}", file=sys.stderr)
+            return
+        self.comparisons += encoder.EncoderCases(folder, threads, self.quick).run()
+        self.names += encoder.NAMES
+
     def run_all(self, threads: int):
         cases = [(shape, causal) for causal in (False, True) for shape in self.shapes]
         if self.wanted("sdpa"):
@@ -133,6 +149,8 @@ class Rivals:
                 self.product(*size)
         if self.wanted("transformers"):
             self.transformers(threads)
+        if self.wanted("encoder"):
+            self.encoder(threads)
 
     def wanted(self, part: str) -> bool:
         return self.only in (None, part)
@@ -179,15 +197,17 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path, default=ROOT / "build/rivals.json")
     parser.add_argument("--quick", action="store_true", help="short sequences, few rounds")
-    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers"], help="one part instead of all")
+    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers", "encoder"],
+                        help="one part instead of all")
+    parser.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2",
+                        help="of encoder: a folder, or a name in the hub's cache (default: %(default)s)")
     arguments = parser.parse_args()
 
     rivals = Rivals(arguments)
     rivals.run_all(arguments.threads)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    machine = {"cpu": cpu_name(), "isa": rivals.ours.isa(), "threads": arguments.threads,
-               "rivals": [torch_rivals.NAME, numpy_rivals.NAME, rivals.blas.name()]}
+    machine = {"cpu": cpu_name(), "isa": rivals.ours.isa(), "threads": arguments.threads, "rivals": rivals.names}
     print(f"{machine['cpu']}, {machine['isa']}, {arguments.threads} threads; {'; '.join(machine['rivals'])}.")
     print("Medians, half the distance between the quartiles after them. Ratio: their time over ours.\n")
     print(table(rivals.comparisons))

@@ -11,6 +11,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/rivals"))
 import numpy_rivals  # noqa: E402
+from encoder_batches import padded_batches, sizes_for  # noqa: E402
+from encoder_texts import LONGEST, MEDIAN, SHORTEST, Writer  # noqa: E402
 from report import Comparison, geometric_mean, summary, table  # noqa: E402
 from turns import Timing, take_turns  # noqa: E402
 
@@ -90,3 +92,30 @@ def test_openblas_multiplies_and_says_what_it_is():
     blas.matmul(a, w, out)()
     assert np.abs(out - a.astype(float) @ w.astype(float)).max() < 1e-5
     assert blas.name().startswith("OpenBLAS 0.")
+
+
+def test_batches_hold_every_text_once_padded_to_the_longest_beside_it():
+    ids = [[1] * n for n in (3, 7, 1, 5, 2)]
+    batches = list(padded_batches(ids, 2))
+    assert [matrix.shape for _, matrix, _ in batches] == [(2, 7), (2, 3), (1, 1)]
+    assert sorted(place for places, _, _ in batches for place in places) == [0, 1, 2, 3, 4]
+    for places, matrix, mask in batches:
+        assert [row.sum() for row in mask] == [len(ids[place]) for place in places]
+        assert (matrix == mask).all()  # all ids are 1, and what is padded 0
+
+
+@pytest.mark.parametrize("count, sizes", [(1, [1]), (16, [8, 16]), (20, [8, 16, 20]), (5000, [8, 16, 32, 64])])
+def test_batches_to_try_are_never_larger_than_what_there_is(count, sizes):
+    assert sizes_for(count) == sizes
+
+
+def test_texts_are_made_of_known_words_and_have_the_lengths_asked_for():
+    vocabulary = {word: i for i, word in enumerate(["[CLS]", "##x", "a", *(f"w{chr(97 + i)}" for i in range(20))])}
+    text = Writer(vocabulary).text(128)
+    assert len(text.split()) == 126
+    assert set(text.split()) <= {word for word in vocabulary if word.startswith("w")}
+    texts = Writer(vocabulary).mixed(2000)
+    assert texts == Writer(vocabulary).mixed(2000)
+    lengths = [len(text.split()) + 2 for text in texts]
+    assert SHORTEST - 2 <= min(lengths) and LONGEST / 2 < max(lengths) <= LONGEST
+    assert 0.7 * MEDIAN < np.median(lengths) < 1.1 * MEDIAN

@@ -1,0 +1,110 @@
+"""A sentence encoder beside other engines: a batch, one text, and a heap of texts of mixed length.
+
+Every rival tries its settings first, on the texts themselves or, of a heap, on a part of it, and enters with its fastest. All answers are
+compared before anything is timed.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+import attend
+from encoder_rivals import RIVALS, VERSIONS, Tokens
+from encoder_texts import Writer
+from report import Comparison
+from turns import take_turns
+
+LEAST_COSINE = 0.99999
+HEAP, QUICK_HEAP = 5000, 200
+TRIED = 256  # texts of the heap that settings are tried on
+NAMES = VERSIONS
+
+
+def folder_of(model: str) -> Path | None:
+    """A folder, or that of a name in the hub's cache, where nothing is downloaded."""
+    if Path(model).is_dir():
+        return Path(model)
+    try:
+        return Path(snapshot_download(model, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError):
+        return None
+
+
+class EncoderCases:
+    def __init__(self, folder: Path, threads: int, quick: bool):
+        attend.set_threads(threads)
+        self._quick = quick
+        self._ours = attend.Encoder.from_pretrained(folder)
+        self._layers, self._hidden = self._ours.layers, self._ours.hidden_size
+        self._tokens = Tokens(folder, self._ours.max_tokens)
+        self._writer = Writer(self._tokens.vocabulary())
+        with tempfile.TemporaryDirectory() as scratch:
+            self._rivals = [rival(folder, self._tokens, threads, Path(scratch)) for rival in RIVALS]
+
+    def run(self) -> list[Comparison]:
+        write = self._writer
+        heap = write.mixed(QUICK_HEAP if self._quick else HEAP)
+        return [
+            *self._compare("encoder, 32 texts of 128 tokens", [write.text(128) for _ in range(32)], tokenized=True),
+            *self._compare("encoder, one text of 128 tokens", [write.text(128)], tokenized=True),
+            *self._compare("encoder, one text of 16 tokens", [write.text(16)], tokenized=True),
+            *self._compare(f"encoder, {len(heap)} texts of mixed length", heap, tokenized=False),
+        ]
+
+    def _compare(self, group: str, texts: list[str], tokenized: bool) -> list[Comparison]:
+        """`tokenized`: rivals get ids, so that only their models are timed; we always start from the texts."""
+        ours = lambda: self._ours.encode(texts, normalize_embeddings=True)  # noqa: E731
+        answer = ours()
+        calls, names, differences = [], [], []
+        for rival in self._rivals:
+            way = self._fastest(group, rival, texts[:TRIED], tokenized)
+            call = rival.ways(texts, tokenized)[way]
+            names.append(f"{rival.name}: {way}")
+            differences.append(agree(group, names[-1], answer, call()))
+            calls.append(call)
+        seconds, rounds = (0.2, 3) if self._quick else (2.0, 7)
+        most = 15.0 if self._quick or tokenized else 600.0
+        timings = take_turns([ours, *calls], seconds, rounds if tokenized or self._quick else 3, most)
+        flops = self._flops(texts)
+        return [Comparison(group, rival.name, name, flops, timings[0], timing, difference)
+                for rival, name, timing, difference in zip(self._rivals, names, timings[1:], differences, strict=True)]
+
+    def _fastest(self, group: str, rival, texts: list[str], tokenized: bool) -> str:
+        """Every way is tried; one that is clearly slower than another is dropped after a look or two."""
+        expected = self._ours.encode(texts, normalize_embeddings=True)
+        taken: dict[str, float] = {}
+        for way, call in rival.ways(texts, tokenized).items():
+            start = time.perf_counter()
+            answer = call()
+            first = taken[way] = time.perf_counter() - start  # it may have things to set up
+            agree(group, f"{rival.name}: {way}", expected, answer)
+            for _ in range(3 if first < 2 * min(taken.values()) else 0):
+                start = time.perf_counter()
+                call()
+                taken[way] = min(taken[way], time.perf_counter() - start)
+                if taken[way] > 1.2 * min(taken.values()):
+                    break
+            if sys.stderr.isatty():
+                print(f"\r\x1b[K{group}, {rival.name}: {way}: {taken[way]:.3g} s", end="", file=sys.stderr, flush=True)
+        return min(taken, key=taken.__getitem__)
+
+    def _flops(self, texts: list[str]) -> float:
+        """Of the products, for the tokens that there are: what is padded counts as time, not as work."""
+        e = self._hidden
+        inner = 4 * e  # of BERT and all that follow it
+        per_token = 2 * e * (4 * e + 2 * inner)
+        lengths = [len(ids) for ids in self._tokens(texts)]
+        return float(self._layers * sum(n * per_token + 4 * n * n * e for n in lengths))
+
+
+def agree(group: str, name: str, ours: np.ndarray, theirs: np.ndarray) -> float:
+    """1 - the smallest cosine; all vectors have length 1."""
+    least = float((ours.astype(float) * np.asarray(theirs, float)).sum(-1).min())
+    if not least >= LEAST_COSINE:
+        raise SystemExit(f"rivals: {group}: the cosine to {name} is {least:.7f}, less than {LEAST_COSINE}")
+    return 1 - least
