@@ -1,7 +1,7 @@
 """A sentence encoder beside other engines: a batch, one text, and a heap of texts of mixed length.
 
-Every rival tries its settings first, on the texts themselves or, of a heap, on a part of it, and enters with its fastest. All answers are
-compared before anything is timed.
+Every rival tries its settings first, on the texts themselves or, of a heap, on a part of it, and enters with its fastest. All
+answers are compared before anything is timed.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Other engines for a sentence encoder, each from token ids or texts to pooled vectors of length 1, with the settings worth trying.
 
-A rival has `ways(texts, tokenized)`: calls by the name of their settings, each of which returns one vector a text. With `tokenized` the
-ids are made beforehand, so that only the model is timed.
+A rival has `ways(texts, tokenized)`: calls by the name of their settings, each of which returns one vector a text. With
+`tokenized` the ids are made beforehand, so that only the model is timed.
 """
 
 import warnings

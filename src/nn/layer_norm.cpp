@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "kernels/isa.h"
 #include "kernels/layer_norm/layer_norm_reference.h"
+#include "nn/row_of.h"
 #include "nn/transform_rows.h"
 
 namespace attend {
@@ -81,17 +82,6 @@ class Moments {
   TensorView mean_, inverse_deviation_;
 };
 
-// gamma or beta as contiguous numbers of the type that rows are computed in.
-template <class Number>
-struct Factors {
-  explicit Factors(ConstTensorView view) : given(view.given()) {
-    if (given) storage = copy_of(view, dtype_of<Number>());
-  }
-  const Number* data() const { return given ? storage.template values<Number>().data() : nullptr; }
-  bool given;
-  Tensor storage;
-};
-
 void normalise(const char* operation, ConstTensorView x, ConstTensorView residual, ConstTensorView gamma,
                ConstTensorView beta, double epsilon, TensorView out, const LayerNormStateView& state) {
   require_dtype_of(operation, {"out", out}, {"x", x});
@@ -100,7 +90,7 @@ void normalise(const char* operation, ConstTensorView x, ConstTensorView residua
   kernels::require_isa();
   const std::int64_t n = row_size(x);
   with_float_type(operation, x.dtype(), [&]<class T>(T) {
-    const Factors<Computed<T>> gammas(gamma), betas(beta);
+    const RowOf<Computed<T>> gammas(gamma), betas(beta);
     const auto* const scale = gammas.data();
     const auto* const shift = betas.data();
     const Moments<Computed<T>> moments(state);
@@ -143,12 +133,14 @@ void reference::layer_norm(ConstTensorView x, ConstTensorView residual, ConstTen
   check(kOperation, x, gamma, beta, epsilon, out);
   if (residual.given()) check_residual(kOperation, x, residual, out);
   Tensor wide = copy_of(x, DType::f64);
-  const Factors<double> others(residual), scale(gamma), shift(beta);
+  const RowOf<double> scale(gamma), shift(beta);
+  const Tensor others = residual.given() ? copy_of(residual, DType::f64) : Tensor();
   const std::int64_t n = row_size(x);
   for (std::int64_t row = 0; n > 0 && row < row_count(x); ++row) {
     double* const values = wide.values<double>().data() + row * n;
-    kernels::layer_norm_row_reference(values, residual.given() ? others.data() + row * n : nullptr, n,
-                                      scale.data(), shift.data(), epsilon, values);
+    kernels::layer_norm_row_reference(values,
+                                      residual.given() ? others.values<double>().data() + row * n : nullptr,
+                                      n, scale.data(), shift.data(), epsilon, values);
   }
   copy(wide, out);
 }

@@ -7,6 +7,7 @@
 #include "kernels/convert/copy_row.h"
 #include "kernels/isa.h"
 #include "kernels/matmul/matmul.h"
+#include "nn/row_of.h"
 
 namespace attend {
 namespace {
@@ -153,9 +154,8 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
   const std::int64_t m = row_count(a_given), n = w.columns(), k = w.rows();
   const Cut cut(m, n, k);
   const float* const panels = w.panels().data<float>();
-  Tensor bias;
-  if (epilogue.bias.given()) bias = copy_of(epilogue.bias, DType::f32);
-  const float* const bias_data = epilogue.bias.given() ? bias.values<float>().data() : nullptr;
+  const RowOf<float> bias(epilogue.bias);
+  const float* const bias_data = bias.data();
 
   const std::int64_t out_room = whole_lines(cut.rows * cut.columns);
   const std::int64_t room = (residual.staged() ? out_room : 0) + (out.staged() ? out_room : 0);
