@@ -7,6 +7,19 @@
 namespace attend {
 namespace {
 
+// Of whole f32 tensors, row-major.
+void relu(ConstTensorView x, TensorView out) {
+  const float* const from = x.data<float>();
+  float* const to = out.data<float>();
+  for (std::int64_t i = 0; i < element_count(x.shape()); ++i) to[i] = from[i] < 0 ? 0 : from[i];
+}
+
+void relu_backward(ConstTensorView x, TensorView d) {
+  const float* const from = x.data<float>();
+  float* const to = d.data<float>();
+  for (std::int64_t i = 0; i < element_count(x.shape()); ++i) to[i] = from[i] > 0 ? to[i] : 0;
+}
+
 void activate(Activation activation, ConstTensorView x, TensorView out) {
   switch (activation) {
     case Activation::none:
@@ -15,6 +28,8 @@ void activate(Activation activation, ConstTensorView x, TensorView out) {
       return gelu(x, out);
     case Activation::gelu_tanh:
       return gelu_tanh(x, out);
+    case Activation::relu:
+      return relu(x, out);
   }
 }
 
@@ -27,6 +42,8 @@ void activate_backward(Activation activation, ConstTensorView x, TensorView d) {
       return gelu_backward(x, d, d);
     case Activation::gelu_tanh:
       return gelu_tanh_backward(x, d, d);
+    case Activation::relu:
+      return relu_backward(x, d);
   }
 }
 
