@@ -12,6 +12,7 @@
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
 #include <attend/lens.h>
+#include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/matmul.h>
 #include <attend/model_config.h>

@@ -24,6 +24,9 @@ class Reading {
   Reading(const TextModel& model, std::string text, std::string second = {},
           std::optional<std::int64_t> max_tokens = {});
 
+  // The same text once more, with edits.
+  Reading(const Reading& original, const EncoderEdits& edits);
+
   const TextModel& model() const noexcept { return model_; }
   const std::string& text() const noexcept { return text_; }
   const std::string& second() const noexcept { return second_; }
@@ -46,6 +49,8 @@ class Reading {
   const Layer& layer(std::int64_t layer) const;
 
  private:
+  void run(const EncoderEdits& edits);
+
   TextModel model_;
   std::string text_, second_;
   Encoding tokens_;
@@ -69,6 +74,8 @@ enum class LensMethod : std::uint8_t {
             // Zuidema 2020)
   flow,     // the most that can flow from each input token through those same layers as a network of pipes
             // (likewise). One row at a time, and no distribution: each token's flow is found by itself
+  grad,     // weight · its gradient towards a chosen output, where that is positive; the mean over heads
+            // (Chefer, Gur and Wolf 2021). No distribution: rows that matter more have more
 };
 std::string_view name_of(LensMethod method) noexcept;
 std::optional<LensMethod> lens_method_named(std::string_view name) noexcept;
@@ -77,6 +84,7 @@ std::vector<std::string_view> lens_method_names();
 struct LensQuery {
   LensMethod method = LensMethod::raw;
   HeadChoice heads{};
+  const EncoderGradients* gradients = nullptr;  // for grad: gradients_towards() of lens_change.h
 };
 
 // Texts of more tokens than this have no flow: it takes one search of a network of layers × n² pipes for each

@@ -29,6 +29,11 @@ std::optional<Pooling> pooling_named(std::string_view name) noexcept;
 void pool(ConstTensorView vectors, std::span<const std::int64_t> ends, std::span<const Pooling> poolings,
           TensorView out);
 
+// d_vectors (tokens, E) from d_out, the gradient of what pool() gives for the same vectors. Of several equal
+// maxima the first gets the gradient. f32 or f64, the same for all.
+void pool_backward(ConstTensorView vectors, std::span<const std::int64_t> ends,
+                   std::span<const Pooling> poolings, ConstTensorView d_out, TensorView d_vectors);
+
 // Each row of x (rows, E) divided by its Euclidean length; a row of zeros stays one. out may be x. f32 or
 // f64.
 void normalize_rows(ConstTensorView x, TensorView out);

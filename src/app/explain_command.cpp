@@ -33,16 +33,19 @@ are counted from 1; without them the mean over all is shown.
   norm     the length of weight × value × Wo: what it takes from there
   rollout  how much of each word has arrived after all layers
   flow     the most that could have: for one word, with --focus
+  grad     weight × gradient: what brought the text nearer to another, --towards
 
 Try:
   attend explain
   attend explain "The cat sat on the mat." --focus cat --layer 2 --head 3
   attend explain --focus it --to animal --top 5
+  attend explain --ablate 4.2 --ablate "it>animal"
   attend explain "The cat sat on the mat." --view lines -o cat.pdf
   attend explain notes.txt --tokens --special --json)";
 
 struct Arguments {
-  std::optional<std::string> text, focus, to, format;
+  std::optional<std::string> text, focus, to, towards, format;
+  std::vector<std::string> ablate;
   std::string second, model{kDefaultModel}, method = "raw", view = "map", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
@@ -79,6 +82,9 @@ void check(const Arguments& given, const std::string& format) {
     throw UsageError("--head needs --layer: which layer's head " + std::to_string(*given.head) + "?");
   if (given.method == "rollout" && given.view == "model")
     throw UsageError("--method rollout mixes the heads, and --view model shows each by itself");
+  if (given.method == "grad" && !given.towards)
+    throw UsageError("--method grad asks what brought the text nearer to another: --towards says to which");
+  if (given.towards && given.method != "grad") throw UsageError("--towards is for --method grad");
   if (given.output.empty() && format != "terminal" && format != "json" && format != "svg")
     throw UsageError("--format " + format + " needs -o FILE");
 }
@@ -119,12 +125,18 @@ void run_explain(const Arguments& given, const Globals& globals) {
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
+      .ablate = given.ablate,
       .top = given.top};
   if (given.head) request.query.heads.head = *given.head - 1;
   if (!given.text && !given.focus) request.focus = kFocus;
   const Reading reading(model, text, given.second);
   tell_what_was_cut(reading);
   announce(reading, given);
+  EncoderGradients gradients;
+  if (given.towards) {
+    gradients = gradients_towards(reading, text_vector(Reading(model, input_text(*given.towards))));
+    request.query.gradients = &gradients;
+  }
   const explain::Explanation explanation = explain::explain(reading, request);
   const explain::View view = *explain::view_named(given.view);
 
@@ -162,12 +174,20 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
   command->add_option("--head", given->head, "One head of it, from 1")->type_name("N");
   command->add_option("--to", given->to, "Which heads link the focus to this word?")->type_name("WORD");
   command->add_flag("--heads", given->heads, "What each head does: previous token, separator, ...");
+  command->add_option("--towards", given->towards, "For grad: the text that this one is compared with")
+      ->type_name("TEXT");
+  command
+      ->add_option(
+          "--ablate", given->ablate,
+          "What becomes of the output without: 4.2 (layer.head), it>animal, 4.2:it>animal; =0.5 scales")
+      ->type_name("WHAT")
+      ->allow_extra_args(false);
   command->add_option("--top", given->top, "Lines of each list")
       ->type_name("K")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--method", given->method, "What is shown: raw, norm, rollout or flow")
-      ->check(CLI::IsMember({"raw", "norm", "rollout", "flow"}))
+  command->add_option("--method", given->method, "What is shown: raw, norm, rollout, flow or grad")
+      ->check(CLI::IsMember({"raw", "norm", "rollout", "flow", "grad"}))
       ->type_name("HOW")
       ->capture_default_str();
   command->add_flag("--tokens", given->tokens, "Tokens, not words");

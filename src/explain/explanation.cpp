@@ -14,8 +14,8 @@ struct Units {
 
   std::vector<double> shown(std::span<const double> row, LensMethod method) const {
     if (special) return {row.begin(), row.end()};
-    if (method != LensMethod::flow) return without_special(row, all);
-    std::vector<double> kept;  // no distribution: what is left stays as it is
+    if (adds_up(method)) return without_special(row, all);
+    std::vector<double> kept;  // what is left stays as it is
     for (std::size_t u = 0; u < all.size(); ++u) {
       if (!all[u].special) kept.push_back(row[u]);
     }
@@ -95,6 +95,15 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
                                         .to = find_word(reading.words(), *request.to)});
   }
   if (request.heads) result.profiles = profile_heads(reading);
+  if (!request.ablate.empty()) {
+    EncoderEdits edits;
+    for (const std::string& text : request.ablate) {
+      const EncoderEdits one = parse_edit(reading, text);
+      edits.heads.insert(edits.heads.end(), one.heads.begin(), one.heads.end());
+      edits.edges.insert(edits.edges.end(), one.edges.begin(), one.edges.end());
+    }
+    result.change = change_by(reading, edits);
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <attend/lens.h>
+#include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 
 #include <optional>
@@ -18,8 +19,13 @@ struct ExplainRequest {
   std::optional<std::string> focus{};
   std::optional<std::string> to{};  // which heads link the focus to this word?
   bool heads = false;               // what does each head do?
-  std::size_t top = 8;              // lines of a list
+  std::vector<std::string>
+      ablate{};         // and what becomes of the output without these? As parse_edit() reads them
+  std::size_t top = 8;  // lines of a list
 };
+
+// Whether the rows of a method are distributions: not those of flow and grad.
+constexpr bool adds_up(LensMethod method) { return method != LensMethod::flow && method != LensMethod::grad; }
 
 // A word's row in one way of looking: raw is where it looks, norm what it takes.
 struct FocusRow {
@@ -40,8 +46,9 @@ struct Explanation {
   double special_share = 0;      // of the rows of the map, on average
   std::vector<double> received;  // by each unit, the mean over the tokens that look: of all their attention
   std::optional<Focus> focus;
-  std::vector<HeadLink> links;        // every head, strongest first
-  std::vector<HeadProfile> profiles;  // every head, in order
+  std::vector<HeadLink> links;         // every head, strongest first
+  std::vector<HeadProfile> profiles;   // every head, in order
+  std::optional<OutputChange> change;  // by all that was taken away
 };
 
 // Throws std::invalid_argument for a layer, a head or a word that is not there.

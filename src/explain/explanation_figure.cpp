@@ -22,6 +22,8 @@ std::string map_title(LensMethod method) {
       return "Who (rows) takes how much from whom (columns)";
     case LensMethod::rollout:
       return "Of whom (columns) how much has arrived at whom (rows)";
+    case LensMethod::grad:
+      return "Whose (rows) looking at whom (columns) brought the texts together";
     default:
       return "Who (rows) looks at whom (columns)";
   }
@@ -127,7 +129,7 @@ draw::Part main_part(const Reading& reading, const ExplainRequest& request, cons
 std::string focus_title(const Explanation& explanation, const FocusRow& row) {
   const std::string name = in_quotes(labels_of(explanation.units)[explanation.focus->unit]);
   std::string special;
-  if (!explanation.left_out.empty() && row.method != LensMethod::flow) {
+  if (!explanation.left_out.empty() && adds_up(row.method)) {
     special = joined(" (", percent(row.special), row.method == LensMethod::raw ? " went to " : " came from ",
                      list_of(explanation.left_out), ")");
   }
@@ -140,6 +142,8 @@ std::string focus_title(const Explanation& explanation, const FocusRow& row) {
       return joined("Where ", name, " comes from, over all paths", special);
     case LensMethod::flow:
       return joined("How much could flow to ", name);
+    case LensMethod::grad:
+      return joined("What ", name, " took that brought the texts together");
   }
   return {};
 }
@@ -158,6 +162,9 @@ draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::
 
 std::string special_note(const Explanation& explanation, LensMethod method) {
   if (explanation.left_out.empty() || explanation.map.count() == 0) return {};
+  if (!adds_up(method))
+    return joined(list_of(explanation.left_out),
+                  " stand for no word and are left out; --special shows them.");
   return joined(list_of(explanation.left_out), method == LensMethod::raw ? " got " : " gave ",
                 percent(explanation.special_share),
                 method == LensMethod::raw ? " of the attention" : " of what was taken",

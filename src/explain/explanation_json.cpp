@@ -67,6 +67,15 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   if (explanation.focus) json.add("focus", focus_json(explanation));
   if (!explanation.links.empty()) json.add("links", links_json(explanation.links));
   if (!explanation.profiles.empty()) json.add("heads", profiles_json(explanation.profiles));
+  if (explanation.change) {
+    JsonObject change;
+    change.add("without", request.ablate)
+        .add("text_cosine", explanation.change->text_cosine)
+        .add("text_distance", explanation.change->text_distance)
+        .add("words", units_json(reading.words()))
+        .add("word_cosines", explanation.change->word_cosines);
+    json.add("change", change);
+  }
   return json.finish();
 }
 

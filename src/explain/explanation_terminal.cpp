@@ -74,6 +74,32 @@ std::string profiles_text(const Explanation& explanation, const draw::Terminal& 
              terminal);
 }
 
+std::string change_text(const Reading& reading, const ExplainRequest& request, const OutputChange& change,
+                        const draw::Terminal& terminal) {
+  constexpr std::size_t kMostWords = 8;
+  const auto number = [](double value) { return draw::format_number(value, {.decimals = 4}); };
+  std::string without;
+  for (const std::string& edit : request.ablate)
+    without.append(without.empty() ? "" : ", ").append(draw::shorten(draw::printable(edit), 40));
+  std::string text = "\n" + draw::heading(joined("Without ", without), terminal);
+  text += draw::paragraph(
+      joined("The vector of the text moves by ", percent(change.text_distance),
+             " of its length; the cosine with what it was is ", number(change.text_cosine), "."),
+      terminal);
+  std::vector<std::size_t> order;
+  for (std::size_t w = 0; w < reading.words().size(); ++w) order.push_back(w);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return change.word_cosines[a] < change.word_cosines[b];
+  });
+  const std::vector<std::string> labels = labels_of(reading.words());
+  draw::Table table;
+  table.label_header = "word";
+  table.columns = {{"cosine, before and after"}};
+  for (std::size_t i = 0; i < std::min(order.size(), kMostWords); ++i)
+    table.rows.push_back({labels[order[i]], {number(change.word_cosines[order[i]])}});
+  return text + draw::indent(draw::render_table(table, terminal), kIndent) + "\n";
+}
+
 }  // namespace
 
 std::string explanation_text(const Reading& reading, const ExplainRequest& request,
@@ -91,6 +117,7 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
   if (explanation.focus) text += focus_text(request, explanation, terminal);
   if (!explanation.links.empty()) text += links_text(request, explanation, terminal);
   if (!explanation.profiles.empty()) text += profiles_text(explanation, terminal);
+  if (explanation.change) text += change_text(reading, request, *explanation.change, terminal);
   return text + draw::paragraph(caution(), terminal);
 }
 

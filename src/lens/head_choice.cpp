@@ -8,7 +8,7 @@
 namespace attend {
 
 namespace {
-constexpr std::array<std::string_view, 4> kMethods = {"raw", "norm", "rollout", "flow"};
+constexpr std::array<std::string_view, 5> kMethods = {"raw", "norm", "rollout", "flow", "grad"};
 }
 
 std::string_view name_of(LensMethod method) noexcept { return kMethods[static_cast<std::size_t>(method)]; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/parallel.h"
 #include "lens/head_choice.h"
 #include "lens/value_products.h"
@@ -31,9 +32,17 @@ void add_share(std::span<const double> row, double scale, std::span<double> out)
 // One layer's part of a block of rows (rows, n), of which it is the share `scale`.
 class LayerLens {
  public:
-  LayerLens(const Reading& reading, LensMethod method, std::int64_t layer, std::optional<std::int64_t> head)
-      : layer_(reading.layer(layer)), n_(reading.size()), heads_(reading.heads()), head_(head) {
-    if (method == LensMethod::norm) products_ = value_products(reading, layer);
+  LayerLens(const Reading& reading, const LensQuery& query, std::int64_t layer)
+      : layer_(reading.layer(layer)),
+        method_(query.method),
+        n_(reading.size()),
+        heads_(reading.heads()),
+        head_(query.heads.head) {
+    if (method_ == LensMethod::norm) products_ = value_products(reading, layer);
+    if (method_ == LensMethod::grad) {
+      if (query.gradients == nullptr) refuse("lens", "grad needs the gradients of an output");
+      gradient_ = query.gradients->attended.at(static_cast<std::size_t>(layer) - 1);
+    }
   }
 
   void add(std::span<const std::int64_t> rows, double scale, std::span<double> block) const {
@@ -49,9 +58,18 @@ class LayerLens {
         return static_cast<double>(values[static_cast<std::size_t>((h * count + r) * n_ + j)]);
       };
       for (std::int64_t j = 0; j < n_; ++j) {
-        row[static_cast<std::size_t>(j)] = products_.count() > 0 ? length(weight, j) : sum(weight, shown, j);
+        row[static_cast<std::size_t>(j)] = method_ == LensMethod::norm ? length(weight, j)
+                                           : method_ == LensMethod::grad
+                                               ? helped(weight, shown, rows[static_cast<std::size_t>(r)], j)
+                                               : sum(weight, shown, j);
       }
-      add_share(row, scale, block.subspan(static_cast<std::size_t>(r * n_), static_cast<std::size_t>(n_)));
+      const std::span<double> out =
+          block.subspan(static_cast<std::size_t>(r * n_), static_cast<std::size_t>(n_));
+      if (method_ == LensMethod::grad) {
+        for (std::size_t j = 0; j < row.size(); ++j) out[j] += scale * row[j];
+      } else {
+        add_share(row, scale, out);
+      }
     });
   }
 
@@ -76,10 +94,28 @@ class LayerLens {
     return std::sqrt(std::max(square, 0.0));
   }
 
+  // The mean over the heads of weight times gradient, where that is positive.
+  template <class Weight>
+  double helped(const Weight& weight, std::int64_t shown, std::int64_t i, std::int64_t j) const {
+    double total = 0;
+    for (std::int64_t h = 0; h < shown; ++h) {
+      const std::int64_t head = head_.value_or(h), size = layer_.v.size(2);
+      const float* const d = gradient_.data<float>() + (i * heads_ + head) * size;
+      const float* const value = layer_.v.values<float>().data() + (j * heads_ + head) * size;
+      double slope = 0;
+      for (std::int64_t c = 0; c < size; ++c)
+        slope += static_cast<double>(d[c]) * static_cast<double>(value[c]);
+      total += std::max(0.0, weight(h, j) * slope);
+    }
+    return total / static_cast<double>(shown);
+  }
+
   const Reading::Layer& layer_;
+  const LensMethod method_;
   const std::int64_t n_, heads_;
   const std::optional<std::int64_t> head_;
   Tensor products_;
+  ConstTensorView gradient_;
 };
 
 }  // namespace
@@ -88,8 +124,7 @@ void for_each_row(const Reading& reading, const LensQuery& query, std::span<cons
                   const std::function<void(std::size_t, std::span<const double>)>& take) {
   const HeadChoice& heads = query.heads;
   std::vector<LayerLens> layers;
-  for (const std::int64_t layer : chosen_layers(reading, heads))
-    layers.emplace_back(reading, query.method, layer, heads.head);
+  for (const std::int64_t layer : chosen_layers(reading, heads)) layers.emplace_back(reading, query, layer);
   const double scale = 1.0 / static_cast<double>(layers.size());
   const std::int64_t n = reading.size();
   const auto block = static_cast<std::size_t>(

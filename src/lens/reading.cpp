@@ -22,9 +22,22 @@ Reading::Reading(const TextModel& model, std::string text, std::string second,
   tokens_ = second_.empty() ? model_.encode(text_, max_tokens) : model_.encode(text_, second_, max_tokens);
   if (tokens_.size() == 0) refuse("lens", "the text has no tokens");
   words_ = words_of(model_.tokenizer(), tokens_, text_, second_);
+  run({});
+}
+
+Reading::Reading(const Reading& original, const EncoderEdits& edits)
+    : model_(original.model_),
+      text_(original.text_),
+      second_(original.second_),
+      tokens_(original.tokens_),
+      words_(original.words_) {
+  run(edits);
+}
+
+void Reading::run(const EncoderEdits& edits) {
   TokenBatch batch;
   batch.add(tokens_.ids, tokens_.type_ids);
-  model_.encoder().forward(batch, [this](const LayerMoment& moment) {
+  const auto keep = [this](const LayerMoment& moment) {
     if (moment.layer == 0) {
       embeddings_ = copy_of(moment.hidden);
       return;
@@ -36,7 +49,8 @@ Reading::Reading(const TextModel& model, std::string text, std::string second,
                        .state = copy_of_state(moment.row_state),
                        .options = moment.options,
                        .options_owner = moment.options_owner});
-  });
+  };
+  model_.encoder().forward(batch, keep, {}, edits);
   model_.require_intact();
 }
 

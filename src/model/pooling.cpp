@@ -40,6 +40,38 @@ double pooled(const T* data, std::int64_t stride, std::int64_t begin, std::int64
   return sum / (pooling == Pooling::mean ? n : std::sqrt(n));
 }
 
+// Adds to d (tokens, with this stride) the gradient of that element, of which `share` is the gradient.
+template <class T>
+void add_gradient(const T* data, std::int64_t stride, std::int64_t begin, std::int64_t end, Pooling pooling,
+                  double share, T* d, std::int64_t d_stride) noexcept {
+  const auto n = static_cast<double>(end - begin);
+  const auto add = [&](std::int64_t row, double value) {
+    d[row * d_stride] = static_cast<T>(static_cast<double>(d[row * d_stride]) + value);
+  };
+  switch (pooling) {
+    case Pooling::cls:
+      return add(begin, share);
+    case Pooling::last_token:
+      return add(end - 1, share);
+    case Pooling::max: {
+      std::int64_t largest = begin;
+      for (std::int64_t row = begin + 1; row < end; ++row) {
+        if (data[row * stride] > data[largest * stride]) largest = row;
+      }
+      return add(largest, share);
+    }
+    case Pooling::weighted_mean:
+      for (std::int64_t row = begin; row < end; ++row)
+        add(row, share * static_cast<double>(row - begin + 1) / (n * (n + 1) / 2));
+      return;
+    case Pooling::mean:
+    case Pooling::mean_sqrt_length:
+      break;
+  }
+  for (std::int64_t row = begin; row < end; ++row)
+    add(row, share / (pooling == Pooling::mean ? n : std::sqrt(n)));
+}
+
 void check_ends(const char* operation, std::span<const std::int64_t> ends, std::int64_t rows) {
   if (ends.empty() || ends.front() != 0 || ends.back() != rows) {
     refuse(operation, "ends must start at 0 and end at the ", rows, " rows");
@@ -105,6 +137,39 @@ void pool(ConstTensorView vectors, std::span<const std::int64_t> ends, std::span
                                  : pooled(from + column % e * vectors.stride(1), vectors.stride(0), begin,
                                           end, poolings[static_cast<std::size_t>(column / e)]);
         to[text * out.stride(0) + column * out.stride(1)] = static_cast<T>(value);
+      }
+    });
+  });
+}
+
+void pool_backward(ConstTensorView vectors, std::span<const std::int64_t> ends,
+                   std::span<const Pooling> poolings, ConstTensorView d_out, TensorView d_vectors) {
+  constexpr const char* kOperation = "pool_backward";
+  require_floats(kOperation, {"vectors", vectors}, 2, 2);
+  check_ends(kOperation, ends, vectors.size(0));
+  if (poolings.empty()) refuse(kOperation, "no pooling is given");
+  const auto texts = static_cast<std::int64_t>(ends.size()) - 1;
+  const std::int64_t e = vectors.size(1);
+  require_shape(kOperation, {"d_out", d_out}, {texts, e * static_cast<std::int64_t>(poolings.size())});
+  require_shape(kOperation, {"d_vectors", d_vectors}, vectors.shape());
+  require_dtype_of(kOperation, {"d_out", d_out}, {"vectors", vectors});
+  require_dtype_of(kOperation, {"d_vectors", d_vectors}, {"vectors", vectors});
+  require_writable(kOperation, {"d_vectors", d_vectors}, {{"vectors", vectors}, {"d_out", d_out}});
+  with_computing_type(kOperation, vectors.dtype(), [&]<class T>(T) {
+    const T* const from = vectors.data<T>();
+    const T* const d = d_out.data<T>();
+    T* const to = d_vectors.data<T>();
+    for_each_row(texts, d_out.size(1), [&](std::int64_t text, int) noexcept {
+      const std::int64_t begin = ends[static_cast<std::size_t>(text)],
+                         end = ends[static_cast<std::size_t>(text) + 1];
+      for (std::int64_t row = begin; row < end; ++row) {
+        for (std::int64_t c = 0; c < e; ++c) to[row * d_vectors.stride(0) + c * d_vectors.stride(1)] = 0;
+      }
+      for (std::int64_t column = 0; begin < end && column < d_out.size(1); ++column) {
+        add_gradient(from + column % e * vectors.stride(1), vectors.stride(0), begin, end,
+                     poolings[static_cast<std::size_t>(column / e)],
+                     static_cast<double>(d[text * d_out.stride(0) + column * d_out.stride(1)]),
+                     to + column % e * d_vectors.stride(1), d_vectors.stride(0));
       }
     });
   });

@@ -1,0 +1,38 @@
+// What the output depends on: its gradients, and what becomes of it when heads or links between words are
+// taken away.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <attend/lens.h>
+
+namespace attend {
+
+// The vector of the text as embed() pools it, before any dense layer and norm: f64.
+std::vector<double> text_vector(const Reading& reading);
+
+// How the cosine of that vector with another one changes with what heads bring: for LensMethod::grad. Throws
+// where the other has another size.
+EncoderGradients gradients_towards(const Reading& reading, std::span<const double> other);
+
+// The same text once more, with edits, beside the pass that is there.
+struct OutputChange {
+  double text_cosine = 1;            // of the text's vector, before and after
+  double text_distance = 0;          // the length of its difference, as a share of its length
+  std::vector<double> word_cosines;  // of the vector of each word() that leaves the last layer
+};
+OutputChange change_by(const Reading& reading, const EncoderEdits& edits);
+
+// Edits in words:
+//   4.2               head 2 of layer 4
+//   4                 all heads of layer 4
+//   it>animal         what "it" takes from "animal", in every head
+//   4.2:it>animal     the same in one head; 4:it>animal in those of a layer
+// each with =0.5 behind it to scale, not to take away. Layers and heads from 1. Throws
+// std::invalid_argument, one sentence.
+EncoderEdits parse_edit(const Reading& reading, std::string_view text);
+
+}  // namespace attend
