@@ -98,12 +98,13 @@ std::int64_t element_count(const Dims& shape) {
 }
 
 Dims row_major_strides(const Dims& shape) {
-  element_count(shape);  // refuses what would overflow below
+  element_count(shape);  // refuses what has elements and would overflow below
   Dims strides(shape);
   std::int64_t step = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     strides[axis] = step;
-    step *= std::max<std::int64_t>(shape[axis], 1);
+    // Without elements a stride is never taken, so any will do where the sizes are too large for a product.
+    if (__builtin_mul_overflow(step, std::max<std::int64_t>(shape[axis], 1), &step)) step = 1;
   }
   return strides;
 }

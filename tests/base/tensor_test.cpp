@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -13,6 +14,13 @@
 
 namespace attend {
 namespace {
+
+TEST(Tensor, AnEmptyShapeMayHaveAnySizes) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const Dims shape{kHuge, 0, kHuge, 7};
+  EXPECT_EQ(row_major_strides(shape).rank(), 4);
+  EXPECT_EQ(Tensor(DType::f32, shape).count(), 0);
+}
 
 TEST(Tensor, OwnsZeroedAlignedMemory) {
   Tensor t(DType::f32, {3, 5});

@@ -87,6 +87,10 @@ TEST(ArrayFile, OrdersTypesAndVersions) {
   EXPECT_TRUE(same_bits(columns, Tensor::from<std::int64_t>({2, 3}, {1, 3, 5, 2, -4, 6})));
   EXPECT_EQ(read(dictionary("'<i4'", "True", "(1, 3, 2)"), six).shape(), (Dims{1, 3, 2}));
   EXPECT_EQ(read(dictionary("'<f4'", "False", "()"), {0}).rank(), 0);
+  const std::string huge = "(9223372036854775807, 0, 9223372036854775807, 7)";
+  for (const char* const order : {"False", "True"}) {
+    EXPECT_EQ(read(dictionary("'<f4'", order, huge), {}).count(), 0);
+  }
   EXPECT_EQ(read("{'shape':(6,),'descr':'<f4','fortran_order':False}", six).shape(), (Dims{6}));
 }
 
