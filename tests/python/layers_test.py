@@ -40,6 +40,9 @@ def test_matmul():
     np.testing.assert_allclose(attend.matmul(a.astype(np.float64), w.T.astype(np.float64)), product, atol=1e-12)
     full = attend.matmul(a, packed, bias, activation="gelu", residual=residual)
     np.testing.assert_allclose(full, (product + bias) * phi(product + bias) + residual, atol=1e-4)
+    np.testing.assert_allclose(attend.matmul(a, packed, bias, activation="relu"), np.maximum(product + bias, 0), atol=1e-4)
+    with pytest.raises(ValueError, match='activation is "silu"'):
+        attend.matmul(a, packed, activation="silu")
 
 
 def test_sinusoids():
