@@ -20,9 +20,12 @@ double place_of(const Heatmap& map, std::size_t row, std::size_t column) {
   return place_in(map.range, map.at(row, column));
 }
 
+// The line in focus is pointed at, where the others have a blank.
 void add_label(StyledLine& line, const RowLabels& labels, std::size_t index) {
-  if (labels.width > 0)
-    line.add(pad_left(shorten(labels.texts[index], labels.width - 1), labels.width - 1)).add(" ");
+  if (labels.width == 0) return;
+  const std::string label = pad_left(shorten(labels.texts[index], labels.width - 1), labels.width - 1);
+  const bool focus = labels.focus == index;
+  line.add(label, {.emphasis = focus ? Emphasis::bold : Emphasis::none}).add(focus ? "▸" : " ");
 }
 
 // Labels written downwards, standing on the cells.

@@ -2,6 +2,7 @@
 // heatmap_terminal; the caller has made sure that they fit.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,9 @@
 namespace attend::draw {
 
 struct RowLabels {
-  std::vector<std::string> texts;  // printable, one per line of cells
-  int width = 0;                   // columns they take, the blank after them included
+  std::vector<std::string> texts;         // printable, one per line of cells
+  int width = 0;                          // columns they take, the blank after them included
+  std::optional<std::size_t> focus = {};  // a line to be pointed out
 };
 
 // A cell's place on the scale as one of " ░▒▓█".

@@ -40,7 +40,9 @@ RowLabels measured(std::vector<std::string> texts, const Frame& frame) {
 RowLabels one_label_a_row(const Heatmap& map, const Frame& frame) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < map.rows; ++i) texts.push_back(printable(map.row_label(i)));
-  return measured(std::move(texts), frame);
+  RowLabels labels = measured(std::move(texts), frame);
+  labels.focus = map.focus_row;
+  return labels;
 }
 
 // A line of pixels may hold two rows: it then has both their names. Columns are counted in this form, so
@@ -53,6 +55,7 @@ RowLabels one_label_a_pixel_line(const Heatmap& map, const Frame& frame) {
     if (two_names) texts.back().append(" ").append(printable(map.row_label(i + 1)));
   }
   RowLabels labels = measured(std::move(texts), frame);
+  if (map.focus_row) labels.focus = *map.focus_row / frame.rows_a_pixel_line();
   if (map.row_labels.empty() || map.row_labels != map.column_labels) return labels;
   for (std::size_t k = 0; k < labels.texts.size(); ++k) {
     const std::string name = pad_right(shorten(labels.texts[k], labels.width - 1), labels.width - 1);
@@ -171,6 +174,7 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
     for (std::size_t i = 0; i < small.rows; i += frame.rows_a_pixel_line())
       first_rows.push_back(small.row_label(i));
     labels = measured(std::move(first_rows), frame);
+    if (small.focus_row) labels.focus = *small.focus_row / frame.rows_a_pixel_line();
     text += pixel_lines(small, labels, small.column_labels, terminal.color);
     note = size_of(map) + " shown as " + size_of(small) + ", each cell the largest of its block";
   }

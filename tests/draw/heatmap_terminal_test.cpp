@@ -172,6 +172,22 @@ TEST(HeatmapTerminal, MaskedCells) {
   }
 }
 
+TEST(HeatmapTerminal, PointsAtTheRowInFocus) {
+  Heatmap map = love();
+  map.focus_row = 1;
+  map.row_title = "query";
+  map.value_label = "weight";
+  const auto lines = lines_of(render_heatmap(map, plain(100)));
+  EXPECT_EQ(lines[1], "rows: query, colours: weight");
+  EXPECT_EQ(lines[4], "    love▸   0.1749░   0.4754█   0.1749░   0.1749░");
+  EXPECT_NE(render_heatmap(map, plain(20)).find("love▸░░██"), std::string::npos) << "squares";
+  Heatmap large = map_of(400, 400);
+  large.row_labels.clear();
+  large.focus_row = 399;
+  const auto pooled = lines_of(without_styles(render_heatmap(large, {ColorDepth::truecolor, 60})));
+  EXPECT_NE(pooled[pooled.size() - 4].find("▸"), std::string::npos) << "above blank, legend and note";
+}
+
 TEST(HeatmapTerminal, Empty) {
   EXPECT_EQ(render_heatmap({}, plain(80)), "0 x 0, empty\n");
   EXPECT_EQ(render_heatmap(map_of(0, 3), plain(80)), "0 x 3, empty\n");
