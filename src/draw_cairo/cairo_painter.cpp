@@ -82,7 +82,7 @@ class Painter {
     cairo_restore(cairo_);
   }
 
-  void operator()(const Text& text) const { text_.draw(cairo_, text); }
+  void operator()(const Text& text) const { text_.draw(cairo_, text, vector_); }
 
  private:
   static constexpr double kLeastSnapped =

@@ -10,6 +10,10 @@ namespace {
 // that it lacks are taken from whichever font has them.
 constexpr const char* kFamilies = "DejaVu Sans, Liberation Sans, sans-serif";
 
+// Emoji are pictures of pixels, which Cairo would take at the size of the letters and no finer: a text that
+// has some is drawn as one picture, at six pixels to a point. All of them begin with these two bytes.
+bool has_emoji(std::string_view text) { return text.find("\xF0\x9F") != text.npos; }
+
 }  // namespace
 
 PangoText::PangoText()
@@ -48,20 +52,48 @@ double PangoText::width(std::string_view text, Font font) const {
   return static_cast<double>(box.width) / PANGO_SCALE;
 }
 
-void PangoText::draw(cairo_t* cairo, const Text& text) {
-  PangoLayout* layout = laid_out(text.text, text.font);
-  missing_.look_at(layout);
+void PangoText::draw(cairo_t* cairo, const Text& text, bool vector) {
   const double start = text.anchor == Anchor::start    ? 0
                        : text.anchor == Anchor::middle ? -text.width / 2
                                                        : -text.width;
   cairo_save(cairo);
   cairo_translate(cairo, text.at.x, text.at.y);
   cairo_rotate(cairo, text.angle * std::numbers::pi / 180);
-  cairo_move_to(cairo, start, 0);
+  cairo_translate(cairo, start, 0);
+  if (vector && has_emoji(text.text)) {
+    show_as_picture(cairo, text);
+  } else {
+    show(cairo, text);
+  }
+  cairo_restore(cairo);
+}
+
+void PangoText::show(cairo_t* cairo, const Text& text) {
+  PangoLayout* layout = laid_out(text.text, text.font);
+  missing_.look_at(layout);
+  cairo_move_to(cairo, 0, 0);
   cairo_set_source_rgba(cairo, text.ink.color.r / 255.0, text.ink.color.g / 255.0, text.ink.color.b / 255.0,
                         text.ink.opacity);
   pango_cairo_show_layout_line(cairo, pango_layout_get_line_readonly(layout, 0));
-  cairo_restore(cairo);
+}
+
+void PangoText::show_as_picture(cairo_t* cairo, const Text& text) {
+  constexpr double kZoom = 6;
+  const double above = 1.3 * text.font.size, below = 0.5 * text.font.size, beside = text.font.size;
+  const double width = std::ceil((text.width + 2 * beside) * kZoom),
+               height = std::ceil((above + below) * kZoom);
+  cairo_surface_t* surface =
+      cairo_image_surface_create(CAIRO_FORMAT_ARGB32, static_cast<int>(width), static_cast<int>(height));
+  cairo_t* picture = cairo_create(surface);
+  cairo_scale(picture, kZoom, kZoom);
+  cairo_translate(picture, beside, above);
+  show(picture, text);
+  cairo_destroy(picture);
+  cairo_translate(cairo, -beside, -above);
+  cairo_scale(cairo, 1 / kZoom, 1 / kZoom);
+  cairo_set_source_surface(cairo, surface, 0, 0);
+  cairo_paint(cairo);
+  cairo_surface_destroy(surface);
 }
 
 }  // namespace attend::draw

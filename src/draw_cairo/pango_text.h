@@ -26,13 +26,16 @@ class PangoText : public TextMeasure {
 
   double width(std::string_view text, Font font) const override;
 
-  // As it was measured; characters that no font has are remembered.
-  void draw(cairo_t* cairo, const Text& text);
+  // As it was measured; characters that no font has are remembered. vector: for SVG and PDF.
+  void draw(cairo_t* cairo, const Text& text, bool vector);
 
   const MissingCharacters& missing() const { return missing_; }
 
  private:
   PangoLayout* laid_out(std::string_view text, Font font) const;
+  // From the left end of its base line, which lies at (0, 0).
+  void show(cairo_t* cairo, const Text& text);
+  void show_as_picture(cairo_t* cairo, const Text& text);
 
   std::unique_ptr<PangoFontMap, Unref> map_;
   std::unique_ptr<PangoContext, Unref> context_;

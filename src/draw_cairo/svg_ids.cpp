@@ -20,6 +20,14 @@ std::size_t name_after(std::string_view svg, std::size_t at) {
   return std::string_view::npos;
 }
 
+// Whether the image that begins at `at` has no transparency: those are the cells of maps, the others are
+// emoji. Byte 25 of a PNG is its type of colour, and "CAIA" is 8 bits, RGB, in base64.
+bool holds_cells(std::string_view svg, std::size_t at) {
+  constexpr std::string_view kData = "base64,";
+  const std::size_t data = svg.find(kData, at);
+  return data != std::string_view::npos && svg.substr(data + kData.size() + 32, 4) == "CAIA";
+}
+
 }  // namespace
 
 std::string with_own_ids(std::string_view svg) {
@@ -29,7 +37,7 @@ std::string with_own_ids(std::string_view svg) {
   std::map<std::string, std::size_t> counts;                       // of a kind
   std::size_t copied = 0;
   for (std::size_t at = 0; at < svg.size(); ++at) {
-    if (svg.substr(at, kImage.size()) == kImage) {
+    if (svg.substr(at, kImage.size()) == kImage && holds_cells(svg, at)) {
       text.append(svg.substr(copied, at + kImage.size() - copied))
           .append("style=\"image-rendering:pixelated\" ");
       copied = at + kImage.size();

@@ -6,7 +6,7 @@
 
 namespace attend::draw {
 
-// Also tells viewers to keep the cells of images sharp.
+// Also tells viewers to keep the cells of maps sharp, and not to smooth them.
 std::string with_own_ids(std::string_view svg);
 
 }  // namespace attend::draw

@@ -165,8 +165,22 @@ TEST(SvgIds, CountFromZeroInEachFile) {
           "<g id=\"clip17\"/><g id=\"glyph3-5\"/><use xlink:href=\"#glyph3-5\"/><g clip=\"url(#clip17)\"/>"
           "<g id=\"clip40\"/><image id=\"image9\" href=\"data:id\"/><b id=\"plain\"/>"),
       "<g id=\"clip0\"/><g id=\"glyph0-5\"/><use xlink:href=\"#glyph0-5\"/><g clip=\"url(#clip0)\"/>"
-      "<g id=\"clip1\"/><image style=\"image-rendering:pixelated\" id=\"image0\" href=\"data:id\"/><b "
-      "id=\"plain\"/>");
+      "<g id=\"clip1\"/><image id=\"image0\" href=\"data:id\"/><b id=\"plain\"/>");
+}
+
+TEST(SvgIds, CellsStaySharpAndEmojiSmooth) {
+  const auto sharp = [](const Figure& figure) {
+    const std::string svg = render_page(figure, PageFormat::svg).bytes;
+    int count = 0;
+    for (std::size_t at = svg.find("pixelated"); at != svg.npos; at = svg.find("pixelated", at + 1)) ++count;
+    return count;
+  };
+  Figure figure;
+  figure.parts = {heatmap_of(english_tokens(40))};
+  EXPECT_EQ(sharp(figure), 2) << "cells and legend";
+  figure.parts = {Bars{"", {{"😀", 1, false}}, 0}};
+  EXPECT_EQ(sharp(figure), 0);
+  EXPECT_NE(render_page(figure, PageFormat::svg).bytes.find("<image "), std::string::npos);
 }
 
 // To make it anew: ATTEND_WRITE_GOLDEN=1 with the test's name, and look at it.
