@@ -50,22 +50,41 @@ std::string focus_bars(const HeadView& view, const Terminal& terminal) {
   return text;
 }
 
-// What a token looks at, as much of it as the line has room for.
-std::string line_of(const HeadView& view, const std::vector<Link>& links, const std::string& label,
-                    int margin, const Terminal& terminal) {
-  StyledLine line(terminal.color);
+// What a token looks at, ready to be put into a line.
+struct Target {
+  std::string words;
+  double place = 0;
+};
+
+Target target_of(const HeadView& view, const Link& link, double full, ColorDepth depth) {
+  const double place = std::min(1.0, link.weight / full);
+  const std::string name = shorten(printable(view.right[link.to]), kWidestTarget);
+  std::string words = name + " " + format_number(link.weight, kTwoDecimals);
+  if (depth == ColorDepth::none) return {words.append(shade(place)), place};
+  return {" " + words + " ", place};
+}
+
+// The widths of the columns of targets, as many as there is room for.
+std::vector<int> columns_of(const std::vector<std::vector<Target>>& rows, int room) {
+  std::vector<int> widths;
+  for (std::size_t k = 0;; ++k) {
+    int widest = 0;
+    for (const auto& row : rows) {
+      if (k < row.size()) widest = std::max(widest, text_width(row[k].words));
+    }
+    room -= widest + 1;
+    if (widest == 0 || room < 0) return widths;
+    widths.push_back(widest);
+  }
+}
+
+std::string line_of(const std::vector<Target>& targets, const std::vector<int>& columns,
+                    const std::string& label, int margin, ColorDepth depth) {
+  StyledLine line(depth);
   line.add(pad_left(shorten(label, margin - 1), margin - 1)).add(" ");
-  int used = margin;
-  const double full = full_weight(view);
-  for (const Link& link : links) {
-    const double place = std::min(1.0, link.weight / full);
-    const std::string name = shorten(printable(view.right[link.to]), kWidestTarget);
-    std::string words = name + " " + format_number(link.weight, kTwoDecimals);
-    const bool plain = terminal.color == ColorDepth::none;
-    words = plain ? words.append(shade(place)) : " " + words + " ";
-    if (used + 1 + text_width(words) > terminal.width) break;
-    line.add(" ").add(words, plain ? Style{} : cell_style(place, terminal.color));
-    used += 1 + text_width(words);
+  for (std::size_t k = 0; k < std::min(targets.size(), columns.size()); ++k) {
+    const std::string words = pad_right(targets[k].words, columns[k]);
+    line.add(" ").add(words, depth == ColorDepth::none ? Style{} : cell_style(targets[k].place, depth));
   }
   return line.finish();
 }
@@ -93,8 +112,17 @@ std::string render_head_view(const HeadView& view, const Terminal& terminal, std
   for (const std::string& label : view.left) margin = std::max(margin, text_width(printable(label)));
   margin = std::min(margin, terminal.width / 4) + 1;
 
-  std::vector<std::vector<Link>> links(view.left.size());
-  for (const Link& link : drawn_links(view)) links[link.from].push_back(link);
+  std::vector<std::vector<Target>> targets(view.left.size());
+  std::vector<Link> links = drawn_links(view);
+  std::stable_sort(links.begin(), links.end(),
+                   [](const Link& a, const Link& b) { return a.weight > b.weight; });
+  const double full = full_weight(view);
+  for (const Link& link : links) {
+    // More than a line can hold, whatever the names.
+    if (targets[link.from].size() >= static_cast<std::size_t>(std::max(1, terminal.width / 6))) continue;
+    targets[link.from].push_back(target_of(view, link, full, terminal.color));
+  }
+  const std::vector<int> columns = columns_of(targets, terminal.width - margin);
   const std::size_t count = view.left.size();
   most_rows = std::max<std::size_t>(most_rows, 2);
   for (std::size_t i = 0; i < count; ++i) {
@@ -105,8 +133,7 @@ std::string render_head_view(const HeadView& view, const Terminal& terminal, std
               "\n";
       i += left_out;
     }
-    std::reverse(links[i].begin(), links[i].end());
-    text += line_of(view, links[i], printable(view.left[i]), margin, terminal);
+    text += line_of(targets[i], columns, printable(view.left[i]), margin, terminal.color);
   }
   return text;
 }

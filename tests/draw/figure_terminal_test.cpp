@@ -22,18 +22,20 @@ TEST(HeadViewTerminal, EachTokenWithWhatItLooksAt) {
   view.right_title = "to";
   view.left = {"it", "was"};
   view.right = {"animal", "street"};
-  view.links = {{0, 1, 0.25, 0}, {0, 0, 0.5, 0}, {1, 0, 0.125, 0}};
+  view.links = {{0, 1, 0.25, 0}, {0, 0, 0.5, 0}, {1, 1, 0.125, 0}, {1, 0, 0.125, 0}};
   EXPECT_EQ(render_head_view(view, plain(60)),
             "Head 1\n"
             "from → to\n"
             " it  animal 0.50█ street 0.25▒\n"
-            "was  animal 0.12░\n");
+            "was  street 0.12░ animal 0.12░\n");
+  view.right[0] = "ox";
+  EXPECT_EQ(lines_of(render_head_view(view, plain(60)))[2], " it  ox 0.50█     street 0.25▒") << "in columns";
   view.focus = 0;
   EXPECT_EQ(render_head_view(view, plain(40)),
             "Head 1\n"
             "from → to\n"
             "where “it” looks\n"
-            "animal  0.50  ██████████████████████████\n"
+            "ox      0.50  ██████████████████████████\n"
             "street  0.25  █████████████\n");
 }
 
