@@ -1,25 +1,36 @@
 #include "explain/explanation.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 
 namespace attend::explain {
 namespace {
 
+void scale_to_one(std::span<double> values) {
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  for (double& value : values) value = sum > 0 ? value / sum : 0;
+}
+
 // All units of a text, and which of them are shown.
 struct Units {
   std::vector<Word> all;
   bool special = false;
 
-  std::vector<double> shown(std::span<const double> row, LensMethod method) const {
-    if (special) return {row.begin(), row.end()};
-    if (adds_up(method)) return without_special(row, all);
-    std::vector<double> kept;  // what is left stays as it is
+  // What is shown of a row, as it is.
+  std::vector<double> kept(std::span<const double> row) const {
+    std::vector<double> values;
     for (std::size_t u = 0; u < all.size(); ++u) {
-      if (!all[u].special) kept.push_back(row[u]);
+      if (special || !all[u].special) values.push_back(row[u]);
     }
-    return kept;
+    return values;
+  }
+  // As shares of 1, where the method has such.
+  std::vector<double> shown(std::span<const double> row, LensMethod method) const {
+    std::vector<double> values = kept(row);
+    if (adds_up(method)) scale_to_one(values);
+    return values;
   }
 };
 
@@ -42,10 +53,12 @@ Tensor shown_map(const Reading& reading, const LensQuery& query, const Units& un
   for (std::size_t u = 0; u < units.all.size(); ++u) {
     if (!units.special && units.all[u].special) continue;
     const auto row = whole.values<double>().subspan(u * units.all.size(), units.all.size());
-    const std::vector<double> shown = units.shown(row, query.method);
+    const std::vector<double> shown =
+        query.method == LensMethod::grad ? units.kept(row) : units.shown(row, query.method);
     out = std::copy(shown.begin(), shown.end(), out);
     share += special_share(row, units.all) / static_cast<double>(count);
   }
+  if (query.method == LensMethod::grad) scale_to_one(map.values<double>());
   return map;
 }
 
@@ -60,7 +73,9 @@ Focus look_closely(const Reading& reading, const ExplainRequest& request, const 
     LensQuery query = request.query;
     query.method = method;
     const std::vector<double> row = lens_row(reading, query, units.all, unit);
-    focus.rows.push_back({method, units.shown(row, method), special_share(row, units.all)});
+    const double total = std::accumulate(row.begin(), row.end(), 0.0);
+    const double special = total > 0 ? special_share(row, units.all) / total : 0;
+    focus.rows.push_back({method, units.shown(row, method), special});
   }
   return focus;
 }

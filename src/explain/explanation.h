@@ -24,8 +24,9 @@ struct ExplainRequest {
   std::size_t top = 8;  // lines of a list
 };
 
-// Whether the rows of a method are distributions: not those of flow and grad.
-constexpr bool adds_up(LensMethod method) { return method != LensMethod::flow && method != LensMethod::grad; }
+// Whether what a word's row shows are shares of 1. Of grad they are made so: a row is shown as shares of what
+// helped in it, the map as shares of all that helped.
+constexpr bool adds_up(LensMethod method) { return method != LensMethod::flow; }
 
 // A word's row in one way of looking: raw is where it looks, norm what it takes.
 struct FocusRow {

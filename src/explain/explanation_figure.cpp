@@ -42,6 +42,7 @@ draw::Heatmap heatmap_of(const std::vector<std::string>& labels, const Tensor& m
 draw::Heatmap whole_map(const Explanation& explanation, LensMethod method) {
   draw::Heatmap map = heatmap_of(labels_of(explanation.units), explanation.map);
   map.title = map_title(method);
+  if (explanation.focus) map.focus_row = explanation.focus->unit;
   return map;
 }
 
@@ -82,7 +83,7 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     for (std::int64_t head = 0; head < reading.heads(); ++head) {
       view.maps.push_back(thumbnail(reading, request, explanation, {.layer = layer, .head = head}));
-      view.maps.back().range = {0, 1};
+      view.maps.back().range = {0, std::max(view.maps.back().range.high, 1e-9)};
     }
   }
   return view;

@@ -24,7 +24,7 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 struct Place {
-  std::optional<std::int64_t> layer, head;  // from 1
+  std::optional<std::int64_t> layer{}, head{};  // from 1
 };
 
 Place parse_place(const Reading& reading, std::string_view text, std::string_view whole) {

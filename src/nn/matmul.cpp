@@ -78,7 +78,7 @@ PackedMatrix::PackedMatrix(ConstTensorView w, TensorView panels) {
 
 PackedMatrix PackedMatrix::transposed() const {
   PackedMatrix result;
-  result.panels_ = transpose_panels(panels_, rows_, columns_);
+  result.panels_ = transpose_panels(panels(), rows_, columns_);
   result.rows_ = columns_;
   result.columns_ = rows_;
   return result;

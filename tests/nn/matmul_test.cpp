@@ -269,6 +269,8 @@ TEST(PackedMatrix, TheTransposeIsThatOfTheMatrix) {
     EXPECT_EQ(turned.columns(), k);
     EXPECT_TRUE(same_bits(turned.panels(), PackedMatrix(w.view().transposed(0, 1)).panels()));
     EXPECT_TRUE(same_bits(turned.transposed().panels(), PackedMatrix(w).panels()));
+    Tensor lent(DType::f32, PackedMatrix::panels_shape(w.size(0), w.size(1)));
+    EXPECT_TRUE(same_bits(PackedMatrix(w, lent).transposed().panels(), turned.panels()));
     Tensor found(DType::f32, {5, k}), expected(DType::f64, {5, k});
     matmul(a, turned, found);
     reference::matmul(a, w.view().transposed(0, 1), expected);
