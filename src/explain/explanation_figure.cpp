@@ -162,12 +162,16 @@ draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::
 }
 
 std::string special_note(const Explanation& explanation, LensMethod method) {
-  if (explanation.left_out.empty() || explanation.map.count() == 0) return {};
-  if (!adds_up(method))
-    return joined(list_of(explanation.left_out),
-                  " stand for no word and are left out; --special shows them.");
-  return joined(list_of(explanation.left_out), method == LensMethod::raw ? " got " : " gave ",
-                percent(explanation.special_share),
+  if (explanation.map.count() == 0) return {};
+  const std::string names = list_of(explanation.left_out);
+  if (method == LensMethod::grad) {
+    return joined("Shares of all that helped.",
+                  names.empty()
+                      ? ""
+                      : joined(" ", names, " stand for no word and are left out; --special shows them."));
+  }
+  if (names.empty()) return {};
+  return joined(names, method == LensMethod::raw ? " got " : " gave ", percent(explanation.special_share),
                 method == LensMethod::raw ? " of the attention" : " of what was taken",
                 ", on average. They stand for no word and are left out here, so that each row adds up to 1 "
                 "without them; --special shows them.");

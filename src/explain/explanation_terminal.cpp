@@ -110,7 +110,8 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
   if (view != View::map || explanation.map.count() > 0) {
     draw::Figure figure;
     figure.parts.push_back(main_part(reading, request, explanation, view));
-    text += "\n" + draw::render_figure(figure, terminal, {.most_decimals = 2});
+    text += "\n" + draw::render_figure(figure, terminal,
+                                       {.most_decimals = request.query.method == LensMethod::grad ? 3 : 2});
   }
   if (const std::string note = special_note(explanation, request.query.method); !note.empty())
     text += "\n" + draw::paragraph(note, terminal);

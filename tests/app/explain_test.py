@@ -1,13 +1,15 @@
 """attend explain and attend compare on a small BERT and on the default model, against NumPy in float64; bad input."""
 
 import json
+import subprocess
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import attend
-from numpy_bert import NumpyBert, between_words
-from program import run
+from numpy_bert import NumpyBert, between_words, read_safetensors
+from program import PROGRAM, run
 
 TEXT = "The river-bank of the river, money."
 WORDS = ["[CLS]", "The", "river-bank", "of", "the", "river", ",", "money", ".", "[SEP]"]
@@ -19,6 +21,10 @@ DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 def bert(small_bert):
     ids = attend.Encoder.from_pretrained(small_bert).tokenize(TEXT).ids
     return NumpyBert(small_bert).read(ids)
+
+
+def cosine(a, b):
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
 def explain(model, *arguments, text=TEXT):
@@ -91,6 +97,84 @@ def test_what_heads_do(small_bert, bert):
     assert "Which heads link “money” to “river”" in text and "What each head does" in text
 
 
+def test_what_brought_two_texts_together(small_bert, bert):
+    other = "the bank of money"
+    shown = explain(small_bert, "--method", "grad", "--towards", other, "--special", "--focus", "money")
+    encoder = attend.Encoder.from_pretrained(small_bert)
+    target = NumpyBert(small_bert).read(encoder.tokenize(other).ids).hidden[-1].mean(axis=0)
+    # weight × slope, each slope by a difference of two passes with one weight changed
+    ids = encoder.tokenize(TEXT).ids
+    helped = np.zeros((len(ids), len(ids)))
+    step = 1e-5
+    for layer in range(1, bert.layers + 1):
+        for head in range(bert.heads):
+            for query in range(len(ids)):
+                for key in range(len(ids)):
+                    values = []
+                    for change in (step, -step):
+                        edited = NumpyBert(small_bert)
+                        edited.nudge = (layer, head, query, key, change)
+                        values.append(cosine(edited.read(ids).hidden[-1].mean(axis=0), target))
+                    slope = (values[0] - values[1]) / (2 * step)
+                    helped[query, key] += max(0, bert.attention[layer][head][query, key] * slope)
+    words = between_words(helped, TOKENS)
+    np.testing.assert_allclose(shown["weights"], words / words.sum(), atol=1e-5)
+    np.testing.assert_allclose(shown["focus"]["grad"]["values"], words[7] / words[7].sum(), atol=1e-4)
+
+
+@pytest.mark.parametrize("edit", ["2.1", "1", "money>river", "1.2:money>river-bank=0.5"])
+def test_what_the_output_depends_on(small_bert, bert, edit):
+    shown = explain(small_bert, "--ablate", edit)["change"]
+    edited = NumpyBert(small_bert)
+    place, _, words = edit.rpartition(":") if ">" in edit else (edit, "", "")
+    layer, _, head = place.partition(".")
+    scale = float(edit.partition("=")[2] or 0)
+    edited.scaled = (int(layer or 0), int(head or 0) - 1, {"money>river": (9, 7), "money>river-bank=0.5": (9, slice(2, 5))}.get(words), scale)
+    edited.read(attend.Encoder.from_pretrained(small_bert).tokenize(TEXT).ids)
+    before, after = bert.hidden[-1], edited.hidden[-1]
+    assert shown["text_cosine"] == pytest.approx(cosine(before.mean(axis=0), after.mean(axis=0)), abs=1e-6)
+    distance = np.linalg.norm(after.mean(axis=0) - before.mean(axis=0)) / np.linalg.norm(before.mean(axis=0))
+    assert shown["text_distance"] == pytest.approx(distance, abs=1e-5) and shown["text_distance"] > 1e-4
+    expected = [cosine(before[first:last].mean(axis=0), after[first:last].mean(axis=0)) for first, last in TOKENS]
+    np.testing.assert_allclose(shown["word_cosines"], expected, atol=1e-5)
+
+
+def test_every_format(small_bert, tmp_path):
+    shown = explain(small_bert, "--focus", "money")
+    for name in ("map.svg", "map.png", "map.pdf", "map.json", "map.npz", "map.safetensors", "map.txt"):
+        done = run("explain", "-m", str(small_bert), TEXT, "--focus", "money", "-o", str(tmp_path / name))
+        assert (done.code, done.out, done.err) == (0, "", ""), name
+    assert json.loads((tmp_path / "map.json").read_text()) == shown
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "map.pdf").read_bytes().startswith(b"%PDF")
+    assert "river-bank" in (tmp_path / "map.txt").read_text()
+    for arrays in (np.load(tmp_path / "map.npz"), read_safetensors(tmp_path / "map.safetensors")):
+        np.testing.assert_allclose(arrays["weights"], shown["weights"])
+        np.testing.assert_allclose(arrays["focus_norm"], shown["focus"]["norm"]["values"])
+        assert arrays["focus"][0] == shown["focus"]["index"]
+        np.testing.assert_array_equal(arrays["spans"], [word["tokens"] for word in shown["words"]])
+    ElementTree.fromstring((tmp_path / "map.svg").read_text())
+    svg = run("explain", "-m", str(small_bert), TEXT, "--format", "svg").out
+    texts = "".join(ElementTree.fromstring(svg).itertext())
+    assert "river-bank" in texts and "not by themselves an explanation" in " ".join(texts.split())
+
+
+@pytest.mark.parametrize("view", ["map", "lines", "model", "film"])
+def test_every_view(small_bert, view, tmp_path):
+    text = run("explain", "-m", str(small_bert), TEXT, "--view", view)
+    assert (text.code, text.err) == (0, "")
+    page = run("explain", "-m", str(small_bert), TEXT, "--view", view, "-o", str(tmp_path / "page.svg"))
+    assert (page.code, page.err) == (0, "")
+    ElementTree.fromstring((tmp_path / "page.svg").read_text())
+
+
+def test_a_full_disk_leaves_nothing(small_bert):
+    done = run("explain", "-m", str(small_bert), TEXT, "-o", "/dev/full/map.svg")
+    assert done.code == 1 and len(done.err.splitlines()) == 1
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "explain", "-m", small_bert, TEXT], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "No space left on device" in done.stderr
+
+
 def test_a_pair_of_texts(small_bert):
     pair = explain(small_bert, "--second", "money is the bank", text="the river")
     assert [(word["text"], word.get("part", 0)) for word in pair["words"]] == \
@@ -117,10 +201,6 @@ def test_the_default_sentence_with_the_default_model():
     words = [tuple(word["tokens"]) for word in shown["words"]]
     inner = between_words(bert.map("raw"), words)  # columns without [CLS] and [SEP]
     np.testing.assert_allclose(shown["weights"], inner / inner.sum(axis=1, keepdims=True), atol=1e-5)
-
-
-def cosine(a, b):
-    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
 def compare(model, *arguments):
@@ -176,6 +256,15 @@ BAD = {
     "to nothing": (["explain", "the bank", "--focus", "the", "--to", "banc"], 1, 'there is no word "banc" in the text; close to it: "bank"'),
     "to alone": (["explain", "the bank", "--to", "bank"], 2, "--to needs --focus"),
     "rollout of a head": (["explain", "the", "--method", "rollout", "--layer", "1", "--head", "1"], 1, "rollout follows paths through all heads"),
+    "grad of what": (["explain", "the", "--method", "grad"], 2, "--towards says to which"),
+    "towards": (["explain", "the", "--towards", "bank"], 2, "--towards is for --method grad"),
+    "no edit": (["explain", "the", "--ablate", "nonsense"], 1, '"nonsense" is no edit: expected LAYER'),
+    "no layer to ablate": (["explain", "the", "--ablate", "9.1"], 1, "layer is 9, and the model has 1 to "),
+    "no word to ablate": (["explain", "the bank", "--ablate", "the>river"], 1, 'there is no word "river"'),
+    "an endless scale": (["explain", "the", "--ablate", "1.1=inf"], 1, "is not finite"),
+    "format": (["explain", "the", "-o", "map.doc"], 2, "expected a name that ends in .svg"),
+    "format without a file": (["explain", "the", "--format", "png"], 2, "--format png needs -o FILE"),
+    "no such folder": (["explain", "the", "-o", "/nowhere/map.svg"], 1, "/nowhere"),
     "method": (["explain", "the", "--method", "magic"], 2, "magic"),
     "once": (["compare", "the bank", "--word", "bank"], 1, '"bank" occurs once in the text; give a second text'),
     "missing": (["compare", "the bank", "the river", "--word", "bank"], 1, 'there is no word "bank" in the text'),

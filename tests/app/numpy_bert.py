@@ -9,7 +9,7 @@ import numpy as np
 def read_safetensors(path):
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
-    types = {"F32": np.float32, "I64": np.int64}
+    types = {"F32": np.float32, "F64": np.float64, "I64": np.int64}
     arrays = {}
     for name, entry in json.loads(data[8 : 8 + size]).items():
         if name != "__metadata__":
@@ -19,6 +19,9 @@ def read_safetensors(path):
 
 
 class NumpyBert:
+    nudge = None  # (layer, head, query, key, change): one weight is changed by so much
+    scaled = None  # (layer, head, (query, keys) or None, scale): from 1, from 0; 0 and -1 mean every one
+
     def __init__(self, folder):
         self.config = json.loads((folder / "config.json").read_text())
         weights = read_safetensors(folder / "model.safetensors")
@@ -41,17 +44,28 @@ class NumpyBert:
         x = self.norm("embeddings.LayerNorm", self.static + table["position"][: len(ids)] + table["token_type"][0])
         self.hidden, self.attention, self.lengths, self.head_lengths = [x], [None], [None], [None]
         for layer in range(self.layers):
-            x = self.layer(f"encoder.layer.{layer}.", x)
+            x = self.layer(f"encoder.layer.{layer}.", x, layer + 1)
             self.hidden.append(x)
         return self
 
-    def layer(self, name, x):
+    def edited(self, weights, number):
+        weights = weights.copy()
+        if self.nudge and self.nudge[0] == number:
+            weights[self.nudge[1:4]] += self.nudge[4]
+        if self.scaled:
+            layer, head, edge, scale = self.scaled
+            if layer in (0, number):
+                weights[(slice(None) if head < 0 else head, *(edge or ()))] *= scale
+        return weights
+
+    def layer(self, name, x, number):
         n = len(x)
         q, k, v = (self.linear(f"{name}attention.self.{part}", x).reshape(n, self.heads, -1).swapaxes(0, 1) for part in ("query", "key", "value"))
         scores = q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1])
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         weights /= weights.sum(axis=-1, keepdims=True)
         self.attention.append(weights)
+        weights = self.edited(weights, number)
         out = self.weights[f"{name}attention.output.dense.weight"].reshape(-1, self.heads, q.shape[-1])
         taken = np.einsum("hij,hjd,ehd->hije", weights, v, out)  # every vector that is added, made in full
         self.lengths.append(np.linalg.norm(taken.sum(axis=0), axis=-1))
