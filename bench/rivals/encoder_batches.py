@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-SIZES = (8, 16, 32, 64)
+SIZES = (4, 8, 16, 32, 64)
 
 
 def padded_batches(ids: list[list[int]], size: int) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:

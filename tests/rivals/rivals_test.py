@@ -104,7 +104,7 @@ def test_batches_hold_every_text_once_padded_to_the_longest_beside_it():
         assert (matrix == mask).all()  # all ids are 1, and what is padded 0
 
 
-@pytest.mark.parametrize("count, sizes", [(1, [1]), (16, [8, 16]), (20, [8, 16, 20]), (5000, [8, 16, 32, 64])])
+@pytest.mark.parametrize("count, sizes", [(1, [1]), (16, [4, 8, 16]), (20, [4, 8, 16, 20]), (5000, [4, 8, 16, 32, 64])])
 def test_batches_to_try_are_never_larger_than_what_there_is(count, sizes):
     assert sizes_for(count) == sizes
 
