@@ -47,7 +47,7 @@ neon: ## build for 64-bit ARM and run the library's tests under an emulator
 wheel: setup ## build the Python package's wheel under build/wheel
 	@tools/wheel.sh && ls build/wheel/*.whl
 
-rivals: ## test attend.torch, and measure attend beside PyTorch, transformers, NumPy and OpenBLAS (downloads several GB; run it alone)
+rivals: ## test attend.torch, and measure attend beside PyTorch, ONNX Runtime, OpenVINO, ... (downloads several GB; run it alone)
 	@tools/rivals.sh
 
 format: setup ## format the C++ sources

@@ -10,8 +10,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
 import attend
 from encoder_rivals import RIVALS, VERSIONS, Tokens
@@ -26,12 +24,10 @@ NAMES = VERSIONS
 
 
 def folder_of(model: str) -> Path | None:
-    """A folder, or that of a name in the hub's cache, where nothing is downloaded."""
-    if Path(model).is_dir():
-        return Path(model)
+    """Where attend finds it; nothing is downloaded."""
     try:
-        return Path(snapshot_download(model, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError):
+        return attend.Encoder.from_pretrained(model).folder
+    except attend.FileError:
         return None
 
 

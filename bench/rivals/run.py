@@ -123,7 +123,7 @@ class Rivals:
 
         folder = encoder.folder_of(self.model)
         if folder is None:
-            reason = f"{self.model} is neither a folder nor in the hub's cache; get it with `attend pull`, or give --model FOLDER"
+            reason = f"{self.model} is not on this machine; get the default one with `make model`, others with `attend pull`, or give --model FOLDER"
             if self.only == "encoder":
                 sys.exit(f"rivals: {reason}")
             print(f"rivals: no encoder is measured: {reason}", file=sys.stderr)

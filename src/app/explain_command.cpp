@@ -11,6 +11,7 @@
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
+#include "draw/figure_json.h"
 #include "draw/page/svg.h"
 #include "draw/text_width.h"
 #include "draw_cairo/page_format.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr const char* kSentence = "The animal didn't cross the street because it was too tired.";
 constexpr const char* kFocus = "it";
+constexpr int kFigureDigits = 4;  // of a number in a description: as many on every instruction set
 
 constexpr const char* kFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. Layers and heads
@@ -52,7 +54,8 @@ struct Arguments {
   bool tokens = false, special = false, heads = false, json = false;
 };
 
-const std::set<std::string> kFormats = {"terminal", "json", "svg", "png", "pdf", "npz", "safetensors"};
+const std::set<std::string> kFormats = {"terminal", "json", "figure", "svg",
+                                        "png",      "pdf",  "npz",    "safetensors"};
 
 // As --format says, else as the file is called.
 std::string format_of(const Arguments& given) {
@@ -85,7 +88,8 @@ void check(const Arguments& given, const std::string& format) {
   if (given.method == "grad" && !given.towards)
     throw UsageError("--method grad asks what brought the text nearer to another: --towards says to which");
   if (given.towards && given.method != "grad") throw UsageError("--towards is for --method grad");
-  if (given.output.empty() && format != "terminal" && format != "json" && format != "svg")
+  const std::set<std::string> printed = {"terminal", "json", "figure", "svg"};
+  if (given.output.empty() && !printed.contains(format))
     throw UsageError("--format " + format + " needs -o FILE");
 }
 
@@ -150,6 +154,10 @@ void run_explain(const Arguments& given, const Globals& globals) {
     explain::save_arrays(reading, explanation, given.output);
   } else {
     const draw::Figure figure = explain::explanation_figure(reading, request, explanation, view);
+    if (format == "figure") {
+      write(draw::figure_json(figure, kFigureDigits), given.output);
+      return;
+    }
     const draw::PageFormat page = *draw::page_format_of("figure." + format);
     if (given.output.empty()) {
       write_output(draw::figure_svg(figure));
@@ -200,7 +208,9 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->capture_default_str();
   command->add_option("-o,--output", given->output, "Into a file; its name chooses the format")
       ->type_name("FILE");
-  command->add_option("--format", given->format, "terminal, svg, png, pdf, json, npz or safetensors")
+  command
+      ->add_option("--format", given->format,
+                   "terminal, svg, png, pdf, json, npz, safetensors, or figure: its description as JSON")
       ->check(CLI::IsMember(kFormats))
       ->type_name("FORMAT");
   command->add_flag("--json", given->json, "Short for --format json");

@@ -62,5 +62,37 @@ TEST(Pooling, Refuses) {
   EXPECT_REFUSES(pool(kVectors, falling, mean, out), "[pool] ends must not go down");
 }
 
+// Differences of pool() itself: it is linear, but for the maximum, which no step here turns over.
+TEST(Pooling, GradientsAreItsSlopes) {
+  const std::vector<std::int64_t> ends = {0, 3, 3, 8};
+  Tensor vectors(DType::f64, {8, 4});
+  for (std::size_t i = 0; i < 32; ++i) vectors.values<double>()[i] = std::sin(static_cast<double>(3 * i + 1));
+  const std::vector<Pooling> poolings = {Pooling::cls,           Pooling::max,
+                                         Pooling::mean,          Pooling::mean_sqrt_length,
+                                         Pooling::weighted_mean, Pooling::last_token};
+  Tensor d_out(DType::f64, {3, 24});
+  for (std::size_t i = 0; i < 72; ++i) d_out.values<double>()[i] = std::cos(static_cast<double>(i));
+  Tensor d_vectors(DType::f64, {8, 4});
+  pool_backward(vectors, ends, poolings, d_out, d_vectors);
+  const auto loss = [&] {
+    Tensor out(DType::f64, {3, 24});
+    pool(vectors, ends, poolings, out);
+    double sum = 0;
+    for (std::size_t i = 0; i < 72; ++i) sum += out.values<double>()[i] * d_out.values<double>()[i];
+    return sum;
+  };
+  for (std::size_t i = 0; i < 32; ++i) {
+    const double step = 1e-4, kept = vectors.values<double>()[i];
+    vectors.values<double>()[i] = kept + step;
+    const double above = loss();
+    vectors.values<double>()[i] = kept - step;
+    const double below = loss();
+    vectors.values<double>()[i] = kept;
+    EXPECT_NEAR(d_vectors.values<double>()[i], (above - below) / (2 * step), 1e-9) << i;
+  }
+  Tensor wrong(DType::f64, {3, 4});
+  EXPECT_THROW(pool_backward(vectors, ends, poolings, wrong, d_vectors), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace attend
