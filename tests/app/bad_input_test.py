@@ -6,7 +6,7 @@ from program import run, run_lesson
 
 # Arguments, exit code, part of the sentence.
 COMMAND_LINES = [
-    ([], 2, "a command is missing; the commands are: steps"),
+    ([], 2, "a command is missing; the commands are: explain"),
     (["nonsense"], 2, 'there is no command "nonsense"'),
     ([""], 2, 'there is no command ""'),
     (["STEPS"], 2, 'there is no command "STEPS"'),

@@ -100,11 +100,12 @@ def test_why_an_instruction_set_is_used(model):
 
 
 def test_without_the_default_model(tmp_path):
-    done = run("doctor", env={"HF_HUB_CACHE": str(tmp_path)})
+    done = run("doctor", env={"HF_HUB_CACHE": str(tmp_path), "ATTEND_MODELS": str(tmp_path)})
     assert done.code == 0 and done.err == ""
     assert "attend pull sentence-transformers/all-MiniLM-L6-v2" in done.out and str(tmp_path) in done.out
     np.save(tmp_path / "r.npy", np.zeros((1, 384), np.float32))
-    none = run("doctor", "--reference", str(tmp_path / "r.npy"), "--texts", "-", stdin="x\n", env={"HF_HUB_CACHE": str(tmp_path)})
+    none = run("doctor", "--reference", str(tmp_path / "r.npy"), "--texts", "-", stdin="x\n",
+               env={"HF_HUB_CACHE": str(tmp_path), "ATTEND_MODELS": str(tmp_path)})
     assert none.code == 1 and "there is no model to compare with" in none.err
 
 

@@ -90,7 +90,7 @@ MISTAKES = {
     "cache queries": (ValueError, "q has 3 axes", lambda: attend.KeyValueCache(1, 2, 8).attention(X[0])),
     "matmul": (ValueError, "matmul", lambda: attend.matmul(X, np.ones((9, 3), np.float32))),
     "matmul axes": (ValueError, "matmul", lambda: attend.matmul(X, X)),
-    "activation": (ValueError, "activation is \"relu\"", lambda: attend.matmul(X, np.ones((8, 3), np.float32), activation="relu")),
+    "activation": (ValueError, "activation is \"swish\"", lambda: attend.matmul(X, np.ones((8, 3), np.float32), activation="swish")),
     "gelu": (ValueError, "approximate is \"fast\"", lambda: attend.gelu(X, "fast")),
     "norm": (ValueError, "layer_norm", lambda: attend.layer_norm(X, np.ones(7, np.float32))),
     "pairing": (ValueError, "pairing is \"odd\"", lambda: attend.apply_rotary(X, range(4), pairing="odd")),
