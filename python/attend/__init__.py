@@ -1,8 +1,10 @@
 """attend: self-attention that is exact, fast, and shows its work.
 
 Every function takes NumPy arrays, PyTorch tensors, or anything else with the buffer protocol or DLPack, in place and of any strides.
-attend.torch has autograd and the way into Hugging Face transformers.
+attend.torch has autograd and the way into Hugging Face transformers; attend.lens shows what a model's attention does with a text.
 """
+
+import typing as _types
 
 from ._core import (
     Encoding,
@@ -42,6 +44,19 @@ from ._multihead import MultiheadAttention
 from ._results import AttentionResult, Gradients, KernelChoice, LayerNormState, RowState, TopK, WeightsSummary
 from ._sdpa import scaled_dot_product_attention
 from ._weights import attention_map, entropy, received, top_k
+
+if _types.TYPE_CHECKING:
+    from . import lens as lens
+else:
+
+    def __getattr__(name: str) -> object:
+        """attend.lens without an import of its own, and `import attend` no slower for it."""
+        if name == "lens":
+            from importlib import import_module
+
+            return import_module(f"attend.{name}")
+        raise AttributeError(f"module 'attend' has no attribute '{name}'")
+
 
 __all__ = [
     "AttentionResult",

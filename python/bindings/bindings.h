@@ -11,6 +11,7 @@ void bind_backward(nanobind::module_& module);
 void bind_cache(nanobind::module_& module);
 void bind_encoder(nanobind::module_& module);
 void bind_layers(nanobind::module_& module);
+void bind_lens(nanobind::module_& module);
 void bind_positions(nanobind::module_& module);
 void bind_settings(nanobind::module_& module);
 void bind_tokenizer(nanobind::module_& module);

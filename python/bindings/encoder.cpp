@@ -14,6 +14,7 @@
 
 #include "bindings.h"
 #include "compute.h"
+#include "encoder.h"
 #include "errors.h"
 #include "options.h"
 #include "results.h"
@@ -136,6 +137,8 @@ class Encoder {
 };
 
 }  // namespace
+
+attend::TextModel model_of(nb::handle encoder) { return nb::cast<const Encoder&>(encoder).model(); }
 
 void bind_encoder(nb::module_& module) {
   using std::optional;

@@ -16,4 +16,5 @@ NB_MODULE(_core, module) {
   attend_python::bind_tokenizer(module);
   attend_python::bind_weights(module);
   attend_python::bind_encoder(module);
+  attend_python::bind_lens(module);
 }

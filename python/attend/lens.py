@@ -1,0 +1,264 @@
+"""What attention did with a text: who looked at whom, what was taken, which heads did it, and what the output owes to them.
+
+Layers are counted from 1 (0 are the embeddings), heads and words from 0, as Encoder.attention has them. What each method means, and when it
+misleads, is in docs/lens.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._encoder import Encoder, Text
+
+Method = Literal["raw", "norm", "rollout", "flow", "grad"]
+WordChoice = Union[str, int]  # "it", "the#2" for the second "the", or a number in Reading.words
+Doubles = NDArray[np.float64]
+
+
+class Word(NamedTuple):
+    """A word, or one token as a word of its own: its characters are [begin, end) of its text, its tokens [first_token, last_token)."""
+
+    text: str
+    begin: int
+    end: int
+    first_token: int
+    last_token: int
+    part: int  # 1 in the second text of a pair
+    special: bool  # [CLS], [SEP] and their like
+
+
+class HeadProfile(NamedTuple):
+    """Where the weight of a head goes, on average over the tokens that are not special: shares of 1, which may overlap."""
+
+    layer: int
+    head: int
+    previous: float  # the token before
+    next: float  # the token after
+    same_token: float
+    same_word: float  # the other tokens of its word
+    first: float  # the first token of the text, special or not
+    separator: float  # special tokens
+    entropy: float  # of a row, in nats
+    broad: float  # that entropy as a share of the largest possible
+    relations: list[float]  # the weight from one word to the other, for each relation that was given
+    habit: str  # what stands out: "separator", "previous", "next", "same token", "same word", "broad" or "mixed"
+
+
+class HeadLink(NamedTuple):
+    """How strongly a head links one word to another."""
+
+    layer: int
+    head: int
+    weight: float  # the sum over the tokens of the key, the mean over those of the query
+    share: float  # of what does not go to special tokens
+
+
+class HeadEdit(NamedTuple):
+    """What a head brings, times `scale`; without a head, what all heads of the layer bring."""
+
+    layer: int
+    head: int | None = None
+    scale: float = 0.0
+
+
+class LinkEdit(NamedTuple):
+    """What a word takes from another, times `scale`: in one head, in those of a layer, or in all."""
+
+    from_word: WordChoice
+    to_word: WordChoice
+    layer: int | None = None
+    head: int | None = None
+    scale: float = 0.0
+
+
+class OutputChange(NamedTuple):
+    """What became of the output after edits."""
+
+    text_cosine: float  # of the text's vector, before and after
+    text_distance: float  # the length of its difference, as a share of its length
+    word_cosines: Doubles  # of the vector of each word that leaves the last layer
+
+
+class WordComparison(NamedTuple):
+    """One word in two places: how alike it starts, and how far its surroundings take it apart."""
+
+    static_cosine: float  # of the bare rows of the table of words
+    cosines: Doubles  # of what leaves layer 0 (the embeddings with position), 1, 2, ...
+    taken_first: Doubles  # (layers, words): what the word took from every word of its text, in shares of `norm`
+    taken_second: Doubles
+
+
+class Reading:
+    """One pass of a model over a text, with all that questions about its attention need. Memory is O(n): no weights are kept.
+
+    Arguments that all questions share: `layer` and `head` choose one head, or all of a layer, or (neither given) those of all layers, of
+    which the mean is taken. tokens=True asks between tokens, not words. special=False leaves special tokens out, and makes each row that
+    was a distribution add up to 1 without them.
+    """
+
+    def __init__(self, core: _core.ReadingCore) -> None:
+        self._core = core
+
+    def __repr__(self) -> str:
+        return f"<attend.lens.Reading of {len(self.words)} words, {self.layers} layers, {self.heads} heads>"
+
+    @property
+    def text(self) -> str:
+        return self._core.text
+
+    @property
+    def pair(self) -> str | None:
+        """The second text, where there is one."""
+        return self._core.pair or None
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens as the model's vocabulary writes them."""
+        return self._core.tokens
+
+    @property
+    def dropped(self) -> int:
+        """How many tokens did not fit and were cut off."""
+        return self._core.dropped
+
+    @property
+    def words(self) -> list[Word]:
+        """The words of the text, special tokens included: every token belongs to exactly one of them."""
+        return self.units()
+
+    @property
+    def layers(self) -> int:
+        return self._core.layers
+
+    @property
+    def heads(self) -> int:
+        return self._core.heads
+
+    def units(self, *, tokens: bool = False, special: bool = True) -> list[Word]:
+        """What the rows and columns of map() stand for."""
+        return [Word(*fields) for fields in self._core.units(tokens, special)]
+
+    def find_word(self, name: WordChoice) -> int:
+        """The number of a word: "it", or "the#2" for the second "the". ValueError says which words are close, or how to choose."""
+        return self._core.find_word(name)
+
+    def hidden(self, layer: int) -> NDArray[np.float32]:
+        """The vectors that leave a layer, (tokens, hidden size); 0 are the embeddings."""
+        return self._core.hidden(layer)
+
+    def q(self, layer: int) -> NDArray[np.float32]:
+        """The queries of a layer, (tokens, heads, head size)."""
+        return self._core.q(layer)
+
+    def k(self, layer: int) -> NDArray[np.float32]:
+        """The keys of a layer, (tokens, heads, head size)."""
+        return self._core.k(layer)
+
+    def v(self, layer: int) -> NDArray[np.float32]:
+        """The values of a layer, (tokens, heads, head size)."""
+        return self._core.v(layer)
+
+    def map(
+        self,
+        method: Method = "raw",
+        layer: int | None = None,
+        head: int | None = None,
+        *,
+        tokens: bool = False,
+        special: bool = True,
+        gradients: _core.GradientsCore | None = None,
+    ) -> Doubles:
+        """Who (rows) looks at, or takes from, whom (columns): (units, units). flow has no map: it is found for one row() at a time.
+
+        Over the tokens of a word the sum is taken where it is looked at, the mean where it looks.
+        """
+        return self._core.map(method, layer, head, tokens, special, gradients)
+
+    def row(
+        self,
+        word: WordChoice,
+        method: Method = "raw",
+        layer: int | None = None,
+        head: int | None = None,
+        *,
+        tokens: bool = False,
+        special: bool = True,
+        gradients: _core.GradientsCore | None = None,
+    ) -> Doubles:
+        """One row of map(), (units,), without the others. With tokens=True `word` is a token, by its number or as `tokens` has it."""
+        return self._core.row(word, method, layer, head, tokens, special, gradients)
+
+    def received(
+        self, layer: int | None = None, head: int | None = None, *, tokens: bool = False, special: bool = True
+    ) -> Doubles:
+        """How much attention each unit receives from all tokens together, (units,): with special ones, as much as there are tokens."""
+        return self._core.received(layer, head, tokens, special)
+
+    def profile_heads(self, relations: Iterable[tuple[WordChoice, WordChoice]] = ()) -> list[HeadProfile]:
+        """What each head does with this text. relations: pairs of words, such as a verb and its subject, to score each head by."""
+        return [HeadProfile(*fields) for fields in self._core.profile_heads(relations)]
+
+    def find_heads(self, from_word: WordChoice, to_word: WordChoice) -> list[HeadLink]:
+        """Which heads link one word to another: every head, the strongest link first."""
+        return [HeadLink(*fields) for fields in self._core.find_heads(from_word, to_word)]
+
+    def gradients_towards(self, other: Text | Reading | Any) -> _core.GradientsCore:
+        """How the cosine with another text, another reading or a vector of vector()'s size changes with what heads bring: for "grad"."""
+        if isinstance(other, (str, bytes)):
+            return self._core.towards_text(other)
+        vector = other.vector() if isinstance(other, Reading) else np.asarray(other)
+        if vector.ndim != 1:
+            raise ValueError(f"gradients_towards: expected a text, a Reading or a vector, not an array of shape {vector.shape}")
+        return self._core.towards_vector(np.ascontiguousarray(vector, np.float64))
+
+    def ablate(self, *edits: str | HeadEdit | LinkEdit) -> OutputChange:
+        """What becomes of the output when heads or links between words are taken away, all at once.
+
+        In words, as `attend explain --ablate` reads them, heads count from 1: "4.2" is head 2 of layer 4, "4" all heads of layer 4,
+        "it>animal" a link in every head, "4.2:it>animal" in one; "=0.5" behind it scales. HeadEdit and LinkEdit count heads from 0.
+        """
+        return OutputChange(*self._core.ablate(edits))
+
+    def edited(self, *edits: str | HeadEdit | LinkEdit) -> Reading:
+        """The same text once more, with the edits that ablate() takes: its weights are those that each layer would have had."""
+        return Reading(self._core.edited(edits))
+
+    def vector(self) -> Doubles:
+        """The vector of the text as encode() pools it, before any dense layer and normalisation."""
+        return self._core.vector()
+
+    def word_vector(self, word: WordChoice, layer: int | None = None) -> Doubles:
+        """The mean of the vectors of a word's tokens, as they leave a layer (default: the last)."""
+        return self._core.word_vector(word, layer)
+
+    def static_word_vector(self, word: WordChoice) -> Doubles:
+        """The mean of the bare rows of its tokens in the table of words, which no other word has touched."""
+        return self._core.static_word_vector(word)
+
+
+def read(
+    model: Encoder | str | os.PathLike[str], text: Text, pair: Text | None = None, *, max_tokens: int | None = None
+) -> Reading:
+    """Reads a text, or a pair of texts, with a model: an attend.Encoder, or a name or folder as Encoder.from_pretrained takes it.
+
+    What is longer than max_tokens (default: what the model allows) is cut: Reading.dropped.
+    """
+    encoder = model if isinstance(model, Encoder) else Encoder.from_pretrained(model)
+    return Reading(_core.read(encoder._core, text, pair, max_tokens))
+
+
+def compare(
+    first: Reading, word: WordChoice, second: Reading | None = None, other_word: WordChoice | None = None
+) -> WordComparison:
+    """One word in two places: of two readings, or (without a second) of one. other_word: its name there, where that is another."""
+    if second is None and other_word is None:
+        raise ValueError("compare: expected a second reading, or the other word of the first one")
+    if other_word is None:
+        other_word = first.words[first.find_word(word)].text
+    return WordComparison(*_core.compare_word(first._core, word, (second or first)._core, other_word))

@@ -1,0 +1,351 @@
+// ReadingCore: what attention did with a text, behind attend.lens.
+#include "lens.h"
+
+#include <attend/lens_heads.h>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "bindings.h"
+#include "compute.h"
+#include "encoder.h"
+#include "errors.h"
+#include "lens_edits.h"
+#include "results.h"
+#include "text.h"
+
+namespace attend_python {
+
+attend::LensQuery query_from(const LensReading& reading, const std::string& method,
+                             std::optional<std::int64_t> layer, std::optional<std::int64_t> head,
+                             const LensGradients* gradients) {
+  const auto named = attend::lens_method_named(method);
+  if (!named) refuse_value("method is \"", method, "\", expected raw, norm, rollout, flow or grad");
+  attend::LensQuery query{.method = *named, .heads = {.layer = layer, .head = head}};
+  if (*named != attend::LensMethod::grad) {
+    if (gradients != nullptr) refuse_value("gradients are for the method grad, and method is ", method);
+    return query;
+  }
+  if (gradients == nullptr)
+    refuse_value("method grad needs gradients: those that gradients_towards() returns");
+  if (gradients->reading != reading.reading) refuse_value("gradients are those of another reading");
+  query.gradients = &gradients->gradients;
+  return query;
+}
+
+std::size_t word_from(nb::handle word, const std::vector<attend::Word>& units) {
+  if (PyUnicode_Check(word.ptr())) return attend::find_word(units, text_of(word, "word"));
+  std::int64_t number = 0;
+  if (!nb::try_cast(word, number)) refuse_type("a word is neither a str nor a whole number");
+  if (number < 0 || number >= static_cast<std::int64_t>(units.size()))
+    refuse_value("word is ", number, ", and there are ", units.size(), ", counted from 0");
+  return static_cast<std::size_t>(number);
+}
+
+namespace {
+
+namespace nb = nanobind;
+using attend::Word;
+
+// text, begin, end, first_token, last_token, part, special
+using WordFields =
+    std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
+
+nb::object numpy_of_values(std::span<const double> values) {
+  attend::Tensor tensor(attend::DType::f64, {static_cast<std::int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.values<double>().begin());
+  return numpy_of(std::move(tensor));
+}
+
+template <class Values>
+nb::object computed(const Values& values) {
+  std::vector<double> result;
+  {
+    const Computing computing;
+    result = values();
+  }
+  return numpy_of_values(result);
+}
+
+LensReading read(nb::handle encoder, nb::handle text, nb::handle pair,
+                 std::optional<std::int64_t> max_tokens) {
+  const attend::TextModel model = model_of(encoder);
+  std::string first(text_of(text, "text"));
+  std::string second(pair.is_none() ? std::string_view() : text_of(pair, "pair"));
+  const Computing computing;
+  return {std::make_shared<const attend::Reading>(model, std::move(first), std::move(second), max_tokens)};
+}
+
+std::vector<Word> units_of(const LensReading& reading, bool tokens) {
+  return tokens ? attend::single_tokens(*reading) : reading->words();
+}
+
+std::vector<WordFields> unit_fields(const LensReading& reading, bool tokens, bool special) {
+  std::vector<WordFields> fields;
+  for (const Word& unit : units_of(reading, tokens)) {
+    if (special || !unit.special)
+      fields.emplace_back(unit.text, unit.place.begin, unit.place.end, unit.first_token, unit.last_token,
+                          unit.part, unit.special);
+  }
+  return fields;
+}
+
+// Without special units a row that was a distribution is made one again; others stay as they are.
+std::vector<double> shown(std::span<const double> row, std::span<const Word> units, attend::LensMethod method,
+                          bool special) {
+  if (special) return {row.begin(), row.end()};
+  if (method != attend::LensMethod::flow && method != attend::LensMethod::grad)
+    return attend::without_special(row, units);
+  std::vector<double> kept;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    if (!units[u].special) kept.push_back(row[u]);
+  }
+  return kept;
+}
+
+nb::object map(const LensReading& reading, const std::string& method, std::optional<std::int64_t> layer,
+               std::optional<std::int64_t> head, bool tokens, bool special, const LensGradients* gradients) {
+  const attend::LensQuery query = query_from(reading, method, layer, head, gradients);
+  attend::Tensor result;
+  {
+    const Computing computing;
+    const std::vector<Word> units = units_of(reading, tokens);
+    result = attend::lens_map(*reading, query, units);
+    if (!special) {
+      const auto kept =
+          std::count_if(units.begin(), units.end(), [](const Word& unit) { return !unit.special; });
+      attend::Tensor inner(attend::DType::f64, {kept, kept});
+      auto out = inner.values<double>().begin();
+      for (std::size_t u = 0; u < units.size(); ++u) {
+        if (units[u].special) continue;
+        const std::span<const double> whole =
+            std::as_const(result).values<double>().subspan(u * units.size(), units.size());
+        const std::vector<double> row = shown(whole, units, query.method, special);
+        out = std::copy(row.begin(), row.end(), out);
+      }
+      result = std::move(inner);
+    }
+  }
+  return numpy_of(std::move(result));
+}
+
+nb::object row(const LensReading& reading, nb::handle word, const std::string& method,
+               std::optional<std::int64_t> layer, std::optional<std::int64_t> head, bool tokens, bool special,
+               const LensGradients* gradients) {
+  const attend::LensQuery query = query_from(reading, method, layer, head, gradients);
+  const std::vector<Word> units = units_of(reading, tokens);
+  const std::size_t unit = word_from(word, units);
+  return computed(
+      [&] { return shown(attend::lens_row(*reading, query, units, unit), units, query.method, special); });
+}
+
+nb::object received(const LensReading& reading, std::optional<std::int64_t> layer,
+                    std::optional<std::int64_t> head, bool tokens, bool special) {
+  return computed([&] {
+    std::vector<Word> units = units_of(reading, tokens);
+    if (!special) std::erase_if(units, [](const Word& unit) { return unit.special; });
+    return attend::lens_received(*reading, {.layer = layer, .head = head}, units);
+  });
+}
+
+attend::WordRelation relation_from(const LensReading& reading, nb::handle from, nb::handle to) {
+  return {.from = word_from(from, reading->words()), .to = word_from(to, reading->words())};
+}
+
+nb::list profile_heads(const LensReading& reading, nb::handle pairs) {
+  std::vector<attend::WordRelation> relations;
+  for (const nb::handle pair : pairs) {
+    const auto [from, to] = nb::cast<std::pair<nb::object, nb::object>>(pair);
+    relations.push_back(relation_from(reading, from, to));
+  }
+  std::vector<attend::HeadProfile> profiles;
+  {
+    const Computing computing;
+    profiles = attend::profile_heads(*reading, relations);
+  }
+  nb::list fields;
+  for (const attend::HeadProfile& one : profiles) {
+    const std::string habit(attend::habit_of(one));
+    fields.append(nb::make_tuple(one.layer, one.head, one.previous, one.next, one.same_token, one.same_word,
+                                 one.first, one.separator, one.entropy, one.broad, one.relations, habit));
+  }
+  return fields;
+}
+
+nb::list find_heads(const LensReading& reading, nb::handle from, nb::handle to) {
+  const attend::WordRelation relation = relation_from(reading, from, to);
+  std::vector<attend::HeadLink> links;
+  {
+    const Computing computing;
+    links = attend::find_heads(*reading, relation);
+  }
+  nb::list fields;
+  for (const attend::HeadLink& link : links)
+    fields.append(nb::make_tuple(link.layer, link.head, link.weight, link.share));
+  return fields;
+}
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+LensGradients towards_vector(const LensReading& reading, const Doubles& vector) {
+  const Computing computing;
+  return {reading.reading, attend::gradients_towards(*reading, std::span(vector.data(), vector.size()))};
+}
+
+LensGradients towards_text(const LensReading& reading, nb::handle text) {
+  std::string other(text_of(text, "the other text"));
+  const Computing computing;
+  const attend::Reading second(reading->model(), std::move(other));
+  return {reading.reading, attend::gradients_towards(*reading, attend::text_vector(second))};
+}
+
+LensReading edited(const LensReading& reading, nb::handle edits_given) {
+  const attend::EncoderEdits edits = edits_from(reading, edits_given);
+  const Computing computing;
+  return {std::make_shared<const attend::Reading>(*reading, edits)};
+}
+
+nb::tuple ablate(const LensReading& reading, nb::handle edits_given) {
+  const attend::EncoderEdits edits = edits_from(reading, edits_given);
+  attend::OutputChange change;
+  {
+    const Computing computing;
+    change = attend::change_by(*reading, edits);
+  }
+  return nb::make_tuple(change.text_cosine, change.text_distance, numpy_of_values(change.word_cosines));
+}
+
+nb::tuple compare(const LensReading& first, nb::handle word, const LensReading& second,
+                  nb::handle other_word) {
+  const std::size_t one = word_from(word, first->words()), other = word_from(other_word, second->words());
+  attend::WordComparison result;
+  {
+    const Computing computing;
+    result = attend::compare_word(*first, one, *second, other);
+  }
+  return nb::make_tuple(result.static_cosine, numpy_of_values(result.cosines),
+                        numpy_of(std::move(result.taken_first)), numpy_of(std::move(result.taken_second)));
+}
+
+nb::object word_vector(const LensReading& reading, nb::handle word, std::optional<std::int64_t> layer) {
+  const std::size_t number = word_from(word, reading->words());
+  return computed([&] { return attend::word_vector(*reading, number, layer.value_or(reading->layers())); });
+}
+
+nb::object static_word_vector(const LensReading& reading, nb::handle word) {
+  const std::size_t number = word_from(word, reading->words());
+  return computed([&] { return attend::static_word_vector(*reading, number); });
+}
+
+std::vector<std::string> token_texts(const LensReading& reading) {
+  std::vector<std::string> texts;
+  for (Word& token : attend::single_tokens(*reading)) texts.push_back(std::move(token.text));
+  return texts;
+}
+
+// Arrays of their own: they may be written to, and outlive the reading.
+template <class Part>
+auto layer_part(Part attend::Reading::Layer::*part) {
+  return [part](const LensReading& reading, std::int64_t layer) {
+    return numpy_of(attend::copy_of(reading->layer(layer).*part));
+  };
+}
+
+constexpr const char* kArrays32 = " -> numpy.typing.NDArray[numpy.float32]";
+constexpr const char* kArrays64 = " -> numpy.typing.NDArray[numpy.float64]";
+std::string signature(const char* head, const char* result) { return std::string("def ") + head + result; }
+
+void bind_questions(nb::class_<LensReading>& reading) {
+  const auto maybe = [](const char* name) { return nb::arg(name).none(); };
+  reading
+      .def("map", &map, nb::arg("method"), maybe("layer"), maybe("head"), nb::arg("tokens"),
+           nb::arg("special"), maybe("gradients"),
+           nb::sig(signature("map(self, method: str, layer: int | None, head: int | None, tokens: bool, "
+                             "special: bool, gradients: GradientsCore | None)",
+                             kArrays64)
+                       .c_str()))
+      .def("row", &row, nb::arg("word"), nb::arg("method"), maybe("layer"), maybe("head"), nb::arg("tokens"),
+           nb::arg("special"), maybe("gradients"),
+           nb::sig(signature("row(self, word: str | int, method: str, layer: int | None, head: int | None, "
+                             "tokens: bool, special: bool, gradients: GradientsCore | None)",
+                             kArrays64)
+                       .c_str()))
+      .def("received", &received, maybe("layer"), maybe("head"), nb::arg("tokens"), nb::arg("special"),
+           nb::sig(
+               signature("received(self, layer: int | None, head: int | None, tokens: bool, special: bool)",
+                         kArrays64)
+                   .c_str()))
+      .def("profile_heads", &profile_heads, nb::arg("relations"),
+           nb::sig("def profile_heads(self, relations: collections.abc.Iterable[tuple[str | int, str | int]])"
+                   " -> list[tuple[typing.Any, ...]]"))
+      .def("find_heads", &find_heads, nb::arg("from_word"), nb::arg("to_word"),
+           nb::sig("def find_heads(self, from_word: str | int, to_word: str | int)"
+                   " -> list[tuple[int, int, float, float]]"))
+      .def("towards_vector", &towards_vector, nb::arg("vector"),
+           nb::sig("def towards_vector(self, vector: numpy.typing.NDArray[numpy.float64]) -> GradientsCore"))
+      .def("towards_text", &towards_text, nb::arg("text"),
+           nb::sig("def towards_text(self, text: str | bytes) -> GradientsCore"))
+      .def("edited", &edited, nb::arg("edits"),
+           nb::sig("def edited(self, edits: collections.abc.Iterable[typing.Any]) -> ReadingCore"))
+      .def("ablate", &ablate, nb::arg("edits"),
+           nb::sig("def ablate(self, edits: collections.abc.Iterable[typing.Any])"
+                   " -> tuple[float, float, numpy.typing.NDArray[numpy.float64]]"));
+}
+
+}  // namespace
+
+void bind_lens(nb::module_& module) {
+  nb::class_<LensGradients>(module, "GradientsCore", "How an output changes with what heads bring.");
+  nb::class_<LensReading> reading(module, "ReadingCore", "One pass over a text, behind attend.lens.Reading.");
+  reading.def_prop_ro("text", [](const LensReading& self) { return self->text(); })
+      .def_prop_ro("pair", [](const LensReading& self) { return self->second(); })
+      .def_prop_ro("tokens", &token_texts)
+      .def_prop_ro("dropped", [](const LensReading& self) { return self->tokens().dropped; })
+      .def_prop_ro("layers", [](const LensReading& self) { return self->layers(); })
+      .def_prop_ro("heads", [](const LensReading& self) { return self->heads(); })
+      .def("units", &unit_fields, nb::arg("tokens"), nb::arg("special"))
+      .def(
+          "find_word",
+          [](const LensReading& self, nb::handle word) { return word_from(word, self->words()); },
+          nb::arg("word"), nb::sig("def find_word(self, word: str | int) -> int"))
+      .def(
+          "hidden",
+          [](const LensReading& self, std::int64_t layer) {
+            return numpy_of(attend::copy_of(self->hidden(layer)));
+          },
+          nb::arg("layer"), nb::sig(signature("hidden(self, layer: int)", kArrays32).c_str()))
+      .def("q", layer_part(&attend::Reading::Layer::q), nb::arg("layer"),
+           nb::sig(signature("q(self, layer: int)", kArrays32).c_str()))
+      .def("k", layer_part(&attend::Reading::Layer::k), nb::arg("layer"),
+           nb::sig(signature("k(self, layer: int)", kArrays32).c_str()))
+      .def("v", layer_part(&attend::Reading::Layer::v), nb::arg("layer"),
+           nb::sig(signature("v(self, layer: int)", kArrays32).c_str()))
+      .def(
+          "vector",
+          [](const LensReading& self) { return computed([&] { return attend::text_vector(*self); }); },
+          nb::sig(signature("vector(self)", kArrays64).c_str()))
+      .def("word_vector", &word_vector, nb::arg("word"), nb::arg("layer").none(),
+           nb::sig(signature("word_vector(self, word: str | int, layer: int | None)", kArrays64).c_str()))
+      .def("static_word_vector", &static_word_vector, nb::arg("word"),
+           nb::sig(signature("static_word_vector(self, word: str | int)", kArrays64).c_str()));
+  bind_questions(reading);
+  module.def("read", &read, nb::arg("encoder"), nb::arg("text"), nb::arg("pair").none(),
+             nb::arg("max_tokens").none(),
+             nb::sig("def read(encoder: EncoderCore, text: str | bytes, pair: str | bytes | None, "
+                     "max_tokens: int | None) -> ReadingCore"));
+  module.def("compare_word", &compare, nb::arg("first"), nb::arg("word"), nb::arg("second"),
+             nb::arg("other_word"),
+             nb::sig("def compare_word(first: ReadingCore, word: str | int, second: ReadingCore, "
+                     "other_word: str | int) -> tuple[float, numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"));
+}
+
+}  // namespace attend_python

@@ -1,0 +1,36 @@
+// A reading as Python holds it: shared with the gradients that were made from it, and never changed.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <attend/lens.h>
+#include <attend/lens_change.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attend_python {
+
+struct LensReading {
+  std::shared_ptr<const attend::Reading> reading;
+  const attend::Reading& operator*() const { return *reading; }
+  const attend::Reading* operator->() const { return reading.get(); }
+};
+
+// Gradients know their reading: those of another one would have other shapes.
+struct LensGradients {
+  std::shared_ptr<const attend::Reading> reading;
+  attend::EncoderGradients gradients;
+};
+
+// How a map or a row is asked for. What `gradients` looks at must outlive the query.
+attend::LensQuery query_from(const LensReading& reading, const std::string& method,
+                             std::optional<std::int64_t> layer, std::optional<std::int64_t> head,
+                             const LensGradients* gradients);
+
+// The place of a word: its number, or its name as find_word() reads it.
+std::size_t word_from(nanobind::handle word, const std::vector<attend::Word>& units);
+
+}  // namespace attend_python

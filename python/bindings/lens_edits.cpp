@@ -1,0 +1,70 @@
+#include "lens_edits.h"
+
+#include <nanobind/stl/optional.h>
+
+#include "errors.h"
+#include "text.h"
+
+namespace attend_python {
+namespace {
+
+namespace nb = nanobind;
+
+std::optional<std::int64_t> number_from(nb::handle edit, const char* name, std::int64_t first,
+                                        std::int64_t last) {
+  const auto number = nb::cast<std::optional<std::int64_t>>(edit.attr(name));
+  if (number && (*number < first || *number > last))
+    refuse_value(name, " is ", *number, ", and the model has ", first, " to ", last);
+  return number;
+}
+
+void add_head(const LensReading& reading, nb::handle edit, double scale, attend::EncoderEdits& edits) {
+  const auto layer = number_from(edit, "layer", 1, reading->layers());
+  const auto head = number_from(edit, "head", 0, reading->heads() - 1);
+  if (!layer) refuse_value("layer of a HeadEdit is None");
+  for (std::int64_t h = 0; h < reading->heads(); ++h) {
+    if (!head || h == *head) edits.heads.push_back({.layer = *layer, .head = h, .scale = scale});
+  }
+}
+
+void add_link(const LensReading& reading, nb::handle edit, double scale, attend::EncoderEdits& edits) {
+  const auto layer = number_from(edit, "layer", 1, reading->layers());
+  const auto head = number_from(edit, "head", 0, reading->heads() - 1);
+  if (head && !layer) refuse_value("head ", *head, " of which layer?");
+  const attend::Word& from = reading->words()[word_from(edit.attr("from_word"), reading->words())];
+  const attend::Word& to = reading->words()[word_from(edit.attr("to_word"), reading->words())];
+  for (std::int64_t query = from.first_token; query < from.last_token; ++query) {
+    for (std::int64_t key = to.first_token; key < to.last_token; ++key) {
+      edits.edges.push_back({.layer = layer.value_or(attend::EdgeEdit::kEveryLayer),
+                             .head = head.value_or(attend::EdgeEdit::kEveryHead),
+                             .query = query,
+                             .key = key,
+                             .scale = scale});
+    }
+  }
+}
+
+}  // namespace
+
+attend::EncoderEdits edits_from(const LensReading& reading, nb::handle given) {
+  attend::EncoderEdits edits;
+  for (const nb::handle edit : given) {
+    if (PyUnicode_Check(edit.ptr())) {
+      const attend::EncoderEdits one = attend::parse_edit(*reading, text_of(edit, "an edit"));
+      edits.heads.insert(edits.heads.end(), one.heads.begin(), one.heads.end());
+      edits.edges.insert(edits.edges.end(), one.edges.begin(), one.edges.end());
+      continue;
+    }
+    if (!nb::hasattr(edit, "scale") || !nb::hasattr(edit, "layer"))
+      refuse_type("an edit is neither a str nor a HeadEdit nor a LinkEdit");
+    const auto scale = nb::cast<double>(edit.attr("scale"));
+    if (nb::hasattr(edit, "to_word")) {
+      add_link(reading, edit, scale, edits);
+    } else {
+      add_head(reading, edit, scale, edits);
+    }
+  }
+  return edits;
+}
+
+}  // namespace attend_python
