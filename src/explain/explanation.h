@@ -22,6 +22,7 @@ struct ExplainRequest {
   std::vector<std::string>
       ablate{};         // and what becomes of the output without these? As parse_edit() reads them
   std::size_t top = 8;  // lines of a list
+  std::string special_option = "--special";  // what the reader writes to see special tokens
 };
 
 // Whether what a word's row shows are shares of 1. Of grad they are made so: a row is shown as shares of what

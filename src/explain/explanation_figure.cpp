@@ -60,9 +60,10 @@ draw::HeadView lines_of(const Explanation& explanation, LensMethod method) {
 // The map of one head or one layer, with the units of the explanation, small enough for a thumbnail.
 draw::Heatmap thumbnail(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
                         const HeadChoice& heads) {
-  ExplainRequest one{.query = {.method = request.query.method, .heads = heads},
-                     .tokens = request.tokens,
-                     .special = explanation.left_out.empty()};
+  ExplainRequest one{
+      .query = {.method = request.query.method, .heads = heads, .gradients = request.query.gradients},
+      .tokens = request.tokens,
+      .special = explanation.left_out.empty()};
   draw::Heatmap map = heatmap_of(labels_of(explanation.units), explain_map(reading, one));
   const std::size_t most = std::min(map.rows, kThumbnailCells);
   if (map.rows > most) map = draw::max_pooled(map, most, most);
@@ -161,20 +162,22 @@ draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::
   return bars;
 }
 
-std::string special_note(const Explanation& explanation, LensMethod method) {
+std::string special_note(const Explanation& explanation, const ExplainRequest& request) {
   if (explanation.map.count() == 0) return {};
+  const LensMethod method = request.query.method;
   const std::string names = list_of(explanation.left_out);
   if (method == LensMethod::grad) {
-    return joined("Shares of all that helped.",
-                  names.empty()
-                      ? ""
-                      : joined(" ", names, " stand for no word and are left out; --special shows them."));
+    const std::string shares = "Shares of all that helped.";
+    if (names.empty()) return shares;
+    return joined(shares, " ", names, " stand for no word and are left out; ", request.special_option,
+                  " shows them.");
   }
   if (names.empty()) return {};
   return joined(names, method == LensMethod::raw ? " got " : " gave ", percent(explanation.special_share),
                 method == LensMethod::raw ? " of the attention" : " of what was taken",
                 ", on average. They stand for no word and are left out here, so that each row adds up to 1 "
-                "without them; --special shows them.");
+                "without them; ",
+                request.special_option, " shows them.");
 }
 
 std::string caution() {
@@ -200,7 +203,7 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
                                 : view == View::film ? std::string("the mean over the heads of each layer")
                                                      : name_of_query(reading, request.query),
                                 "."));
-  if (const std::string note = special_note(explanation, request.query.method); !note.empty())
+  if (const std::string note = special_note(explanation, request); !note.empty())
     figure.notes.push_back(note);
   figure.notes.push_back(caution());
   return figure;

@@ -32,7 +32,7 @@ std::string focus_title(const Explanation& explanation, const FocusRow& row);
 // The largest of a row, best first.
 draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::size_t most);
 // What special tokens got; empty where they are shown.
-std::string special_note(const Explanation& explanation, LensMethod method);
+std::string special_note(const Explanation& explanation, const ExplainRequest& request);
 std::string caution();
 
 }  // namespace attend::explain

@@ -113,7 +113,7 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
     text += "\n" + draw::render_figure(figure, terminal,
                                        {.most_decimals = request.query.method == LensMethod::grad ? 3 : 2});
   }
-  if (const std::string note = special_note(explanation, request.query.method); !note.empty())
+  if (const std::string note = special_note(explanation, request); !note.empty())
     text += "\n" + draw::paragraph(note, terminal);
   if (explanation.focus) text += focus_text(request, explanation, terminal);
   if (!explanation.links.empty()) text += links_text(request, explanation, terminal);
