@@ -1,7 +1,8 @@
 """attend: self-attention that is exact, fast, and shows its work.
 
 Every function takes NumPy arrays, PyTorch tensors, or anything else with the buffer protocol or DLPack, in place and of any strides.
-attend.torch has autograd and the way into Hugging Face transformers; attend.lens shows what a model's attention does with a text.
+attend.torch has autograd and the way into Hugging Face transformers; attend.lens shows what a model's attention
+does with a text, and attend.draw draws it.
 """
 
 import typing as _types
@@ -46,12 +47,13 @@ from ._sdpa import scaled_dot_product_attention
 from ._weights import attention_map, entropy, received, top_k
 
 if _types.TYPE_CHECKING:
+    from . import draw as draw
     from . import lens as lens
 else:
 
     def __getattr__(name: str) -> object:
-        """attend.lens without an import of its own, and `import attend` no slower for it."""
-        if name == "lens":
+        """attend.draw and attend.lens without an import of their own, and `import attend` no slower for them."""
+        if name in ("draw", "lens"):
             from importlib import import_module
 
             return import_module(f"attend.{name}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,13 @@ from numpy.typing import NDArray
 from . import _core
 from ._encoder import Encoder, Text
 
+if TYPE_CHECKING:
+    from .draw import Figure
+
 Method = Literal["raw", "norm", "rollout", "flow", "grad"]
 WordChoice = Union[str, int]  # "it", "the#2" for the second "the", or a number in Reading.words
 Doubles = NDArray[np.float64]
+View = Literal["map", "lines", "model", "film"]
 
 
 class Word(NamedTuple):
@@ -240,6 +244,29 @@ class Reading:
     def static_word_vector(self, word: WordChoice) -> Doubles:
         """The mean of the bare rows of its tokens in the table of words, which no other word has touched."""
         return self._core.static_word_vector(word)
+
+    def figure(
+        self,
+        view: View = "map",
+        *,
+        method: Method = "raw",
+        layer: int | None = None,
+        head: int | None = None,
+        focus: WordChoice | None = None,
+        tokens: bool = False,
+        special: bool = False,
+        gradients: _core.GradientsCore | None = None,
+        top: int = 8,
+    ) -> Figure:
+        """What `attend explain` draws: the map, "lines" between words, all heads of the "model", or a "film" of its layers.
+
+        focus: a word whose row is shown as bars, the `top` largest. What a figure says in words counts heads from 1, as the program does.
+        """
+        from .draw import Figure
+
+        if top < 1:
+            raise ValueError(f"figure: top is {top}, expected a number from 1 on")
+        return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, gradients, top))
 
 
 def read(

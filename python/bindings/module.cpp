@@ -17,4 +17,6 @@ NB_MODULE(_core, module) {
   attend_python::bind_weights(module);
   attend_python::bind_encoder(module);
   attend_python::bind_lens(module);
+  attend_python::bind_draw(module);
+  attend_python::bind_lens_figure(module);
 }
