@@ -7,14 +7,33 @@ from pathlib import Path
 
 import pytest
 
+from default_model import default_model
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {"textbook.py": [], "long_sequence.py": ["4096"]}
 PRINTED = {"textbook.py": "[0.7311 0.7311 0.4656]", "long_sequence.py": "weights that add up to 1.00000"}
 
 
+PAGE = (ROOT / "docs/python.md").read_text()
+LENS = PAGE[PAGE.index("## The lens\n") : PAGE.index("## Layers and positions\n")]  # takes the default model
+
+
+def run_session(text):
+    session = doctest.DocTestParser().get_doctest(text, {}, "python.md", str(ROOT / "docs/python.md"), 0)
+    return doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(session)
+
+
 def test_the_session_prints_what_it_says():
-    result = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    result = run_session(PAGE.replace(LENS, ""))
     assert result.attempted > 20 and result.failed == 0
+
+
+def test_the_session_with_the_lens_prints_what_it_says(tmp_path, monkeypatch):
+    default_model()
+    monkeypatch.chdir(tmp_path)
+    result = run_session(LENS)
+    assert result.attempted > 20 and result.failed == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["both.svg", "it.html"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
