@@ -7,8 +7,8 @@
 #include <set>
 
 #include "draw/heatmap_terminal.h"
-#include "draw/style.h"
 #include "draw/prose.h"
+#include "draw/style.h"
 #include "draw/table.h"
 #include "draw/text_width.h"
 

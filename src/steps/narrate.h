@@ -13,5 +13,4 @@ std::string narrate_steps(const Lesson& lesson, const Walk& walk, const draw::Te
 // Every step with its operation and shape, in one table.
 std::string narrate_shapes(const Walk& walk, const draw::Terminal& terminal);
 
-
 }  // namespace attend::steps

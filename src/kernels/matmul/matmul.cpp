@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 
 // This many products are added up, at most, before they join the total: the error grows with the part and the
 // number of parts, not with k. A function of k alone, as the bits of a row must be.
-constexpr std::int64_t kMaxPart = 384;
+constexpr std::int64_t kMaxPart = 128;
 
 HWY_INLINE std::int64_t part_of(std::int64_t depth) {
   const std::int64_t parts = (depth + kMaxPart - 1) / kMaxPart;
