@@ -175,6 +175,13 @@ def test_a_full_disk_leaves_nothing(small_bert):
     assert done.returncode == 1 and "No space left on device" in done.stderr
 
 
+@pytest.mark.parametrize("view", ["map", "lines", "model", "film"])
+def test_gradients_in_every_view(small_bert, view):
+    done = run("explain", "-m", str(small_bert), TEXT, "--method", "grad", "--towards", "money is the bank", "--view", view)
+    assert (done.code, done.err) == (0, "")
+    assert "[CLS] and [SEP] stand for no word" in done.out and "on average" not in done.out  # grad has no shares of a row
+
+
 def test_a_pair_of_texts(small_bert):
     pair = explain(small_bert, "--second", "money is the bank", text="the river")
     assert [(word["text"], word.get("part", 0)) for word in pair["words"]] == \
