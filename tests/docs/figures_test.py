@@ -1,5 +1,6 @@
-"""The figures of the README are made by the program: their descriptions byte for byte, their pixels nearly so."""
+"""The figures of the README are made by the program: their descriptions word for word, their numbers and pixels nearly so."""
 
+import json
 import os
 import struct
 import subprocess
@@ -49,11 +50,26 @@ def pixels(png):
     return rows.reshape(height, width, channels)[:, :, :3]
 
 
+def assert_same(drawn, kept):
+    """Another instruction set may round the last of four digits otherwise; all else is the same."""
+    if isinstance(kept, dict):
+        assert list(drawn) == list(kept)
+        drawn, kept = list(drawn.values()), list(kept.values())
+    if isinstance(kept, list):
+        assert len(drawn) == len(kept)
+        for one, other in zip(drawn, kept):
+            assert_same(one, other)
+    elif isinstance(kept, float):
+        assert drawn == pytest.approx(kept, rel=2e-3)
+    else:
+        assert drawn == kept
+
+
 @pytest.mark.parametrize("name, command", FIGURES.items(), ids=FIGURES)
 def test_figures_of_the_readme_are_what_the_program_draws(name, command, tmp_path):
     default_model()
     described = subprocess.run([PROGRAM, *command, "--format", "figure"], check=True, capture_output=True, text=True).stdout
-    assert described == (IMAGES / f"{name}.json").read_text()
+    assert_same(json.loads(described), json.loads((IMAGES / f"{name}.json").read_text()))
     subprocess.run([PROGRAM, *command, "-o", tmp_path / "figure.png"], check=True)
     drawn, kept = pixels((tmp_path / "figure.png").read_bytes()), pixels((IMAGES / f"{name}.png").read_bytes())
     assert drawn.shape == kept.shape
