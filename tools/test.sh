@@ -77,9 +77,10 @@ stage_python() {
     .venv/bin/python -m pytest -q tests
 }
 
-# The program under the sanitizers: bad input, broken pipes, full disks.
+# The program under the sanitizers: bad input, broken pipes, full disks. fontconfig keeps 288 bytes to the end; that is forgiven by name.
 stage_python_asan() {
-  ATTEND=build/asan/attend .venv/bin/python -m pytest -q tests/app -k 'bad_input or output or known_values'
+  echo leak:libfontconfig >build/known_leaks.txt
+  LSAN_OPTIONS=suppressions=$PWD/build/known_leaks.txt:print_suppressions=0 ATTEND=build/asan/attend .venv/bin/python -m pytest -q tests/app -k 'bad_input or output or known_values'
 }
 
 stage_grid() {
