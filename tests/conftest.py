@@ -17,3 +17,10 @@ def small_bert(tmp_path_factory):
         shutil.copy(GOLDEN / "bert" / name, folder)
     (folder / "vocab.txt").write_text("\n".join(WORDS + [f"w{i}" for i in range(len(WORDS), 64)]) + "\n")
     return folder
+
+
+@pytest.fixture
+def folder(small_bert, tmp_path):
+    """A copy of it that a test may change."""
+    shutil.copytree(small_bert, tmp_path, dirs_exist_ok=True)
+    return tmp_path

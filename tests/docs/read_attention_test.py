@@ -1,7 +1,6 @@
 """examples/read_attention.cpp prints what the library computes, and on the default model what the documents say."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,20 +12,10 @@ import attend
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = (ROOT / os.environ.get("ATTEND", "build/release/attend")).parent / "examples/read_attention"
-GOLDEN = ROOT / "tests/golden/models/bert"
 
 
 def run(*arguments):
     return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    for name in ("config.json", "model.safetensors"):
-        shutil.copy(GOLDEN / name, tmp_path)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "bank", "of", "river", "money", "is"]
-    (tmp_path / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(11, 64)]) + "\n")
-    return tmp_path
 
 
 def expected_lines(model, first, second, layer, head):

@@ -1,25 +1,13 @@
 """attend.Encoder on a small BERT: the golden checkpoint with a vocabulary of words."""
 
 import json
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import attend
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden/models/bert"
 TEXTS = ["the bank of the river", "", "money is the bank", "w20 w21 w22 nowhere"]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    for name in ("config.json", "model.safetensors"):
-        shutil.copy(GOLDEN / name, tmp_path)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "bank", "of", "river", "money", "is"]
-    (tmp_path / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(11, 64)]) + "\n")
-    return tmp_path
 
 
 def as_sentence_model(folder, prompts=None):

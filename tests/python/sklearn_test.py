@@ -4,7 +4,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -19,17 +18,7 @@ from sklearn.utils import estimator_checks
 import attend
 from attend.sklearn import SentenceEncoder
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden/models/bert"
 TEXTS = ["the bank of the river", "", "money is the bank", "w20 w21 w22 nowhere"]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    for name in ("config.json", "model.safetensors"):
-        shutil.copy(GOLDEN / name, tmp_path)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "bank", "of", "river", "money", "is"]
-    (tmp_path / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(11, 64)]) + "\n")
-    return tmp_path
 
 
 @pytest.mark.parametrize(
