@@ -38,7 +38,7 @@ void run_compare(const Arguments& given, const Globals& globals) {
   const std::string first_text = input_text(given.first);
   const std::optional<std::string> second_text =
       given.second ? std::optional(input_text(*given.second)) : std::nullopt;
-  const TextModel model = load_model(given.model);
+  const TextModel model = TextModel::load(given.model);
 
   const Reading first(model, first_text);
   tell_what_was_cut(first);

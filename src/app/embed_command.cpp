@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/command.h"
+#include "app/model_options.h"
 #include "app/output.h"
 #include "draw/text_width.h"
 #include "embed/embed_texts.h"
@@ -181,9 +182,7 @@ void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) 
   command->add_option("file", given->file, "Texts, one a line; - reads standard input")
       ->required()
       ->type_name("FILE");
-  command->add_option("-m,--model", given->model, "A folder, or a name on the hub")
-      ->type_name("MODEL")
-      ->capture_default_str();
+  add_model_option(*command, given->model);
   command->add_option("-o,--output", given->output, "Where the vectors go")->type_name("FILE");
   command->add_flag("--jsonl", given->jsonl, "Each line is {\"text\": ...} or a JSON string");
   command->add_flag("--tokens", given->tokens, "One vector for each token");

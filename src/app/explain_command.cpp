@@ -101,8 +101,7 @@ void announce(const Reading& reading, const Arguments& given) {
   const double bytes = units * units * 8;
   if (bytes < kLarge) return;
   std::cerr << reading.size() << " tokens, " << reading.layers() << " layers × " << reading.heads()
-            << " heads: the map takes " << static_cast<std::int64_t>(bytes / 1e6)
-            << " MB. --focus WORD with --method flow, or a shorter text, takes less.\n";
+            << " heads: the map takes " << static_cast<std::int64_t>(bytes / 1e6) << " MB.\n";
 }
 
 void write(const std::string& text, const std::string& file) {
@@ -119,7 +118,7 @@ void run_explain(const Arguments& given, const Globals& globals) {
   const std::string format = format_of(given);
   check(given, format);
   const std::string text = given.text ? input_text(*given.text) : kSentence;
-  const TextModel model = load_model(given.model);
+  const TextModel model = TextModel::load(given.model);
   require_layer(model, given.layer, given.head);
 
   explain::ExplainRequest request{

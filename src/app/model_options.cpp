@@ -13,8 +13,6 @@ void add_model_option(CLI::App& command, std::string& model) {
       ->capture_default_str();
 }
 
-TextModel load_model(const std::string& name) { return TextModel::load(name); }
-
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head) {
   const ModelConfig& config = model.encoder().config();

@@ -14,9 +14,6 @@ namespace attend::app {
 // -m, --model
 void add_model_option(CLI::App& command, std::string& model);
 
-// Where the default model is missing the sentence says how to get it.
-TextModel load_model(const std::string& name);
-
 // Throws UsageError for a layer or a head (from 1) that the model does not have.
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head);
