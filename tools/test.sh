@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 
 jobs=$(nproc)
 fuzz_seconds=${FUZZ_SECONDS:-30}
+stage_seconds=${STAGE_SECONDS:-1800}  # what the tests of a stage may take: one that hangs fails, and the others still run
 gaps=build/gaps.txt
 mkdir -p build
 passed=() failed=()
@@ -25,7 +26,8 @@ build_and_test() {
   local preset=$1
   shift
   cmake --preset "$preset" -DATTEND_TESTS=ON "$strict" >"build/$preset.log" || { cat "build/$preset.log"; return 1; }
-  cmake --build --preset "$preset" -- --quiet && ctest --preset "$preset" --no-tests=error -j "$jobs" "$@" | tail_of_ctest
+  cmake --build --preset "$preset" -- --quiet &&
+    timeout "$stage_seconds" ctest --preset "$preset" --no-tests=error -j "$jobs" "$@" | tail_of_ctest
 }
 
 # ctest's failures and its closing lines; the hundreds of lines "Passed" are in its log.
@@ -74,13 +76,13 @@ fuzz() {
 # The Python package as users get it, a wheel that is installed; then everything that Python tests: package, program, documents.
 stage_python() {
   tools/wheel.sh && .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall build/wheel/*.whl &&
-    .venv/bin/python -m pytest -q tests
+    timeout "$stage_seconds" .venv/bin/python -m pytest -q tests
 }
 
 # The program under the sanitizers: bad input, broken pipes, full disks. fontconfig keeps 288 bytes to the end; that is forgiven by name.
 stage_python_asan() {
   echo leak:libfontconfig >build/known_leaks.txt
-  LSAN_OPTIONS=suppressions=$PWD/build/known_leaks.txt:print_suppressions=0 ATTEND=build/asan/attend .venv/bin/python -m pytest -q tests/app -k 'bad_input or output or known_values'
+  LSAN_OPTIONS=suppressions=$PWD/build/known_leaks.txt:print_suppressions=0 ATTEND=build/asan/attend timeout "$stage_seconds" .venv/bin/python -m pytest -q tests/app -k 'bad_input or output or known_values'
 }
 
 stage_grid() {
@@ -97,6 +99,7 @@ stage_neon() {
   echo "under an emulator the grids go up to 129 queries and keys, and to 65 x 65 for each instruction set; properties are"
   echo "tried 25 times, not 100"
   local -x RC_PARAMS="max_success=25 ${RC_PARAMS:-}"
+  local stage_seconds=10800
   ATTEND_ISA=neon build_and_test neon &&
     ATTEND_ISA=sve_256 ctest --preset neon --no-tests=error -j "$jobs" -E '^All/Isa|^Isa/|InstructionSet' | tail_of_ctest
 }
