@@ -27,6 +27,7 @@
 #include <attend/tensor.h>
 #include <attend/text_model.h>
 #include <attend/threads.h>
+#include <attend/token_head.h>
 #include <attend/tokenizer.h>
 #include <attend/version.h>
 #include <attend/weights.h>

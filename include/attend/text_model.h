@@ -4,6 +4,7 @@
 #include <attend/encoder.h>
 #include <attend/model_files.h>
 #include <attend/pooling.h>
+#include <attend/token_head.h>
 #include <attend/tokenizer.h>
 
 #include <cstdint>
@@ -37,6 +38,8 @@ class TextModel {
   const ModelFiles& files() const noexcept;
   const Tokenizer& tokenizer() const noexcept;
   const Encoder& encoder() const noexcept;
+  // The part that guesses tokens, where the checkpoint has one.
+  std::optional<TokenHead> token_head() const;
 
   // The most tokens that a text may have: the least of what folder, tokenizer and positions allow.
   std::int64_t max_tokens() const noexcept;

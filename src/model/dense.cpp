@@ -7,31 +7,16 @@
 #include <string>
 
 #include "base/error.h"
+#include "model/tensor_source.h"
 
 namespace attend {
-namespace {
-
-Tensor tensor_of(const Checkpoint& checkpoint, const DenseModule& module, const std::string& name,
-                 const Dims& shape) {
-  const std::string file = module.weights.string();
-  if (!checkpoint.contains(name)) throw FileError(file, name, "there is no such tensor");
-  const ConstTensorView tensor = checkpoint.tensor(name);
-  if (tensor.shape() != shape) {
-    throw FileError(
-        file, name,
-        joined("its shape is ", to_string(tensor.shape()), ", the configuration says ", to_string(shape)));
-  }
-  if (!is_float(tensor.dtype())) throw FileError(file, name, "it does not hold numbers of a floating type");
-  return copy_of(tensor, DType::f32);
-}
-
-}  // namespace
-
 DenseLayer::DenseLayer(const DenseModule& module) : tanh_(module.activation == "tanh") {
   const Checkpoint checkpoint = Checkpoint::open(module.weights);
-  const Tensor weight = tensor_of(checkpoint, module, "linear.weight", {module.outputs, module.inputs});
+  const TensorSource tensors = tensors_of(checkpoint);
+  const Tensor weight =
+      copy_of(required_tensor(tensors, "linear.weight", {module.outputs, module.inputs}), DType::f32);
   matrix_ = PackedMatrix(weight.view().transposed(0, 1));
-  bias_ = module.bias ? tensor_of(checkpoint, module, "linear.bias", {module.outputs})
+  bias_ = module.bias ? copy_of(required_tensor(tensors, "linear.bias", {module.outputs}), DType::f32)
                       : Tensor(DType::f32, {module.outputs});
   checkpoint.require_intact();
 }

@@ -87,6 +87,10 @@ const Tokenizer& TextModel::tokenizer() const noexcept { return parts_->tokenize
 const Encoder& TextModel::encoder() const noexcept { return parts_->encoder; }
 std::int64_t TextModel::max_tokens() const noexcept { return parts_->max_tokens; }
 
+std::optional<TokenHead> TextModel::token_head() const {
+  return TokenHead::find(parts_->encoder.config(), tensors_of(parts_->checkpoint));
+}
+
 void TextModel::require_intact() const { parts_->checkpoint.require_intact(); }
 
 std::int64_t TextModel::embedding_size(const EmbedOptions& options) const {

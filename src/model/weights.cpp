@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "model/tensor_source.h"
 
 namespace attend {
 namespace {
@@ -18,18 +19,7 @@ class Loader {
 
   // A tensor where it lies.
   ConstTensorView view(const std::string& name, const Dims& shape) const {
-    if (!tensors_.contains(name)) throw FileError(tensors_.file, name, "there is no such tensor");
-    const ConstTensorView tensor = tensors_.tensor(name);
-    if (tensor.shape() != shape) {
-      throw FileError(
-          tensors_.file, name,
-          joined("its shape is ", to_string(tensor.shape()), ", the configuration says ", to_string(shape)));
-    }
-    if (!is_float(tensor.dtype())) {
-      throw FileError(tensors_.file, name,
-                      joined("its type is ", name_of(tensor.dtype()), ", expected a floating one"));
-    }
-    return tensor;
+    return required_tensor(tensors_, name, shape);
   }
 
   NormLayer norm(const std::string& name) const {

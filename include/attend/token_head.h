@@ -1,0 +1,45 @@
+// The part of a language model that guesses tokens from the vectors that leave its last layer: at a masked
+// place (BERT, RoBERTa, DistilBERT, MPNet), or the one that comes next (GPT-2).
+#pragma once
+
+#include <attend/encoder.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+class TokenHead {
+ public:
+  // None where the checkpoint has no such part, as that of a sentence model. Throws FileError for one whose
+  // tensors do not fit.
+  static std::optional<TokenHead> find(const ModelConfig& config, const TensorSource& tensors);
+
+  // How strongly each token of the vocabulary is expected, from what leaves the last layer at one place, (E):
+  // logits, f64.
+  std::vector<double> logits(std::span<const double> hidden) const;
+
+  // How the logit of one token changes with that vector, (E).
+  std::vector<double> gradient(std::span<const double> hidden, std::int32_t token) const;
+
+ private:
+  TokenHead() = default;
+
+  // Before the table of tokens: dense, activation, norm. None in GPT-2.
+  struct Transform {
+    ConstTensorView weight, bias;  // (E, E) as (out, in), (E)
+    Activation activation = Activation::gelu;
+    ConstTensorView gamma, beta;
+    double epsilon = 1e-12;
+  };
+
+  TensorSource source_;  // keeps alive what the views look at
+  std::optional<Transform> transform_;
+  ConstTensorView table_;  // (vocabulary, E)
+  ConstTensorView bias_;   // (vocabulary), or not given
+};
+
+}  // namespace attend

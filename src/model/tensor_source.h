@@ -1,0 +1,13 @@
+// Tensors of a source, checked.
+#pragma once
+
+#include <attend/encoder.h>
+
+#include <string>
+
+namespace attend {
+
+// Where it lies. Throws FileError where there is none of that name, shape and of a floating type.
+ConstTensorView required_tensor(const TensorSource& tensors, const std::string& name, const Dims& shape);
+
+}  // namespace attend
