@@ -5,10 +5,13 @@
 #include <optional>
 
 #include "app/command.h"
+#include "app/figure_output.h"
 #include "app/output.h"
 #include "draw/prose.h"
 #include "draw/text_width.h"
+#include "draw_cairo/page_format.h"
 #include "steps/examples.h"
+#include "steps/figure.h"
 #include "steps/focus.h"
 #include "steps/narrate.h"
 #include "steps/order.h"
@@ -20,7 +23,7 @@ namespace attend::app {
 namespace {
 
 struct StepsOptions {
-  std::optional<std::string> file, example, focus;
+  std::optional<std::string> file, example, focus, output;
   bool json = false;
 };
 
@@ -42,10 +45,21 @@ Try:
   attend steps --example it --focus it     one row written out: every product, every quotient
   attend steps --example heads --json      the numbers, for a program
   attend steps vectors.json                your own vectors; - reads standard input
+  attend steps vectors.json -o map.svg     their map as a figure: .svg, .png or .pdf
 
 A file holds {"tokens": [...], "x": [[...], ...]}, or "q", "k" and "v" instead
 of "x"; and, as wanted, "wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo", "heads",
 "causal", "scale", "context", "key_tokens", "positions".)";
+
+// As the file is called: a figure, or the numbers.
+std::string format_of(const std::string& file) {
+  const std::string extension = extension_of(file);
+  if (extension != "json" && !draw::page_format_of(file)) {
+    throw UsageError("-o " + draw::printable(file) +
+                     ": expected a name that ends in .svg, .png, .pdf or .json");
+  }
+  return extension;
+}
 
 const steps::Example& chosen_example(const StepsOptions& options) {
   if (!options.example) return steps::examples().front();
@@ -62,6 +76,7 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
   if (options.file && options.example) {
     throw UsageError("give either a file or --example, not both");
   }
+  const std::string format = options.output ? format_of(*options.output) : options.json ? "json" : "";
   const bool own = options.file.has_value();
   const steps::Example* const example = own ? nullptr : &chosen_example(options);
   const steps::Lesson lesson = own ? steps::read_lesson(*options.file) : example->lesson();
@@ -72,8 +87,12 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
   if (options.focus) extras.focus = steps::find_token(name, lesson, *options.focus);
   if (!own && example->name == "positions") extras.order = steps::measure_order(lesson);
   if (!own && example->name == "scale") extras.saturation = steps::measure_saturation();
-  if (options.json) {
-    write_output(steps::to_json(lesson, walk, extras));
+  if (format == "json") {
+    write_text(steps::to_json(lesson, walk, extras), options.output.value_or(""));
+    return;
+  }
+  if (options.output) {
+    write_figure(steps::lesson_figure(lesson, walk, extras.focus), format, *options.output);
     return;
   }
 
@@ -108,6 +127,11 @@ void add_steps_command(CLI::App& program, Globals& globals, std::function<void()
       ->type_name("TOKEN");
   command->add_flag("--json", options->json, "Print tokens, scores, weights and output as JSON")
       ->disable_flag_override();
+  command
+      ->add_option("-o,--output", options->output,
+                   "The map as a figure: .svg, .png or .pdf; .json: as --json")
+      ->take_last()
+      ->type_name("FILE");
   add_color_option(*command, globals);
   command->footer(example_list() + kFooter);
   command->callback(

@@ -11,6 +11,7 @@
 #include "draw/style.h"
 #include "draw/table.h"
 #include "draw/text_width.h"
+#include "steps/figure.h"
 
 namespace attend::steps {
 namespace {
@@ -101,19 +102,8 @@ class Narrator {
     if (bias) matrix(bias->view().with_axis(0), {}, {}, bias_name);
   }
 
-  void heatmap(ConstTensorView weights, ConstTensorView biased) {
-    draw::Heatmap map;
-    map.rows = static_cast<std::size_t>(weights.size(0));
-    map.columns = static_cast<std::size_t>(weights.size(1));
-    map.row_labels = lesson_.tokens;
-    map.column_labels = lesson_.key_tokens;
-    const Tensor values = copy_of(weights), hidden = copy_of(biased);
-    map.values.assign(values.values<double>().begin(), values.values<double>().end());
-    if (lesson_.causal) {
-      for (const double value : hidden.values<double>()) map.masked.push_back(std::isinf(value));
-    }
-    map.range = {0, draw::range_of(map).high};
-    text_ += draw::indent(draw::render_heatmap(map, inner_), kIndent) + "\n";
+  void heatmap(std::int64_t head) {
+    text_ += draw::indent(draw::render_heatmap(weights_map(lesson_, walk_, head), inner_), kIndent) + "\n";
   }
 
   void inputs() {
@@ -215,7 +205,7 @@ class Narrator {
     }
     step("Weights", "Weights" + which + " = softmax(scores), row by row",
          "exp(score) divided by the sum of the row's exp: positive, and each row adds up to 1.");
-    heatmap(walk_.weights.view().select(0, head), walk_.biased.view().select(0, head));
+    heatmap(head);
     step("Output", "Output" + which + " = weights " + v,
          "Each token becomes the average of the values, weighted by its row.");
     const std::int64_t first = head * walk_.dv;
