@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,13 +17,19 @@
 
 namespace attend {
 
+struct ReadingOptions {
+  std::optional<std::int64_t> max_tokens{};  // default: as many as the model can read
+  // Keep this layer alone, from 1: for questions about its heads in a long text. Those behind it are not run.
+  std::optional<std::int64_t> only_layer{};
+};
+
 // One pass of a model over a text, with all that questions about its attention need. Memory is O(n): the
 // hidden states, queries, keys and values of every layer, and no weights.
 class Reading {
  public:
   // second: the other text of a pair. What is longer than the model can read is cut: tokens().dropped.
   Reading(const TextModel& model, std::string text, std::string second = {},
-          std::optional<std::int64_t> max_tokens = {});
+          const ReadingOptions& options = {});
 
   // The same text once more, with edits.
   Reading(const Reading& original, const EncoderEdits& edits);
@@ -33,10 +40,10 @@ class Reading {
   const Encoding& tokens() const noexcept { return tokens_; }
   const std::vector<Word>& words() const noexcept { return words_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(tokens_.size()); }
-  std::int64_t layers() const noexcept { return static_cast<std::int64_t>(layers_.size()); }
+  std::int64_t layers() const noexcept { return model_.encoder().config().layers; }  // kept or not
   std::int64_t heads() const noexcept { return model_.encoder().config().heads; }
 
-  // What leaves a layer, (n, E); 0 are the embeddings.
+  // What leaves a layer, (n, E); 0 are the embeddings. Throws, as layer() does, for one that was not kept.
   ConstTensorView hidden(std::int64_t layer) const;
 
   // Attention's part of layers 1, 2, ...: (n, H, D), packed.
@@ -53,10 +60,11 @@ class Reading {
 
   TextModel model_;
   std::string text_, second_;
+  std::optional<std::int64_t> only_layer_;
   Encoding tokens_;
   std::vector<Word> words_;
   Tensor embeddings_;
-  std::vector<Layer> layers_;
+  std::vector<Layer> layers_;  // those that are kept
 };
 
 // Which heads are meant: one, all of a layer, or (neither given) those of all layers. Of several the mean is
@@ -94,12 +102,23 @@ inline constexpr std::int64_t kMostFlowTokens = 160;
 // The tokens of a reading one by one, in the form of words: for maps between tokens.
 std::vector<Word> single_tokens(const Reading& reading);
 
-// Who looks at whom, or takes from whom, between units, which are words() or single_tokens(): the sum over
-// the tokens of a key, the mean over those of a query. One row, (units), or all, (units, units); f64. Each
-// row adds up to 1, but for flow.
+// Units side by side made one, at most `count` a time, in order; a special token stays by itself. For maps of
+// texts that have more words than a map has room for.
+std::vector<Word> stretches_of(std::span<const Word> units, std::size_t count);
+
+// Texts of more tokens than this have no rollout of every row, only of one: it takes n³ steps a layer.
+inline constexpr std::int64_t kMostRolloutTokens = 2048;
+
+// Who looks at whom, or takes from whom, between units, which are words(), single_tokens() or
+// stretches_of() them: the sum over the tokens of a key, the mean over those of a query. One row, (units), or
+// all, (units, units); f64. Each row adds up to 1, but for flow and grad.
 std::vector<double> lens_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
                              std::size_t unit);
 Tensor lens_map(const Reading& reading, const LensQuery& query, std::span<const Word> units);
+
+// Every row of that map, one after the other: take(unit, row), in order. The map itself never exists.
+void lens_each_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
+                   const std::function<void(std::size_t unit, std::span<const double> row)>& take);
 
 // How much of a row goes to special tokens, such as [CLS] and [SEP], where heads put what they have no use
 // for; and the row without them, made to add up to 1 again (to 0 where nothing is left).

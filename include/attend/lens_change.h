@@ -18,6 +18,23 @@ std::vector<double> text_vector(const Reading& reading);
 // where the other has another size.
 EncoderGradients gradients_towards(const Reading& reading, std::span<const double> other);
 
+// What a language model expects at a place of a text, which is a token of it: under a mask, or (GPT-2) behind
+// it. Throws where the model has no head that guesses tokens.
+struct TokenGuess {
+  std::int32_t token = 0;
+  double probability = 0;
+};
+std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place, std::size_t most);
+
+// The place that is guessed at: that of the only mask, or (GPT-2) the last. Throws where there is none, or
+// more than one.
+std::int64_t guessed_place(const Reading& reading);
+// The one token that a word is. Throws for a word of several, of which the head guesses one at a time.
+std::int32_t guessed_token(const Reading& reading, std::string_view word);
+
+// How the logit of a token at a place changes with what heads bring: for LensMethod::grad.
+EncoderGradients gradients_towards_token(const Reading& reading, std::int64_t place, std::int32_t token);
+
 // The same text once more, with edits, beside the pass that is there.
 struct OutputChange {
   double text_cosine = 1;            // of the text's vector, before and after

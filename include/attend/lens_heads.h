@@ -41,8 +41,9 @@ struct HeadLink {
   double weight = 0;  // the sum over the tokens of the key, the mean over those of the query
   double share = 0;   // of what does not go to special tokens
 };
-// Every head, the strongest link first.
+// Every head, the strongest link first; of several pairs, such as all verbs and their subjects, the mean.
 std::vector<HeadLink> find_heads(const Reading& reading, const WordRelation& relation);
+std::vector<HeadLink> find_heads(const Reading& reading, std::span<const WordRelation> pairs);
 
 // How much attention each unit receives, from all tokens together: (units), which add up to the number of
 // tokens. The mean over the chosen heads.

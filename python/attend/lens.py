@@ -63,6 +63,13 @@ class HeadLink(NamedTuple):
     share: float  # of what does not go to special tokens
 
 
+class TokenGuess(NamedTuple):
+    """A token as the vocabulary writes it, and how likely the model thinks it is."""
+
+    token: str
+    probability: float
+
+
 class HeadEdit(NamedTuple):
     """What a head brings, times `scale`; without a head, what all heads of the layer bring."""
 
@@ -221,6 +228,19 @@ class Reading:
             raise ValueError(f"gradients_towards: expected a text, a Reading or a vector, not an array of shape {vector.shape}")
         return self._core.towards_vector(np.ascontiguousarray(vector, np.float64))
 
+    def gradients_towards_word(self, word: Text, place: int | None = None) -> _core.GradientsCore:
+        """How the logit of a word changes with what heads bring: for "grad". The model needs a head that guesses tokens.
+
+        place: a token of the text; without it the only mask, or (GPT-2) the end of the text.
+        """
+        return self._core.towards_word(word, place)
+
+    def guesses(self, top: int = 8, place: int | None = None) -> list[TokenGuess]:
+        """What a language model expects under the mask, or (GPT-2) behind the text: the likeliest tokens. place: another token of it."""
+        if top < 1:
+            raise ValueError(f"guesses: top is {top}, expected a number from 1 on")
+        return [TokenGuess(*fields) for fields in self._core.guesses(top, place)]
+
     def ablate(self, *edits: str | HeadEdit | LinkEdit) -> OutputChange:
         """What becomes of the output when heads or links between words are taken away, all at once.
 
@@ -270,14 +290,20 @@ class Reading:
 
 
 def read(
-    model: Encoder | str | os.PathLike[str], text: Text, pair: Text | None = None, *, max_tokens: int | None = None
+    model: Encoder | str | os.PathLike[str],
+    text: Text,
+    pair: Text | None = None,
+    *,
+    max_tokens: int | None = None,
+    only_layer: int | None = None,
 ) -> Reading:
     """Reads a text, or a pair of texts, with a model: an attend.Encoder, or a name or folder as Encoder.from_pretrained takes it.
 
-    What is longer than max_tokens (default: what the model allows) is cut: Reading.dropped.
+    What is longer than max_tokens (default: what the model allows) is cut: Reading.dropped. only_layer keeps that layer alone, which is
+    what questions about its heads in a long text need: the layers behind it are not run.
     """
     encoder = model if isinstance(model, Encoder) else Encoder.from_pretrained(model)
-    return Reading(_core.read(encoder._core, text, pair, max_tokens))
+    return Reading(_core.read(encoder._core, text, pair, max_tokens, only_layer))
 
 
 def compare(

@@ -3,7 +3,6 @@
 
 #include <attend/lens_heads.h>
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -18,7 +17,6 @@
 #include "compute.h"
 #include "encoder.h"
 #include "errors.h"
-#include "lens_edits.h"
 #include "results.h"
 #include "text.h"
 
@@ -50,6 +48,12 @@ std::size_t word_from(nb::handle word, const std::vector<attend::Word>& units) {
   return static_cast<std::size_t>(number);
 }
 
+nanobind::object numpy_of_values(std::span<const double> values) {
+  attend::Tensor tensor(attend::DType::f64, {static_cast<std::int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.values<double>().begin());
+  return numpy_of(std::move(tensor));
+}
+
 namespace {
 
 namespace nb = nanobind;
@@ -58,12 +62,6 @@ using attend::Word;
 // text, begin, end, first_token, last_token, part, special
 using WordFields =
     std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
-
-nb::object numpy_of_values(std::span<const double> values) {
-  attend::Tensor tensor(attend::DType::f64, {static_cast<std::int64_t>(values.size())});
-  std::copy(values.begin(), values.end(), tensor.values<double>().begin());
-  return numpy_of(std::move(tensor));
-}
 
 template <class Values>
 nb::object computed(const Values& values) {
@@ -75,13 +73,15 @@ nb::object computed(const Values& values) {
   return numpy_of_values(result);
 }
 
-LensReading read(nb::handle encoder, nb::handle text, nb::handle pair,
-                 std::optional<std::int64_t> max_tokens) {
+LensReading read(nb::handle encoder, nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens,
+                 std::optional<std::int64_t> only_layer) {
   const attend::TextModel model = model_of(encoder);
   std::string first(text_of(text, "text"));
   std::string second(pair.is_none() ? std::string_view() : text_of(pair, "pair"));
   const Computing computing;
-  return {std::make_shared<const attend::Reading>(model, std::move(first), std::move(second), max_tokens)};
+  return {std::make_shared<const attend::Reading>(
+      model, std::move(first), std::move(second),
+      attend::ReadingOptions{.max_tokens = max_tokens, .only_layer = only_layer})};
 }
 
 std::vector<Word> units_of(const LensReading& reading, bool tokens) {
@@ -193,36 +193,6 @@ nb::list find_heads(const LensReading& reading, nb::handle from, nb::handle to) 
   return fields;
 }
 
-using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-LensGradients towards_vector(const LensReading& reading, const Doubles& vector) {
-  const Computing computing;
-  return {reading.reading, attend::gradients_towards(*reading, std::span(vector.data(), vector.size()))};
-}
-
-LensGradients towards_text(const LensReading& reading, nb::handle text) {
-  std::string other(text_of(text, "the other text"));
-  const Computing computing;
-  const attend::Reading second(reading->model(), std::move(other));
-  return {reading.reading, attend::gradients_towards(*reading, attend::text_vector(second))};
-}
-
-LensReading edited(const LensReading& reading, nb::handle edits_given) {
-  const attend::EncoderEdits edits = edits_from(reading, edits_given);
-  const Computing computing;
-  return {std::make_shared<const attend::Reading>(*reading, edits)};
-}
-
-nb::tuple ablate(const LensReading& reading, nb::handle edits_given) {
-  const attend::EncoderEdits edits = edits_from(reading, edits_given);
-  attend::OutputChange change;
-  {
-    const Computing computing;
-    change = attend::change_by(*reading, edits);
-  }
-  return nb::make_tuple(change.text_cosine, change.text_distance, numpy_of_values(change.word_cosines));
-}
-
 nb::tuple compare(const LensReading& first, nb::handle word, const LensReading& second,
                   nb::handle other_word) {
   const std::size_t one = word_from(word, first->words()), other = word_from(other_word, second->words());
@@ -288,16 +258,7 @@ void bind_questions(nb::class_<LensReading>& reading) {
                    " -> list[tuple[typing.Any, ...]]"))
       .def("find_heads", &find_heads, nb::arg("from_word"), nb::arg("to_word"),
            nb::sig("def find_heads(self, from_word: str | int, to_word: str | int)"
-                   " -> list[tuple[int, int, float, float]]"))
-      .def("towards_vector", &towards_vector, nb::arg("vector"),
-           nb::sig("def towards_vector(self, vector: numpy.typing.NDArray[numpy.float64]) -> GradientsCore"))
-      .def("towards_text", &towards_text, nb::arg("text"),
-           nb::sig("def towards_text(self, text: str | bytes) -> GradientsCore"))
-      .def("edited", &edited, nb::arg("edits"),
-           nb::sig("def edited(self, edits: collections.abc.Iterable[typing.Any]) -> ReadingCore"))
-      .def("ablate", &ablate, nb::arg("edits"),
-           nb::sig("def ablate(self, edits: collections.abc.Iterable[typing.Any])"
-                   " -> tuple[float, float, numpy.typing.NDArray[numpy.float64]]"));
+                   " -> list[tuple[int, int, float, float]]"));
 }
 
 }  // namespace
@@ -337,10 +298,11 @@ void bind_lens(nb::module_& module) {
       .def("static_word_vector", &static_word_vector, nb::arg("word"),
            nb::sig(signature("static_word_vector(self, word: str | int)", kArrays64).c_str()));
   bind_questions(reading);
+  bind_lens_outputs(reading);
   module.def("read", &read, nb::arg("encoder"), nb::arg("text"), nb::arg("pair").none(),
-             nb::arg("max_tokens").none(),
+             nb::arg("max_tokens").none(), nb::arg("only_layer").none(),
              nb::sig("def read(encoder: EncoderCore, text: str | bytes, pair: str | bytes | None, "
-                     "max_tokens: int | None) -> ReadingCore"));
+                     "max_tokens: int | None, only_layer: int | None) -> ReadingCore"));
   module.def("compare_word", &compare, nb::arg("first"), nb::arg("word"), nb::arg("second"),
              nb::arg("other_word"),
              nb::sig("def compare_word(first: ReadingCore, word: str | int, second: ReadingCore, "

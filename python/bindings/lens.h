@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,10 @@ attend::LensQuery query_from(const LensReading& reading, const std::string& meth
 
 // The place of a word: its number, or its name as find_word() reads it.
 std::size_t word_from(nanobind::handle word, const std::vector<attend::Word>& units);
+
+nanobind::object numpy_of_values(std::span<const double> values);
+
+// The part of ReadingCore that asks what the output depends on.
+void bind_lens_outputs(nanobind::class_<LensReading>& reading);
 
 }  // namespace attend_python

@@ -1,31 +1,24 @@
 // attend explain: attention of a real model on a text.
 #include <unistd.h>
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include "app/command.h"
+#include "app/figure_output.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
-#include "app/output.h"
-#include "draw/figure_json.h"
-#include "draw/page/svg.h"
 #include "draw/text_width.h"
-#include "draw_cairo/page_format.h"
-#include "draw_cairo/save_figure.h"
 #include "explain/explanation_arrays.h"
 #include "explain/explanation_terminal.h"
-#include "save/output_file.h"
 
 namespace attend::app {
 namespace {
 
 constexpr const char* kSentence = "The animal didn't cross the street because it was too tired.";
 constexpr const char* kFocus = "it";
-constexpr int kFigureDigits = 4;  // of a number in a description: as many on every instruction set
 
 constexpr const char* kFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. Layers and heads
@@ -35,7 +28,8 @@ are counted from 1; without them the mean over all is shown.
   norm     the length of weight × value × Wo: what it takes from there
   rollout  how much of each word has arrived after all layers
   flow     the most that could have: for one word, with --focus
-  grad     weight × gradient: what brought the text nearer to another, --towards
+  grad     weight × gradient: what brought the text nearer to another, --towards,
+           or made a masked word expected, --guess
 
 Try:
   attend explain
@@ -46,8 +40,8 @@ Try:
   attend explain notes.txt --tokens --special --json)";
 
 struct Arguments {
-  std::optional<std::string> text, focus, to, towards, format;
-  std::vector<std::string> ablate;
+  std::optional<std::string> text, focus, to, towards, guess, format;
+  std::vector<std::string> ablate, relations;
   std::string second, model{kDefaultModel}, method = "raw", view = "map", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
@@ -62,8 +56,7 @@ std::string format_of(const Arguments& given) {
   if (given.json) return "json";
   if (given.format) return *given.format;
   if (given.output.empty()) return "terminal";
-  std::string extension = std::filesystem::path(given.output).extension().string();
-  if (!extension.empty()) extension.erase(0, 1);
+  const std::string extension = extension_of(given.output);
   if (extension == "txt") return "terminal";
   if (!kFormats.contains(extension)) {
     throw UsageError(
@@ -85,33 +78,33 @@ void check(const Arguments& given, const std::string& format) {
     throw UsageError("--head needs --layer: which layer's head " + std::to_string(*given.head) + "?");
   if (given.method == "rollout" && given.view == "model")
     throw UsageError("--method rollout mixes the heads, and --view model shows each by itself");
-  if (given.method == "grad" && !given.towards)
-    throw UsageError("--method grad asks what brought the text nearer to another: --towards says to which");
+  if (given.method == "grad" && given.towards.has_value() == given.guess.has_value()) {
+    throw UsageError(
+        "--method grad asks what brought an output about: --towards TEXT, the likeness with another text, or "
+        "--guess WORD, what is expected under a mask");
+  }
   if (given.towards && given.method != "grad") throw UsageError("--towards is for --method grad");
+  if (given.guess && given.method != "grad") throw UsageError("--guess is for --method grad");
   const std::set<std::string> printed = {"terminal", "json", "figure", "svg"};
   if (given.output.empty() && !printed.contains(format))
     throw UsageError("--format " + format + " needs -o FILE");
 }
 
-// A map of many words takes time and memory: what that will be is said before.
-void announce(const Reading& reading, const Arguments& given) {
-  constexpr double kLarge = 256e6;
-  const auto units =
-      static_cast<double>(given.tokens ? reading.size() : static_cast<std::int64_t>(reading.words().size()));
-  const double bytes = units * units * 8;
-  if (bytes < kLarge) return;
-  std::cerr << reading.size() << " tokens, " << reading.layers() << " layers × " << reading.heads()
-            << " heads: the map takes " << static_cast<std::int64_t>(bytes / 1e6) << " MB.\n";
-}
-
-void write(const std::string& text, const std::string& file) {
-  if (file.empty()) {
-    write_output(text);
-    return;
-  }
-  save::OutputFile out(file);
-  out.write(text);
-  out.commit();
+// A long text takes time and memory: what that will be is said before.
+void announce(const TextModel& model, const std::string& text, const Arguments& given,
+              std::optional<std::int64_t> only_layer) {
+  constexpr std::int64_t kLong = 2048;  // tokens
+  const Encoding tokens = given.second.empty() ? model.encode(text) : model.encode(text, given.second);
+  const auto n = static_cast<std::int64_t>(tokens.size());
+  if (n < kLong) return;
+  const ModelConfig& config = model.encoder().config();
+  const std::int64_t kept = only_layer ? 1 : config.layers;
+  // Of each layer what leaves it, q, k and v; and what a pass works in.
+  const std::int64_t bytes =
+      n * 4 * (kept * 4 * config.hidden_size + 7 * config.hidden_size + config.intermediate_size);
+  std::cerr << n << " tokens, " << config.layers << " layers × " << config.heads << " heads";
+  if (only_layer) std::cerr << ", of which layer " << *only_layer << " is kept";
+  std::cerr << ": about " << bytes / 1'000'000 << " MB; weights are made row by row and not kept.\n";
 }
 
 void run_explain(const Arguments& given, const Globals& globals) {
@@ -128,41 +121,41 @@ void run_explain(const Arguments& given, const Globals& globals) {
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
+      .relations = given.relations,
       .ablate = given.ablate,
       .top = given.top};
   if (given.head) request.query.heads.head = *given.head - 1;
   if (!given.text && !given.focus) request.focus = kFocus;
-  const Reading reading(model, text, given.second);
+  const bool one_map = given.view == "map" || given.view == "lines";
+  const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
+  announce(model, text, given, only_layer);
+  const Reading reading(model, text, given.second, {.only_layer = only_layer});
   tell_what_was_cut(reading);
-  announce(reading, given);
   EncoderGradients gradients;
   if (given.towards) {
     gradients = gradients_towards(reading, text_vector(Reading(model, input_text(*given.towards))));
     request.query.gradients = &gradients;
   }
+  if (given.guess) {
+    gradients =
+        gradients_towards_token(reading, guessed_place(reading), guessed_token(reading, *given.guess));
+    request.query.gradients = &gradients;
+    request.goal = "spoke for “" + draw::shorten(draw::printable(*given.guess), 40) + "”";
+    request.guesses = true;
+  }
   const explain::Explanation explanation = explain::explain(reading, request);
   const explain::View view = *explain::view_named(given.view);
 
   if (format == "json") {
-    write(explain::explanation_json(reading, request, explanation), given.output);
+    write_text(explain::explanation_json(reading, request, explanation), given.output);
   } else if (format == "terminal") {
     const draw::Terminal terminal =
         given.output.empty() ? draw::detect_terminal(STDOUT_FILENO, globals.color) : draw::Terminal{};
-    write(explain::explanation_text(reading, request, explanation, view, terminal), given.output);
+    write_text(explain::explanation_text(reading, request, explanation, view, terminal), given.output);
   } else if (format == "npz" || format == "safetensors") {
     explain::save_arrays(reading, explanation, given.output);
   } else {
-    const draw::Figure figure = explain::explanation_figure(reading, request, explanation, view);
-    if (format == "figure") {
-      write(draw::figure_json(figure, kFigureDigits), given.output);
-      return;
-    }
-    const draw::PageFormat page = *draw::page_format_of("figure." + format);
-    if (given.output.empty()) {
-      write_output(draw::figure_svg(figure));
-      return;
-    }
-    for (const std::string& note : draw::save_figure(figure, given.output, page)) std::cerr << note << "\n";
+    write_figure(explain::explanation_figure(reading, request, explanation, view), format, given.output);
   }
 }
 
@@ -181,8 +174,18 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
   command->add_option("--head", given->head, "One head of it, from 1")->type_name("N");
   command->add_option("--to", given->to, "Which heads link the focus to this word?")->type_name("WORD");
   command->add_flag("--heads", given->heads, "What each head does: previous token, separator, ...");
+  command
+      ->add_option("--relation", given->relations,
+                   "Which heads link such words: subject-verb:cat>sat,dog>ran, the mean of the pairs")
+      ->type_name("NAME:WORD>WORD,...")
+      ->allow_extra_args(false);
   command->add_option("--towards", given->towards, "For grad: the text that this one is compared with")
       ->type_name("TEXT");
+  command
+      ->add_option(
+          "--guess", given->guess,
+          "For grad: a word that a language model may expect at the text's [MASK] (GPT-2: behind it)")
+      ->type_name("WORD");
   command
       ->add_option(
           "--ablate", given->ablate,

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "explain/relation.h"
+
 namespace attend::explain {
 
 struct ExplainRequest {
@@ -17,12 +19,15 @@ struct ExplainRequest {
   bool tokens = false;   // between tokens, not words
   bool special = false;  // with [CLS], [SEP] and their like
   std::optional<std::string> focus{};
-  std::optional<std::string> to{};  // which heads link the focus to this word?
-  bool heads = false;               // what does each head do?
+  std::optional<std::string> to{};       // which heads link the focus to this word?
+  bool heads = false;                    // what does each head do?
+  std::vector<std::string> relations{};  // which heads link such words? As parse_relation() reads them
   std::vector<std::string>
       ablate{};         // and what becomes of the output without these? As parse_edit() reads them
   std::size_t top = 8;  // lines of a list
-  std::string special_option = "--special";  // what the reader writes to see special tokens
+  std::string goal = "brought the texts together";  // what attention did where grad is positive
+  bool guesses = false;                             // what does the model expect at guessed_place()?
+  std::string special_option = "--special";         // what the reader writes to see special tokens
 };
 
 // Whether what a word's row shows are shares of 1. Of grad they are made so: a row is shown as shares of what
@@ -41,22 +46,45 @@ struct Focus {
   std::vector<FocusRow> rows;
 };
 
+// Of each unit's row the largest, largest first: what a map of stretches cannot show.
+struct TopOfRows {
+  std::int64_t count = 0;           // of a row
+  std::vector<std::int64_t> units;  // (units, count)
+  std::vector<double> values;       // (units, count)
+};
+
+struct RelationHeads {
+  Relation relation;
+  std::vector<HeadLink> links;  // every head, strongest first
+};
+
 struct Explanation {
-  std::vector<Word> units;       // rows and columns of the map
-  Tensor map;                    // (units, units), f64; none where the method has one row at a time
+  std::vector<Word> units;  // words or tokens that are shown
+  std::vector<Word>
+      map_units;  // rows and columns of the map: those, or stretches of them where they are many
+  Tensor map;     // (map_units, map_units), f64; none where the method has one row at a time
+  std::optional<TopOfRows> top;  // where the map is one of stretches
   std::vector<Word> left_out;    // special tokens that are not in the map
   double special_share = 0;      // of the rows of the map, on average
   std::vector<double> received;  // by each unit, the mean over the tokens that look: of all their attention
   std::optional<Focus> focus;
-  std::vector<HeadLink> links;         // every head, strongest first
+  std::vector<HeadLink> links;  // every head, strongest first
+  std::vector<RelationHeads> relations;
   std::vector<HeadProfile> profiles;   // every head, in order
   std::optional<OutputChange> change;  // by all that was taken away
+  std::vector<TokenGuess> guesses;     // likeliest first
 };
+
+// A text of more units than this has a map of stretches of them.
+inline constexpr std::size_t kMostMapUnits = 1024;
+
+// The layer that an answer needs alone, if it needs one: a Reading of it takes less time and memory.
+std::optional<std::int64_t> only_layer_of(const ExplainRequest& request);
 
 // Throws std::invalid_argument for a layer, a head or a word that is not there.
 Explanation explain(const Reading& reading, const ExplainRequest& request);
 
-// The map alone, (units, units) as in Explanation.
+// The map alone, as in Explanation.
 Tensor explain_map(const Reading& reading, const ExplainRequest& request);
 
 // For programs. For people there are explanation_figure.h and explanation_terminal.h.

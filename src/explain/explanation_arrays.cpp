@@ -36,12 +36,17 @@ class Arrays {
   std::vector<Tensor> tensors_;
 };
 
+std::vector<std::int64_t> spans_of(const std::vector<Word>& units) {
+  std::vector<std::int64_t> spans;
+  for (const Word& unit : units) spans.insert(spans.end(), {unit.first_token, unit.last_token});
+  return spans;
+}
+
 }  // namespace
 
 void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file) {
-  std::vector<std::int64_t> spans, places, special;
+  std::vector<std::int64_t> places, special;
   for (const Word& unit : explanation.units) {
-    spans.insert(spans.end(), {unit.first_token, unit.last_token});
     places.insert(places.end(), {unit.place.begin, unit.place.end});
     special.push_back(unit.special ? 1 : 0);
   }
@@ -49,9 +54,15 @@ void save_arrays(const Reading& reading, const Explanation& explanation, const s
   const std::vector<std::int64_t> ids(reading.tokens().ids.begin(), reading.tokens().ids.end());
   Arrays arrays;
   if (explanation.map.count() > 0) arrays.add("weights", copy_of(explanation.map));
-  arrays.add("spans", {count, 2}, spans);
+  arrays.add("spans", {count, 2}, spans_of(explanation.units));
   arrays.add("places", {count, 2}, places);
   arrays.add("special", {count}, special);
+  if (const auto& top = explanation.top) {
+    arrays.add("stretches", {static_cast<std::int64_t>(explanation.map_units.size()), 2},
+               spans_of(explanation.map_units));
+    arrays.add("top_units", {count, top->count}, top->units);
+    arrays.add("top_values", Tensor::from<double>({count, top->count}, top->values));
+  }
   arrays.add("received", explanation.received);
   arrays.add("ids", {reading.size()}, ids);
   if (explanation.focus) {

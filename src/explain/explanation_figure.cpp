@@ -16,14 +16,14 @@ constexpr std::size_t kLinesOfAToken = 4;    // in a view of lines
 constexpr std::size_t kThumbnailCells = 64;  // along each side
 constexpr std::size_t kLongestTitle = 160;   // characters of the text
 
-std::string map_title(LensMethod method) {
-  switch (method) {
+std::string map_title(const ExplainRequest& request) {
+  switch (request.query.method) {
     case LensMethod::norm:
       return "Who (rows) takes how much from whom (columns)";
     case LensMethod::rollout:
       return "Of whom (columns) how much has arrived at whom (rows)";
     case LensMethod::grad:
-      return "Whose (rows) looking at whom (columns) brought the texts together";
+      return joined("Whose (rows) looking at whom (columns) ", request.goal);
     default:
       return "Who (rows) looks at whom (columns)";
   }
@@ -39,21 +39,30 @@ draw::Heatmap heatmap_of(const std::vector<std::string>& labels, const Tensor& m
   return result;
 }
 
-draw::Heatmap whole_map(const Explanation& explanation, LensMethod method) {
-  draw::Heatmap map = heatmap_of(labels_of(explanation.units), explanation.map);
-  map.title = map_title(method);
-  if (explanation.focus) map.focus_row = explanation.focus->unit;
+// The row of the map in which the focus is.
+std::optional<std::size_t> focus_row(const Explanation& explanation) {
+  if (!explanation.focus) return std::nullopt;
+  const std::int64_t token = explanation.units[explanation.focus->unit].first_token;
+  const auto found = std::find_if(explanation.map_units.begin(), explanation.map_units.end(),
+                                  [&](const Word& unit) { return token < unit.last_token; });
+  return static_cast<std::size_t>(found - explanation.map_units.begin());
+}
+
+draw::Heatmap whole_map(const Explanation& explanation, const ExplainRequest& request) {
+  draw::Heatmap map = heatmap_of(labels_of(explanation.map_units), explanation.map);
+  map.title = map_title(request);
+  if (const auto row = focus_row(explanation)) map.focus_row = *row;
   return map;
 }
 
 draw::HeadView lines_of(const Explanation& explanation, LensMethod method) {
   draw::HeadView view;
   view.title = method == LensMethod::raw ? "Who looks at whom" : "Who takes from whom";
-  view.left = view.right = labels_of(explanation.units);
+  view.left = view.right = labels_of(explanation.map_units);
   const auto values = explanation.map.values<double>();
-  view.links = draw::strongest_links(values, explanation.units.size(), kLinesOfAToken);
+  view.links = draw::strongest_links(values, explanation.map_units.size(), kLinesOfAToken);
   view.strongest = kLinesOfAToken;
-  if (explanation.focus) view.focus = explanation.focus->unit;
+  if (const auto row = focus_row(explanation)) view.focus = *row;
   return view;
 }
 
@@ -64,7 +73,7 @@ draw::Heatmap thumbnail(const Reading& reading, const ExplainRequest& request, c
       .query = {.method = request.query.method, .heads = heads, .gradients = request.query.gradients},
       .tokens = request.tokens,
       .special = explanation.left_out.empty()};
-  draw::Heatmap map = heatmap_of(labels_of(explanation.units), explain_map(reading, one));
+  draw::Heatmap map = heatmap_of(labels_of(explanation.map_units), explain_map(reading, one));
   const std::size_t most = std::min(map.rows, kThumbnailCells);
   if (map.rows > most) map = draw::max_pooled(map, most, most);
   map.row_labels.clear();
@@ -125,10 +134,10 @@ draw::Part main_part(const Reading& reading, const ExplainRequest& request, cons
     case View::map:
       break;
   }
-  return whole_map(explanation, request.query.method);
+  return whole_map(explanation, request);
 }
 
-std::string focus_title(const Explanation& explanation, const FocusRow& row) {
+std::string focus_title(const Explanation& explanation, const ExplainRequest& request, const FocusRow& row) {
   const std::string name = in_quotes(labels_of(explanation.units)[explanation.focus->unit]);
   std::string special;
   if (!explanation.left_out.empty() && adds_up(row.method)) {
@@ -145,7 +154,7 @@ std::string focus_title(const Explanation& explanation, const FocusRow& row) {
     case LensMethod::flow:
       return joined("How much could flow to ", name);
     case LensMethod::grad:
-      return joined("What ", name, " took that brought the texts together");
+      return joined("What ", name, " took that ", request.goal);
   }
   return {};
 }
@@ -160,6 +169,14 @@ draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::
   for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
     bars.bars.push_back({labels[order[i]], row.values[order[i]], i == 0});
   return bars;
+}
+
+std::string stretch_note(const Explanation& explanation, const ExplainRequest& request) {
+  if (!explanation.top) return {};
+  return joined(
+      "The ", explanation.units.size(), request.tokens ? " tokens" : " words", " are shown in ",
+      explanation.map_units.size(),
+      " stretches: a cell is the sum over the columns and the mean over the rows that it stands for.");
 }
 
 std::string special_note(const Explanation& explanation, const ExplainRequest& request) {
@@ -194,7 +211,7 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
   if (explanation.focus) {
     for (const FocusRow& row : explanation.focus->rows) {
       draw::Bars bars = focus_bars(explanation, row, request.top);
-      bars.title = focus_title(explanation, row);
+      bars.title = focus_title(explanation, request, row);
       figure.parts.push_back(std::move(bars));
     }
   }
@@ -203,6 +220,8 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
                                 : view == View::film ? std::string("the mean over the heads of each layer")
                                                      : name_of_query(reading, request.query),
                                 "."));
+  if (const std::string note = stretch_note(explanation, request); !note.empty())
+    figure.notes.push_back(note);
   if (const std::string note = special_note(explanation, request); !note.empty())
     figure.notes.push_back(note);
   figure.notes.push_back(caution());

@@ -28,9 +28,11 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
                                 const Explanation& explanation, View view);
 
 // "Where “it” looks (39% went to [CLS] and [SEP])"
-std::string focus_title(const Explanation& explanation, const FocusRow& row);
+std::string focus_title(const Explanation& explanation, const ExplainRequest& request, const FocusRow& row);
 // The largest of a row, best first.
 draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::size_t most);
+// What a cell of a map of stretches is; empty where the map is one of units.
+std::string stretch_note(const Explanation& explanation, const ExplainRequest& request);
 // What special tokens got; empty where they are shown.
 std::string special_note(const Explanation& explanation, const ExplainRequest& request);
 std::string caution();

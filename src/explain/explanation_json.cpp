@@ -27,6 +27,17 @@ Json links_json(const std::vector<HeadLink>& links) {
   return list;
 }
 
+Json relations_json(const Reading& reading, const std::vector<RelationHeads>& relations) {
+  Json list = Json::array();
+  for (const RelationHeads& one : relations) {
+    Json pairs = Json::array();
+    for (const WordRelation& pair : one.relation.pairs)
+      pairs.push_back({reading.words()[pair.from].text, reading.words()[pair.to].text});
+    list.push_back({{"name", one.relation.name}, {"pairs", pairs}, {"links", links_json(one.links)}});
+  }
+  return list;
+}
+
 Json profiles_json(const std::vector<HeadProfile>& profiles) {
   Json list = Json::array();
   for (const HeadProfile& profile : profiles) {
@@ -41,6 +52,26 @@ Json profiles_json(const std::vector<HeadProfile>& profiles) {
                     {"entropy", profile.entropy},
                     {"broad", profile.broad},
                     {"habit", std::string(habit_of(profile))}});
+  }
+  return list;
+}
+
+// [[unit, value], ...] of each row.
+Json top_json(const TopOfRows& top) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < top.units.size(); ++i) {
+    if (i % static_cast<std::size_t>(top.count) == 0) rows.push_back(Json::array());
+    rows.back().push_back({top.units[i], top.values[i]});
+  }
+  return rows;
+}
+
+Json guesses_json(const Reading& reading, const std::vector<TokenGuess>& guesses) {
+  Json list = Json::array();
+  for (const TokenGuess& guess : guesses) {
+    list.push_back({{"token", std::string(reading.model().tokenizer().token(guess.token))},
+                    {"id", guess.token},
+                    {"probability", guess.probability}});
   }
   return list;
 }
@@ -62,10 +93,16 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   json.add("head", query.heads.head ? nlohmann::ordered_json(*query.heads.head + 1) : nullptr);
   json.add(request.tokens ? "units" : "words", units_json(explanation.units));
   if (explanation.map.count() > 0) json.add("weights", ConstTensorView(explanation.map));
+  if (explanation.top) {
+    json.add("stretches", units_json(explanation.map_units));
+    json.add("top", top_json(*explanation.top));
+  }
   json.add("received", explanation.received);
   json.add("left_out", units_json(explanation.left_out)).add("special_share", explanation.special_share);
   if (explanation.focus) json.add("focus", focus_json(explanation));
+  if (!explanation.guesses.empty()) json.add("guesses", guesses_json(reading, explanation.guesses));
   if (!explanation.links.empty()) json.add("links", links_json(explanation.links));
+  if (!explanation.relations.empty()) json.add("relations", relations_json(reading, explanation.relations));
   if (!explanation.profiles.empty()) json.add("heads", profiles_json(explanation.profiles));
   if (explanation.change) {
     JsonObject change;

@@ -1,6 +1,7 @@
 #include "explain/explanation_terminal.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "draw/bars_terminal.h"
@@ -29,7 +30,7 @@ std::string focus_text(const ExplainRequest& request, const Explanation& explana
   inner.width -= kIndent;
   std::string text;
   for (const FocusRow& row : explanation.focus->rows) {
-    text += "\n" + draw::heading(focus_title(explanation, row), terminal);
+    text += "\n" + draw::heading(focus_title(explanation, request, row), terminal);
     text += draw::indent(draw::render_bars(focus_bars(explanation, row, request.top), inner), kIndent);
   }
   text += "\n";
@@ -39,19 +40,30 @@ std::string focus_text(const ExplainRequest& request, const Explanation& explana
                     terminal);
 }
 
-std::string links_text(const ExplainRequest& request, const Explanation& explanation,
+std::string links_text(std::string title, const std::vector<HeadLink>& links, const ExplainRequest& request,
                        const draw::Terminal& terminal) {
   const auto number = [](double value) { return draw::format_number(value, {.decimals = 4}); };
   draw::Table table;
-  table.title = joined("Which heads link ", in_quotes(*request.focus), " to ", in_quotes(*request.to));
+  table.title = std::move(title);
   table.columns = {{"layer"}, {"head"}, {"weight"}, {"share of words"}};
-  for (std::size_t i = 0; i < std::min(request.top, explanation.links.size()); ++i) {
-    const HeadLink& link = explanation.links[i];
+  for (std::size_t i = 0; i < std::min(request.top, links.size()); ++i) {
+    const HeadLink& link = links[i];
     table.rows.push_back({"",
                           {std::to_string(link.layer), std::to_string(link.head + 1), number(link.weight),
                            number(link.share)}});
   }
   return "\n" + draw::render_table(table, terminal) + "\n";
+}
+
+std::string relation_title(const Reading& reading, const Relation& relation) {
+  const std::vector<std::string> labels = labels_of(reading.words());
+  std::string pairs;
+  for (const WordRelation& pair : relation.pairs) {
+    pairs.append(pairs.empty() ? "" : ", ");
+    pairs.append(in_quotes(labels[pair.from])).append(" to ").append(in_quotes(labels[pair.to]));
+  }
+  const std::string name = draw::shorten(draw::printable(relation.name), 40);
+  return joined("Which heads link ", name, relation.pairs.size() > 1 ? ", the mean of " : ": ", pairs);
 }
 
 std::string profiles_text(const Explanation& explanation, const draw::Terminal& terminal) {
@@ -100,6 +112,19 @@ std::string change_text(const Reading& reading, const ExplainRequest& request, c
   return text + draw::indent(draw::render_table(table, terminal), kIndent) + "\n";
 }
 
+std::string guesses_text(const Reading& reading, const Explanation& explanation,
+                         const draw::Terminal& terminal) {
+  draw::Terminal inner = terminal;
+  inner.width -= kIndent;
+  draw::Bars bars;
+  for (const TokenGuess& guess : explanation.guesses) {
+    const std::string word = reading.model().tokenizer().decode(std::span(&guess.token, 1), false);
+    bars.bars.push_back({draw::printable(word), guess.probability, bars.bars.empty()});
+  }
+  return "\n" + draw::heading("What the model expects there", terminal) +
+         draw::indent(draw::render_bars(bars, inner), kIndent);
+}
+
 }  // namespace
 
 std::string explanation_text(const Reading& reading, const ExplainRequest& request,
@@ -113,10 +138,18 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
     text += "\n" + draw::render_figure(figure, terminal,
                                        {.most_decimals = request.query.method == LensMethod::grad ? 3 : 2});
   }
+  if (const std::string note = stretch_note(explanation, request); !note.empty())
+    text += "\n" + draw::paragraph(note, terminal);
   if (const std::string note = special_note(explanation, request); !note.empty())
     text += "\n" + draw::paragraph(note, terminal);
   if (explanation.focus) text += focus_text(request, explanation, terminal);
-  if (!explanation.links.empty()) text += links_text(request, explanation, terminal);
+  if (!explanation.guesses.empty()) text += guesses_text(reading, explanation, terminal);
+  if (!explanation.links.empty()) {
+    text += links_text(joined("Which heads link ", in_quotes(*request.focus), " to ", in_quotes(*request.to)),
+                       explanation.links, request, terminal);
+  }
+  for (const RelationHeads& one : explanation.relations)
+    text += links_text(relation_title(reading, one.relation), one.links, request, terminal);
   if (!explanation.profiles.empty()) text += profiles_text(explanation, terminal);
   if (explanation.change) text += change_text(reading, request, *explanation.change, terminal);
   return text + draw::paragraph(caution(), terminal);

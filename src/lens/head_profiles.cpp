@@ -163,12 +163,28 @@ std::string_view habit_of(const HeadProfile& profile) noexcept {
 }
 
 std::vector<HeadLink> find_heads(const Reading& reading, const WordRelation& relation) {
-  check_relation(reading, relation);
+  return find_heads(reading, std::span(&relation, 1));
+}
+
+std::vector<HeadLink> find_heads(const Reading& reading, std::span<const WordRelation> pairs) {
+  if (pairs.empty()) refuse("lens", "no pair of words is given for the heads to link");
+  for (const WordRelation& pair : pairs) check_relation(reading, pair);
   const Profiler profiler(reading, {});
+  const double share = 1.0 / static_cast<double>(pairs.size());
   std::vector<HeadLink> links;
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
-    const std::vector<HeadLink> more = profiler.links(layer, relation);
-    links.insert(links.end(), more.begin(), more.end());
+    std::vector<HeadLink> heads;
+    for (const WordRelation& pair : pairs) {
+      const std::vector<HeadLink> more = profiler.links(layer, pair);
+      if (heads.empty()) {
+        for (const HeadLink& link : more) heads.push_back({.layer = link.layer, .head = link.head});
+      }
+      for (std::size_t h = 0; h < more.size(); ++h) {
+        heads[h].weight += share * more[h].weight;
+        heads[h].share += share * more[h].share;
+      }
+    }
+    links.insert(links.end(), heads.begin(), heads.end());
   }
   std::stable_sort(links.begin(), links.end(),
                    [](const HeadLink& a, const HeadLink& b) { return a.weight > b.weight; });

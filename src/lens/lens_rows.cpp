@@ -38,7 +38,7 @@ class LayerLens {
         n_(reading.size()),
         heads_(reading.heads()),
         head_(query.heads.head) {
-    if (method_ == LensMethod::norm) products_ = value_products(reading, layer);
+    if (method_ == LensMethod::norm) products_ = value_products(reading, layer, head_);
     if (method_ == LensMethod::grad) {
       if (query.gradients == nullptr) refuse("lens", "grad needs the gradients of an output");
       gradient_ = query.gradients->attended.at(static_cast<std::size_t>(layer) - 1);
@@ -84,8 +84,8 @@ class LayerLens {
   // Of the sum over the heads of weight times projected value.
   template <class Weight>
   double length(const Weight& weight, std::int64_t j) const {
+    if (head_) return weight(0, j) * std::sqrt(products_.values<double>()[static_cast<std::size_t>(j)]);
     const double* const product = products_.values<double>().data() + j * heads_ * heads_;
-    if (head_) return weight(0, j) * std::sqrt(product[*head_ * heads_ + *head_]);
     double square = 0;
     for (std::int64_t h = 0; h < heads_; ++h) {
       for (std::int64_t g = 0; g < heads_; ++g)

@@ -7,6 +7,10 @@
 namespace attend {
 namespace {
 
+void check_layer(std::int64_t layer, std::int64_t layers) {
+  if (layer < 1 || layer > layers) refuse("lens", "layer is ", layer, ", and the model has 1 to ", layers);
+}
+
 RowState copy_of_state(const ConstRowStateView& state) {
   RowState copy;
   copy.max = copy_of(state.max);
@@ -16,10 +20,11 @@ RowState copy_of_state(const ConstRowStateView& state) {
 
 }  // namespace
 
-Reading::Reading(const TextModel& model, std::string text, std::string second,
-                 std::optional<std::int64_t> max_tokens)
-    : model_(model), text_(std::move(text)), second_(std::move(second)) {
-  tokens_ = second_.empty() ? model_.encode(text_, max_tokens) : model_.encode(text_, second_, max_tokens);
+Reading::Reading(const TextModel& model, std::string text, std::string second, const ReadingOptions& options)
+    : model_(model), text_(std::move(text)), second_(std::move(second)), only_layer_(options.only_layer) {
+  if (only_layer_) check_layer(*only_layer_, layers());
+  tokens_ = second_.empty() ? model_.encode(text_, options.max_tokens)
+                            : model_.encode(text_, second_, options.max_tokens);
   if (tokens_.size() == 0) refuse("lens", "the text has no tokens");
   words_ = words_of(model_.tokenizer(), tokens_, text_, second_);
   run({});
@@ -29,6 +34,7 @@ Reading::Reading(const Reading& original, const EncoderEdits& edits)
     : model_(original.model_),
       text_(original.text_),
       second_(original.second_),
+      only_layer_(original.only_layer_),
       tokens_(original.tokens_),
       words_(original.words_) {
   run(edits);
@@ -38,6 +44,7 @@ void Reading::run(const EncoderEdits& edits) {
   TokenBatch batch;
   batch.add(tokens_.ids, tokens_.type_ids);
   const auto keep = [this](const LayerMoment& moment) {
+    if (only_layer_ && moment.layer != *only_layer_) return;
     if (moment.layer == 0) {
       embeddings_ = copy_of(moment.hidden);
       return;
@@ -50,19 +57,20 @@ void Reading::run(const EncoderEdits& edits) {
                        .options = moment.options,
                        .options_owner = moment.options_owner});
   };
-  model_.encoder().forward(batch, keep, {}, edits);
+  model_.encoder().forward(batch, keep, only_layer_, edits);
   model_.require_intact();
 }
 
 ConstTensorView Reading::hidden(std::int64_t number) const {
-  if (number == 0) return embeddings_;
+  if (number == 0 && !only_layer_) return embeddings_;
   return layer(number).hidden;
 }
 
 const Reading::Layer& Reading::layer(std::int64_t number) const {
-  if (number < 1 || number > layers())
-    refuse("lens", "layer is ", number, ", and the model has 1 to ", layers());
-  return layers_[static_cast<std::size_t>(number) - 1];
+  if (only_layer_ && number != *only_layer_)
+    refuse("lens", "layer ", number, " was not kept: this reading is of layer ", *only_layer_, " alone");
+  check_layer(number, layers());
+  return only_layer_ ? layers_.front() : layers_[static_cast<std::size_t>(number) - 1];
 }
 
 }  // namespace attend

@@ -1,7 +1,9 @@
 // From tokens to words: the sum over the tokens of a key, the mean over those of a query.
 #include <attend/lens.h>
 
+#include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "base/error.h"
 #include "lens/flow.h"
@@ -71,35 +73,84 @@ std::vector<double> lens_row(const Reading& reading, const LensQuery& query, std
   return row;
 }
 
-Tensor lens_map(const Reading& reading, const LensQuery& query, std::span<const Word> units) {
-  const auto count = static_cast<std::int64_t>(units.size());
+std::vector<Word> stretches_of(std::span<const Word> units, std::size_t count) {
+  if (count == 0) refuse("lens", "a stretch of 0 units has no tokens");
+  std::vector<Word> stretches;
+  std::size_t first = 0;  // of the last stretch
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const Word& unit = units[u];
+    const bool apart = stretches.empty() || u - first == count || unit.special || stretches.back().special ||
+                       unit.part != stretches.back().part;
+    if (apart) {
+      stretches.push_back(unit);
+      first = u;
+      continue;
+    }
+    stretches.back().text = joined(units[first].text, " … ", unit.text);
+    stretches.back().place.end = unit.place.end;
+    stretches.back().last_token = unit.last_token;
+  }
+  return stretches;
+}
+
+namespace {
+
+// The rows of a path through several layers are found together.
+void each_rolled_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
+                     const std::function<void(std::size_t, std::span<const double>)>& take) {
+  const HeadChoice last{.layer = lens::path_layers(reading, query)};
+  if (reading.size() > kMostRolloutTokens) {
+    refuse("lens", "the text has ", reading.size(),
+           " tokens, and rollout of every row takes n³ steps: up to ", kMostRolloutTokens,
+           "; choose one word to look at closely");
+  }
   const auto n = static_cast<std::size_t>(reading.size());
-  Tensor map(DType::f64, {count, count});
-  double* const out = map.values<double>().data();
+  std::vector<double> rows(units.size() * n);
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    for (std::int64_t t = units[u].first_token; t < units[u].last_token; ++t)
+      rows[u * n + static_cast<std::size_t>(t)] = share_of_token(units[u]);
+  }
+  lens::roll_out(reading, last, rows);
+  std::vector<double> row(units.size());
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    std::fill(row.begin(), row.end(), 0.0);
+    add_units(std::span(rows).subspan(u * n, n), units, 1, row.data());
+    take(u, row);
+  }
+}
+
+}  // namespace
+
+void lens_each_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
+                   const std::function<void(std::size_t unit, std::span<const double> row)>& take) {
   if (query.method == LensMethod::flow)
     refuse("lens", "flow is found for one word at a time; choose one to look at closely");
   if (query.method == LensMethod::rollout) {
-    const HeadChoice last{.layer = lens::path_layers(reading, query)};
-    std::vector<double> rows(units.size() * n);
-    for (std::size_t u = 0; u < units.size(); ++u) {
-      for (std::int64_t t = units[u].first_token; t < units[u].last_token; ++t)
-        rows[u * n + static_cast<std::size_t>(t)] = share_of_token(units[u]);
-    }
-    lens::roll_out(reading, last, rows);
-    for (std::size_t u = 0; u < units.size(); ++u)
-      add_units(std::span(rows).subspan(u * n, n), units, 1, out + u * units.size());
-    return map;
+    each_rolled_row(reading, query, units, take);
+    return;
   }
-  std::vector<std::size_t> unit_of(n);
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    for (std::int64_t t = units[u].first_token; t < units[u].last_token; ++t)
-      unit_of[static_cast<std::size_t>(t)] = u;
+  if (units.empty()) return;
+  std::vector<double> sum(units.size());
+  std::size_t unit = 0;
+  std::vector<std::int64_t> tokens;  // those of the units: a text may have others
+  for (const Word& word : units) {
+    for (std::int64_t t = word.first_token; t < word.last_token; ++t) tokens.push_back(t);
   }
-  lens::for_each_row(reading, query, tokens_between(0, reading.size()),
-                     [&](std::size_t token, std::span<const double> row) {
-                       const std::size_t unit = unit_of[token];
-                       add_units(row, units, share_of_token(units[unit]), out + unit * units.size());
-                     });
+  lens::for_each_row(reading, query, tokens, [&](std::size_t place, std::span<const double> row) {
+    add_units(row, units, share_of_token(units[unit]), sum.data());
+    if (tokens[place] + 1 < units[unit].last_token) return;
+    take(unit++, sum);
+    std::fill(sum.begin(), sum.end(), 0.0);
+  });
+}
+
+Tensor lens_map(const Reading& reading, const LensQuery& query, std::span<const Word> units) {
+  const auto count = static_cast<std::int64_t>(units.size());
+  Tensor map(DType::f64, {count, count});
+  double* const out = map.values<double>().data();
+  lens_each_row(reading, query, units, [&](std::size_t unit, std::span<const double> row) {
+    std::copy(row.begin(), row.end(), out + unit * units.size());
+  });
   return map;
 }
 

@@ -97,6 +97,20 @@ def test_what_heads_do(small_bert, bert):
     assert "Which heads link “money” to “river”" in text and "What each head does" in text
 
 
+def test_relations_are_the_mean_of_their_pairs(small_bert, bert):
+    shown = explain(small_bert, "--relation", "odd:money>river,of>river-bank,river>,", "--relation", "money>of")
+    places = {word: i for i, word in enumerate(WORDS)}
+    for relation, name, pairs in zip(shown["relations"], ["odd", "money>of"], [[("money", "river"), ("of", "river-bank"), ("river", ",")], [("money", "of")]]):
+        assert relation["name"] == name and [tuple(pair) for pair in relation["pairs"]] == pairs
+        weights = [link["weight"] for link in relation["links"]]
+        assert weights == sorted(weights, reverse=True) and len(weights) == bert.layers * bert.heads
+        for link in relation["links"]:
+            words = between_words(bert.map("raw", link["layer"], link["head"] - 1), TOKENS)
+            assert link["weight"] == pytest.approx(np.mean([words[places[a], places[b]] for a, b in pairs]), abs=1e-6)
+    text = run("explain", "-m", str(small_bert), TEXT, "--relation", "odd:money>river,of>river-bank").out
+    assert "Which heads link odd, the mean of “money” to “river”, “of” to “river-bank”" in " ".join(text.split())
+
+
 def test_what_brought_two_texts_together(small_bert, bert):
     other = "the bank of money"
     shown = explain(small_bert, "--method", "grad", "--towards", other, "--special", "--focus", "money")
@@ -263,7 +277,12 @@ BAD = {
     "to nothing": (["explain", "the bank", "--focus", "the", "--to", "banc"], 1, 'there is no word "banc" in the text; close to it: "bank"'),
     "to alone": (["explain", "the bank", "--to", "bank"], 2, "--to needs --focus"),
     "rollout of a head": (["explain", "the", "--method", "rollout", "--layer", "1", "--head", "1"], 1, "rollout follows paths through all heads"),
-    "grad of what": (["explain", "the", "--method", "grad"], 2, "--towards says to which"),
+    "grad of what": (["explain", "the", "--method", "grad"], 2, "--towards TEXT, the likeness with another text, or --guess WORD"),
+    "grad of two": (["explain", "the", "--method", "grad", "--towards", "bank", "--guess", "bank"], 2, "--method grad asks what brought"),
+    "guess": (["explain", "the", "--guess", "bank"], 2, "--guess is for --method grad"),
+    "no relation": (["explain", "the bank", "--relation", "name:the"], 1, '"name:the" is no relation: expected NAME:WORD>WORD'),
+    "half a relation": (["explain", "the bank", "--relation", "the>"], 1, '"the>" is no relation'),
+    "no word to relate": (["explain", "the bank", "--relation", "the>river"], 1, 'there is no word "river"'),
     "towards": (["explain", "the", "--towards", "bank"], 2, "--towards is for --method grad"),
     "no edit": (["explain", "the", "--ablate", "nonsense"], 1, '"nonsense" is no edit: expected LAYER'),
     "no layer to ablate": (["explain", "the", "--ablate", "9.1"], 1, "layer is 9, and the model has 1 to "),

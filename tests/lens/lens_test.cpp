@@ -129,6 +129,82 @@ TEST_P(Families, AWordWithItselfHasCosineOne) {
             (Dims{reading_.layers(), static_cast<std::int64_t>(reading_.words().size())}));
 }
 
+TEST_P(Families, RowsComeOneByOneAsTheyStandInTheMap) {
+  for (const LensMethod method : {LensMethod::raw, LensMethod::norm, LensMethod::rollout}) {
+    const LensQuery query{.method = method};
+    const Tensor map = lens_map(reading_, query, reading_.words());
+    std::size_t next = 0;
+    lens_each_row(reading_, query, reading_.words(), [&](std::size_t unit, std::span<const double> row) {
+      EXPECT_EQ(unit, next++);
+      EXPECT_EQ(std::vector<double>(row.begin(), row.end()), row_of(map, static_cast<std::int64_t>(unit)));
+    });
+    EXPECT_EQ(next, reading_.words().size());
+  }
+}
+
+// A stretch is to its words what a word is to its tokens.
+TEST_P(Families, StretchesOfWordsAreMergedAsWordsAre) {
+  const std::vector<Word> tokens = single_tokens(reading_), pairs = stretches_of(tokens, 2);
+  for (const LensMethod method : {LensMethod::raw, LensMethod::rollout}) {
+    const Tensor fine = lens_map(reading_, {.method = method}, tokens);
+    const Tensor coarse = lens_map(reading_, {.method = method}, pairs);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      for (std::size_t j = 0; j < pairs.size(); ++j) {
+        double expected = 0;
+        for (std::int64_t q = pairs[i].first_token; q < pairs[i].last_token; ++q) {
+          for (std::int64_t k = pairs[j].first_token; k < pairs[j].last_token; ++k)
+            expected += row_of(fine, q)[static_cast<std::size_t>(k)];
+        }
+        expected /= static_cast<double>(pairs[i].last_token - pairs[i].first_token);
+        EXPECT_NEAR(row_of(coarse, static_cast<std::int64_t>(i))[j], expected, 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Stretches, KeepSpecialTokensAndTextsApart) {
+  std::vector<Word> units;
+  for (const char* const text : {"[CLS]", "a", "b", "c", "[SEP]", "d", "e", "f"}) {
+    const auto token = static_cast<std::int32_t>(units.size());
+    units.push_back({.text = text,
+                     .place = {token, token + 1},
+                     .first_token = token,
+                     .last_token = token + 1,
+                     .part = token == 7 ? 1 : 0,
+                     .special = text[0] == '['});
+  }
+  std::vector<std::string> texts;
+  std::int64_t covered = 0;
+  for (const Word& stretch : stretches_of(units, 3)) {
+    texts.push_back(stretch.text);
+    EXPECT_EQ(stretch.first_token, covered);
+    covered = stretch.last_token;
+    EXPECT_EQ(stretch.place.end, covered);
+  }
+  EXPECT_EQ(covered, 8);
+  EXPECT_EQ(texts, (std::vector<std::string>{"[CLS]", "a … c", "[SEP]", "d … e", "f"}));
+  EXPECT_EQ(stretches_of(units, 1).size(), units.size());
+  EXPECT_TRUE(stretches_of({}, 4).empty());
+  EXPECT_THROW(stretches_of(units, 0), std::invalid_argument);
+}
+
+// One layer alone answers as it does among the others, and says that the others are not there.
+TEST_P(Families, AReadingOfOneLayer) {
+  const Reading one(model_, kText, {}, {.only_layer = 1});
+  EXPECT_EQ(one.layers(), reading_.layers());
+  for (const LensMethod method : {LensMethod::raw, LensMethod::norm}) {
+    const LensQuery query{.method = method, .heads = {.layer = 1}};
+    EXPECT_TRUE(std::ranges::equal(lens_map(one, query, one.words()).values<double>(),
+                                   lens_map(reading_, query, reading_.words()).values<double>()));
+  }
+  EXPECT_THROW(one.layer(2), std::invalid_argument);
+  EXPECT_THROW(one.hidden(0), std::invalid_argument);
+  EXPECT_THROW(lens_map(one, {.method = LensMethod::rollout, .heads = {.layer = 2}}, one.words()),
+               std::invalid_argument);
+  EXPECT_THROW(Reading(model_, kText, {}, {.only_layer = 3}), std::invalid_argument);
+  EXPECT_THROW(Reading(model_, kText, {}, {.only_layer = 0}), std::invalid_argument);
+}
+
 INSTANTIATE_TEST_SUITE_P(Lens, Families, testing::ValuesIn(kFamilies), [](const auto& name) {
   std::string text = name.param;
   std::erase(text, '-');

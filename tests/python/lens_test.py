@@ -245,3 +245,29 @@ def test_it_is_imported_when_it_is_asked_for():
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split() == ["False", "True"]
     with pytest.raises(AttributeError, match="has no attribute 'lense'"):
         attend.lense
+
+
+def test_guesses_and_what_spoke_for_them(guessing_bert):
+    reading = lens.read(guessing_bert, "the bank of [MASK]")
+    guesses = reading.guesses(3)
+    assert len(guesses) == 3 and guesses[0].probability >= guesses[1].probability >= guesses[2].probability > 0
+    assert sum(guess.probability for guess in reading.guesses(64)) == pytest.approx(1, abs=1e-9)
+    assert reading.guesses(3, place=4) == guesses and reading.guesses(3, place=1) != guesses
+
+    spoke = reading.map("grad", gradients=reading.gradients_towards_word("river"))
+    assert np.all(spoke >= 0) and spoke.sum() > 0
+    with pytest.raises(ValueError, match="place is 9"):
+        reading.guesses(place=9)
+    with pytest.raises(ValueError, match="top is 0"):
+        reading.guesses(0)
+    with pytest.raises(ValueError, match='"banks" is 2 tokens'):
+        reading.gradients_towards_word("banks")
+    with pytest.raises(ValueError, match="0 places marked"):
+        lens.read(guessing_bert, "the bank").guesses()
+
+
+def test_a_reading_of_one_layer(model, reading):
+    one = lens.read(model, reading.text, only_layer=2)
+    np.testing.assert_array_equal(one.map("norm", layer=2, head=1), reading.map("norm", layer=2, head=1))
+    with pytest.raises(ValueError, match="layer 1 was not kept"):
+        one.map(layer=1)

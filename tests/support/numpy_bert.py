@@ -18,6 +18,16 @@ def read_safetensors(path):
     return arrays
 
 
+def write_safetensors(path, arrays):
+    names = {np.dtype(np.float32): "F32", np.dtype(np.float64): "F64", np.dtype(np.int64): "I64"}
+    header, place = {}, 0
+    for name, array in arrays.items():
+        header[name] = {"dtype": names[array.dtype], "shape": array.shape, "data_offsets": [place, place + array.nbytes]}
+        place += array.nbytes
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(array.tobytes() for array in arrays.values()))
+
+
 class NumpyBert:
     nudge = None  # (layer, head, query, key, change): one weight is changed by so much
     scaled = None  # (layer, head, (query, keys) or None, scale): from 1, from 0; 0 and -1 mean every one

@@ -1,0 +1,35 @@
+// The units of a text that an explanation shows, and the map between them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "explain/explanation.h"
+
+namespace attend::explain {
+
+// All units of a text, and which of them are shown.
+struct Units {
+  std::vector<Word> all;
+  bool special = false;  // special tokens are shown, too
+
+  static Units of(const Reading& reading, const ExplainRequest& request);
+
+  bool shows(const Word& unit) const { return special || !unit.special; }
+  std::vector<Word> shown() const;
+  // What is shown of a row, as it is; or as shares of 1, where the method has such.
+  std::vector<double> kept(std::span<const double> row) const;
+  std::vector<double> kept_shares(std::span<const double> row, LensMethod method) const;
+};
+
+struct ShownMap {
+  std::vector<Word> units;  // its rows and columns: Explanation::map_units
+  Tensor cells;
+  std::optional<TopOfRows> top;
+  double special_share = 0;  // what special tokens got of the rows that are shown, on average
+};
+
+// Made row by row: memory for the cells, not for the pairs of units.
+ShownMap shown_map(const Reading& reading, const ExplainRequest& request, const Units& units);
+
+}  // namespace attend::explain
