@@ -200,7 +200,7 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->check(CLI::IsMember({"raw", "norm", "rollout", "flow", "grad"}))
       ->type_name("HOW")
       ->capture_default_str();
-  command->add_flag("--tokens", given->tokens, "Tokens, not words");
+  command->add_flag("--tokens,!--words", given->tokens, "Tokens, not words; --words: the default");
   command->add_flag("--special", given->special, "Show special tokens, such as [CLS], too");
   command
       ->add_option("--view", given->view,

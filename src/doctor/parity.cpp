@@ -8,6 +8,7 @@
 #include "doctor/causes.h"
 #include "doctor/hidden_states.h"
 #include "draw/number.h"
+#include "draw/prose.h"
 #include "draw/text_width.h"
 
 namespace attend::doctor {
@@ -27,16 +28,13 @@ Json json_of(const Agreement& agreement) {
           {"distance", agreement.distance},           {"verdict", name_of(agreement.verdict())}};
 }
 
-std::string in_quotes(std::string_view text) {
-  return "\"" + draw::shorten(draw::printable(text), 48) + "\"";
-}
-
 void add_embeddings(Section& section, const Agreement& agreement, const std::vector<std::string>& texts) {
   section.add("embeddings", json_of(agreement), "");
   const std::string worst =
-      agreement.texts == 0 ? ""
-                           : joined(" (text ", agreement.worst_text, ", ",
-                                    in_quotes(texts[static_cast<std::size_t>(agreement.worst_text)]), ")");
+      agreement.texts == 0
+          ? ""
+          : joined(" (text ", agreement.worst_text, ", ",
+                   draw::in_quotes(texts[static_cast<std::size_t>(agreement.worst_text)]), ")");
   section.add("cosine", nullptr,
               joined("worst ", cosine_text(agreement.worst_cosine), worst, ", median ",
                      cosine_text(agreement.median_cosine)));
@@ -97,7 +95,7 @@ bool add_ids(Section& section, const TextModel& model, const std::vector<std::st
     return true;
   }
   const auto shown = [&](const std::optional<std::int32_t>& id) {
-    return id ? joined(*id, " ", in_quotes(model.tokenizer().token(*id))) : std::string("no token");
+    return id ? joined(*id, " ", draw::in_quotes(model.tokenizer().token(*id))) : std::string("no token");
   };
   const std::string where = joined("text ", difference->text, ", token ", difference->token);
   section.add("ids",
@@ -140,7 +138,7 @@ bool add_hidden(Section& section, const TextModel& model, const Reference& refer
              {"token_text", at->token_text}, {"element", at->element}, {"ours", at->ours},
              {"theirs", at->theirs}};
     section.notes.push_back(joined("The first to differ is layer ", at->layer, ": text ", at->text,
-                                   ", token ", at->token, " ", in_quotes(at->token_text), ", element ",
+                                   ", token ", at->token, " ", draw::in_quotes(at->token_text), ", element ",
                                    at->element, ": here ", draw::format_short(at->ours, 7), ", there ",
                                    draw::format_short(at->theirs, 7), "."));
   }

@@ -1,10 +1,9 @@
 #include "draw/figure_terminal.h"
 
-#include <algorithm>
-
 #include "draw/bars_terminal.h"
 #include "draw/head_view_terminal.h"
 #include "draw/plot_terminal.h"
+#include "draw/prose.h"
 #include "draw/style.h"
 #include "draw/text_width.h"
 #include "draw/thumbnails_terminal.h"
@@ -27,39 +26,6 @@ struct Renderer {
 };
 
 }  // namespace
-
-std::string wrap(std::string_view text, int width) {
-  std::string lines;
-  int used = 0;
-  const auto put = [&](std::string_view piece, int columns) {
-    lines += piece;
-    used += columns;
-  };
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const int columns = text_width(word);
-    if (used > 0 && used + 1 + columns > width) {
-      lines += '\n';
-      used = 0;
-    } else if (used > 0) {
-      put(" ", 1);
-    }
-    if (columns <= width) {
-      put(word, columns);
-      continue;
-    }
-    for (const std::string_view character : characters(word)) {
-      if (used > 0 && used + text_width(character) > width) {
-        lines += '\n';
-        used = 0;
-      }
-      put(character, text_width(character));
-    }
-  }
-  return lines.empty() ? lines : lines + "\n";
-}
 
 std::string render_figure(const Figure& figure, const Terminal& terminal, const HeatmapOptions& options) {
   std::string text;

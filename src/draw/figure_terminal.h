@@ -12,7 +12,4 @@ namespace attend::draw {
 // Title, parts with a blank line between them, notes. Ends in a line end; no line is wider than the terminal.
 std::string render_figure(const Figure& figure, const Terminal& terminal, const HeatmapOptions& options = {});
 
-// Words in lines of at most `width` columns, broken between words, and inside those that are longer.
-std::string wrap(std::string_view text, int width);
-
 }  // namespace attend::draw

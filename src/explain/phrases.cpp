@@ -9,18 +9,10 @@
 
 namespace attend::explain {
 
-std::string in_quotes(std::string_view text) {
-  return joined("“", draw::shorten(draw::printable(text), 40), "”");
-}
-
 std::string percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, share > 0 && share < 0.095 ? "%.1f%%" : "%.0f%%", 100 * share);
   return text;
-}
-
-std::string counted(std::int64_t count, std::string_view thing) {
-  return joined(count, ' ', thing, count == 1 ? "" : "s");
 }
 
 std::string name_of_query(const Reading& reading, const LensQuery& query) {

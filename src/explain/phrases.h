@@ -7,11 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "draw/prose.h"
+
 namespace attend::explain {
 
-std::string in_quotes(std::string_view text);  // “it”, short enough for a line and safe to print
-std::string percent(double share);             // 47%, 0.3%
-std::string counted(std::int64_t count, std::string_view thing);  // 1 word, 12 words
+using draw::counted;
+using draw::in_quotes;
+
+std::string percent(double share);  // 47%, 0.3%
 
 // "layer 3, head 10", "layer 3, mean of 12 heads", "mean of 6 layers × 12 heads", "layers 1 to 3"; heads are
 // counted from 1.

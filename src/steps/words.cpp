@@ -9,11 +9,4 @@ std::string shown(std::string_view text) {
   return draw::shorten(draw::printable(text.substr(0, 1000)), 40);
 }
 
-std::string counted(std::int64_t count, std::string_view thing) {
-  std::string text = std::to_string(count);
-  text.append(" ").append(thing);
-  if (count != 1) text += 's';
-  return text;
-}
-
 }  // namespace attend::steps

@@ -1,16 +1,16 @@
-// Words for messages: text of unknown origin made safe to print, and counts that read as people say them.
+// Words for messages.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "draw/prose.h"
 
 namespace attend::steps {
 
 // At most 40 columns of the text, on one line and unable to drive the terminal.
 std::string shown(std::string_view text);
 
-// "1 row", "3 rows".
-std::string counted(std::int64_t count, std::string_view thing);
+using draw::counted;
 
 }  // namespace attend::steps

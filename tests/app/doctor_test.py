@@ -156,7 +156,7 @@ def test_hidden_states_of_transformers(plain, tmp_path):
     assert (first["layer"], first["text"], first["token"], first["element"]) == (1, 2, 3, 5)
     assert first["token_text"] == f"w{arrays['ids'][token]}" and first["theirs"] - first["ours"] == pytest.approx(0.5, abs=1e-4)
     text = doctor(plain, "--reference", tmp_path / "changed.npz", code=1).out
-    assert f'The first to differ is layer 1: text 2, token 3 "w{arrays["ids"][token]}", element 5: here ' in text
+    assert f'The first to differ is layer 1: text 2, token 3 “w{arrays["ids"][token]}”, element 5: here ' in text
 
 
 def test_ids(model, texts, tmp_path):

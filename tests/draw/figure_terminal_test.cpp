@@ -1,4 +1,5 @@
 #include "draw/figure_terminal.h"
+#include "draw/prose.h"
 
 #include <gtest/gtest.h>
 
