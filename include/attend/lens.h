@@ -17,10 +17,18 @@
 
 namespace attend {
 
+// What of a pass a reading keeps. At 8,192 tokens of a model of 6 layers × 384: 320, 250 and 13 MB.
+enum class Keep : std::uint8_t {
+  all,         // hidden states, queries, keys and values of every layer
+  attention,   // queries, keys and values of every layer, and what leaves the last one
+  last_state,  // what leaves the last layer
+};
+
 struct ReadingOptions {
   std::optional<std::int64_t> max_tokens{};  // default: as many as the model can read
   // Keep this layer alone, from 1: for questions about its heads in a long text. Those behind it are not run.
   std::optional<std::int64_t> only_layer{};
+  Keep keep = Keep::all;
 };
 
 // One pass of a model over a text, with all that questions about its attention need. Memory is O(n): the
@@ -32,7 +40,7 @@ class Reading {
           const ReadingOptions& options = {});
 
   // The same text once more, with edits.
-  Reading(const Reading& original, const EncoderEdits& edits);
+  Reading(const Reading& original, const EncoderEdits& edits, Keep keep = Keep::all);
 
   const TextModel& model() const noexcept { return model_; }
   const std::string& text() const noexcept { return text_; }
@@ -46,7 +54,7 @@ class Reading {
   // What leaves a layer, (n, E); 0 are the embeddings. Throws, as layer() does, for one that was not kept.
   ConstTensorView hidden(std::int64_t layer) const;
 
-  // Attention's part of layers 1, 2, ...: (n, H, D), packed.
+  // Attention's part of layers 1, 2, ...: (n, H, D), packed. No elements where it was not kept.
   struct Layer {
     Tensor hidden, q, k, v;
     RowState state;
@@ -56,7 +64,7 @@ class Reading {
   const Layer& layer(std::int64_t layer) const;
 
  private:
-  void run(const EncoderEdits& edits);
+  void run(const EncoderEdits& edits, Keep keep);
 
   TextModel model_;
   std::string text_, second_;

@@ -5,7 +5,7 @@
 namespace attend {
 
 OutputChange change_by(const Reading& reading, const EncoderEdits& edits) {
-  const Reading edited(reading, edits);
+  const Reading edited(reading, edits, Keep::last_state);
   OutputChange change;
   const std::vector<double> before = text_vector(reading), after = text_vector(edited);
   change.text_cosine = cosine(before, after);

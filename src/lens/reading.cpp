@@ -27,43 +27,50 @@ Reading::Reading(const TextModel& model, std::string text, std::string second, c
                             : model_.encode(text_, second_, options.max_tokens);
   if (tokens_.size() == 0) refuse("lens", "the text has no tokens");
   words_ = words_of(model_.tokenizer(), tokens_, text_, second_);
-  run({});
+  run({}, options.keep);
 }
 
-Reading::Reading(const Reading& original, const EncoderEdits& edits)
+Reading::Reading(const Reading& original, const EncoderEdits& edits, Keep keep)
     : model_(original.model_),
       text_(original.text_),
       second_(original.second_),
       only_layer_(original.only_layer_),
       tokens_(original.tokens_),
       words_(original.words_) {
-  run(edits);
+  run(edits, keep);
 }
 
-void Reading::run(const EncoderEdits& edits) {
+void Reading::run(const EncoderEdits& edits, Keep keep) {
   TokenBatch batch;
   batch.add(tokens_.ids, tokens_.type_ids);
-  const auto keep = [this](const LayerMoment& moment) {
+  const std::int64_t last = layers();
+  const auto remember = [&](const LayerMoment& moment) {
     if (only_layer_ && moment.layer != *only_layer_) return;
+    const bool hidden = keep == Keep::all || moment.layer == last;
     if (moment.layer == 0) {
-      embeddings_ = copy_of(moment.hidden);
+      if (hidden) embeddings_ = copy_of(moment.hidden);
       return;
     }
-    layers_.push_back({.hidden = copy_of(moment.hidden),
-                       .q = copy_of(moment.q),
-                       .k = copy_of(moment.k),
-                       .v = copy_of(moment.v),
-                       .state = copy_of_state(moment.row_state),
-                       .options = moment.options,
-                       .options_owner = moment.options_owner});
+    Layer layer;
+    if (hidden) layer.hidden = copy_of(moment.hidden);
+    if (keep != Keep::last_state) {
+      layer.q = copy_of(moment.q);
+      layer.k = copy_of(moment.k);
+      layer.v = copy_of(moment.v);
+      layer.state = copy_of_state(moment.row_state);
+      layer.options = moment.options;
+      layer.options_owner = moment.options_owner;
+    }
+    layers_.push_back(std::move(layer));
   };
-  model_.encoder().forward(batch, keep, only_layer_, edits);
+  model_.encoder().forward(batch, remember, only_layer_, edits);
   model_.require_intact();
 }
 
 ConstTensorView Reading::hidden(std::int64_t number) const {
-  if (number == 0 && !only_layer_) return embeddings_;
-  return layer(number).hidden;
+  const Tensor& kept = number == 0 ? embeddings_ : layer(number).hidden;
+  if (kept.count() == 0) refuse("lens", "this reading did not keep what leaves layer ", number);
+  return kept;
 }
 
 const Reading::Layer& Reading::layer(std::int64_t number) const {
