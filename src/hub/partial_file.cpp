@@ -9,8 +9,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/digest.h"
 #include "checkpoint/fail.h"
-#include "hub/digest.h"
 
 namespace attend::hub {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/base64.h"
 #include "draw/page/png.h"
 
 namespace attend::draw {
@@ -74,19 +75,6 @@ std::string stroke_of(const std::optional<Stroke>& stroke) {
   return stroke->ink.opacity < 1 ? text + attribute("stroke-opacity", stroke->ink.opacity) : text;
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
 struct Writer {
   std::string& svg;
 
@@ -125,7 +113,7 @@ struct Writer {
     svg += "<image" + attribute("x", image.at.x) + attribute("y", image.at.y) +
            attribute("width", image.width) + attribute("height", image.height) +
            " preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64," +
-           base64(cells_png(image)) + "\"/>\n";
+           to_base64(cells_png(image)) + "\"/>\n";
   }
 
   void operator()(const Text& text) const {

@@ -1,11 +1,11 @@
-#include "hub/digest.h"
+#include "base/digest.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <span>
 
-namespace attend::hub {
+namespace attend {
 namespace {
 
 std::uint32_t big_endian(const unsigned char* bytes) {
@@ -95,6 +95,16 @@ std::string Sha256::hex() {
   return hexadecimal(state_);
 }
 
+std::string Sha256::bytes() {
+  pad();
+  std::string text;
+  for (const std::uint32_t word : state_) {
+    for (int shift = 24; shift >= 0; shift -= 8)
+      text += static_cast<char>(static_cast<unsigned char>(word >> shift));
+  }
+  return text;
+}
+
 void Sha256::block(const unsigned char* bytes) {
   std::array<std::uint32_t, 64> w{};
   for (std::size_t t = 0; t < 16; ++t) w[t] = big_endian(bytes + 4 * t);
@@ -122,4 +132,4 @@ void Sha256::block(const unsigned char* bytes) {
   for (std::size_t i = 0; i < 8; ++i) state_[i] += change[i];
 }
 
-}  // namespace attend::hub
+}  // namespace attend

@@ -1,4 +1,4 @@
-// SHA-1 and SHA-256, by which the hub names the contents of files.
+// SHA-1 and SHA-256, by which the hub names the contents of files and a page the scripts it trusts.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace attend::hub {
+namespace attend {
 
 // Cuts a stream into blocks of 64 bytes and pads its end, as both standards (FIPS 180-4) want it.
 class BlockStream {
@@ -35,7 +35,9 @@ class Sha1 final : public BlockStream {
 
 class Sha256 final : public BlockStream {
  public:
-  std::string hex();  // once, at the end
+  // Either of them once, at the end.
+  std::string hex();
+  std::string bytes();
 
  private:
   void block(const unsigned char* bytes) override;
@@ -43,4 +45,4 @@ class Sha256 final : public BlockStream {
                                          0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
 };
 
-}  // namespace attend::hub
+}  // namespace attend

@@ -1,9 +1,13 @@
-#include "hub/digest.h"
+#include "base/digest.h"
 
 #include <gtest/gtest.h>
 
-namespace attend::hub {
+#include <string>
+
+namespace attend {
 namespace {
+
+using namespace std::string_literals;
 
 template <class Digest>
 std::string hex_of(std::string_view text) {
@@ -26,6 +30,15 @@ TEST(Digest, KnownValues) {
   EXPECT_EQ(hex_of<Sha256>(million), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+TEST(Digest, BytesAreThoseOfTheHexDigits) {
+  Sha256 digest;
+  digest.add("abc");
+  const std::string bytes = digest.bytes();
+  ASSERT_EQ(bytes.size(), 32u);
+  EXPECT_EQ(bytes.substr(0, 4), "\xba\x78\x16\xbf");
+  EXPECT_EQ(bytes.substr(28), "\xf2\x00\x15\xad"s);
+}
+
 TEST(Digest, PiecesMakeNoDifference) {
   const std::string text(200, 'x');
   for (std::size_t size = 0; size <= text.size(); ++size) {
@@ -40,4 +53,4 @@ TEST(Digest, PiecesMakeNoDifference) {
 }
 
 }  // namespace
-}  // namespace attend::hub
+}  // namespace attend
