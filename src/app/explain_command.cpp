@@ -13,6 +13,7 @@
 #include "draw/text_width.h"
 #include "explain/explanation_arrays.h"
 #include "explain/explanation_terminal.h"
+#include "page/self_contained.h"
 
 namespace attend::app {
 namespace {
@@ -37,6 +38,7 @@ Try:
   attend explain --focus it --to animal --top 5
   attend explain --ablate 4.2 --ablate "it>animal"
   attend explain "The cat sat on the mat." --view lines -o cat.pdf
+  attend explain "The cat sat on the mat." -o cat.html
   attend explain notes.txt --tokens --special --json)";
 
 struct Arguments {
@@ -48,8 +50,8 @@ struct Arguments {
   bool tokens = false, special = false, heads = false, json = false;
 };
 
-const std::set<std::string> kFormats = {"terminal", "json", "figure", "svg",
-                                        "png",      "pdf",  "npz",    "safetensors"};
+const std::set<std::string> kFormats = {"terminal", "json", "figure", "svg",        "png",
+                                        "pdf",      "html", "npz",    "safetensors"};
 
 // As --format says, else as the file is called.
 std::string format_of(const Arguments& given) {
@@ -59,11 +61,21 @@ std::string format_of(const Arguments& given) {
   const std::string extension = extension_of(given.output);
   if (extension == "txt") return "terminal";
   if (!kFormats.contains(extension)) {
-    throw UsageError(
-        "-o " + draw::printable(given.output) +
-        ": expected a name that ends in .svg, .png, .pdf, .json, .npz, .safetensors or .txt, or --format");
+    throw UsageError("-o " + draw::printable(given.output) +
+                     ": expected a name that ends in .svg, .png, .pdf, .html, .json, .npz, .safetensors or "
+                     ".txt, or --format");
   }
   return extension;
+}
+
+// A page shows every word, head and layer; what it cannot make is refused.
+void check_page(const Arguments& given) {
+  if (given.method == "flow" || given.method == "grad")
+    throw UsageError("--format html shows raw, norm and rollout, and not " + given.method);
+  if (given.method == "rollout" && given.head)
+    throw UsageError("--method rollout follows paths through all heads of every layer, not one head");
+  if (given.to || given.heads || !given.relations.empty() || !given.ablate.empty())
+    throw UsageError("--to, --heads, --relation and --ablate are lists, and --format html is a page of maps");
 }
 
 void check(const Arguments& given, const std::string& format) {
@@ -85,7 +97,8 @@ void check(const Arguments& given, const std::string& format) {
   }
   if (given.towards && given.method != "grad") throw UsageError("--towards is for --method grad");
   if (given.guess && given.method != "grad") throw UsageError("--guess is for --method grad");
-  const std::set<std::string> printed = {"terminal", "json", "figure", "svg"};
+  if (format == "html") check_page(given);
+  const std::set<std::string> printed = {"terminal", "json", "figure", "svg", "html"};
   if (given.output.empty() && !printed.contains(format))
     throw UsageError("--format " + format + " needs -o FILE");
 }
@@ -107,6 +120,17 @@ void announce(const TextModel& model, const std::string& text, const Arguments& 
   std::cerr << ": about " << bytes / 1'000'000 << " MB; weights are made row by row and not kept.\n";
 }
 
+std::string page_of(const Reading& reading, const Arguments& given, const explain::ExplainRequest& request) {
+  page::FirstView first{.tab = given.view == "film" ? "model" : given.view,
+                        .method = request.query.method,
+                        .heads = request.query.heads,
+                        .tokens = given.tokens,
+                        .special = given.special};
+  if (request.focus)
+    first.focus = find_word(given.tokens ? single_tokens(reading) : reading.words(), *request.focus);
+  return page::self_contained_page(reading, first);
+}
+
 void run_explain(const Arguments& given, const Globals& globals) {
   const std::string format = format_of(given);
   check(given, format);
@@ -126,11 +150,15 @@ void run_explain(const Arguments& given, const Globals& globals) {
       .top = given.top};
   if (given.head) request.query.heads.head = *given.head - 1;
   if (!given.text && !given.focus) request.focus = kFocus;
-  const bool one_map = given.view == "map" || given.view == "lines";
+  const bool one_map = (given.view == "map" || given.view == "lines") && format != "html";
   const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
   announce(model, text, given, only_layer);
   const Reading reading(model, text, given.second, {.only_layer = only_layer});
   tell_what_was_cut(reading);
+  if (format == "html") {
+    write_text(page_of(reading, given, request), given.output);
+    return;
+  }
   EncoderGradients gradients;
   if (given.towards) {
     gradients = gradients_towards(reading, text_vector(Reading(model, input_text(*given.towards))));
@@ -211,8 +239,9 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
   command->add_option("-o,--output", given->output, "Into a file; its name chooses the format")
       ->type_name("FILE");
   command
-      ->add_option("--format", given->format,
-                   "terminal, svg, png, pdf, json, npz, safetensors, or figure: its description as JSON")
+      ->add_option(
+          "--format", given->format,
+          "terminal, svg, png, pdf, html, json, npz, safetensors, or figure: its description as JSON")
       ->check(CLI::IsMember(kFormats))
       ->type_name("FORMAT");
   command->add_flag("--json", given->json, "Short for --format json");

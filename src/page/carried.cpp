@@ -1,0 +1,61 @@
+#include "page/carried.h"
+
+#include <bit>
+#include <vector>
+
+#include "base/base64.h"
+#include "base/error.h"
+#include "lens/value_products.h"
+
+namespace attend::page {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "pages carry little-endian numbers");
+
+void append(std::vector<float>& all, const Tensor& values) {
+  const std::span<const float> numbers = values.values<float>();
+  all.insert(all.end(), numbers.begin(), numbers.end());
+}
+
+void append_products(std::vector<float>& all, const Tensor& products) {
+  const std::int64_t n = products.size(0), heads = products.size(1);
+  const std::span<const double> values = products.values<double>();
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t g = h; g < heads; ++g)
+        all.push_back(static_cast<float>(values[static_cast<std::size_t>((j * heads + h) * heads + g)]));
+    }
+  }
+}
+
+// (1, H, n, n) of which every diagonal is one number.
+void append_bias(std::vector<float>& all, ConstTensorView bias, std::int64_t heads, std::int64_t n) {
+  for (std::int64_t h = 0; h < heads; ++h) {
+    const float* const head = bias.select(0, 0).select(0, h).data<float>();
+    for (std::int64_t d = 1 - n; d < n; ++d) all.push_back(head[d * bias.stride(3)]);
+  }
+}
+
+}  // namespace
+
+bool has_distance_bias(const Reading& reading) {
+  const ConstTensorView bias = reading.layer(1).options.bias;
+  if (!bias.given()) return false;
+  const bool by_distance = bias.dtype() == DType::f32 && bias.rank() == 4 && bias.size(0) == 1 &&
+                           bias.size(1) == reading.heads() && bias.stride(2) == -bias.stride(3);
+  if (!by_distance) refuse("page", "a page can carry a bias that depends on the distance of two tokens only");
+  return true;
+}
+
+std::string carried_layer(const Reading& reading, std::int64_t number) {
+  const Reading::Layer& layer = reading.layer(number);
+  std::vector<float> numbers;
+  append(numbers, layer.q);
+  append(numbers, layer.k);
+  append(numbers, layer.v);
+  append_products(numbers, lens::value_products(reading, number));
+  if (has_distance_bias(reading)) append_bias(numbers, layer.options.bias, reading.heads(), reading.size());
+  return to_base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+}
+
+}  // namespace attend::page

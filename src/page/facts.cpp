@@ -1,0 +1,52 @@
+#include "page/facts.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace attend::page {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json words_json(const std::vector<Word>& words) {
+  Json list = Json::array();
+  for (const Word& word : words) {
+    list.push_back({{"text", word.text},
+                    {"special", word.special},
+                    {"part", word.part},
+                    {"first", word.first_token},
+                    {"last", word.last_token},
+                    {"place", {word.place.begin, word.place.end}}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json facts_of(const Reading& reading, bool served) {
+  const Reading::Layer& first = reading.layer(1);
+  const std::int64_t head_size = first.q.size(2);
+  Json tokens = words_json(single_tokens(reading));
+  for (Json& token : tokens) {
+    token.erase("first");
+    token.erase("last");
+  }
+  return {{"model", reading.model().files().name},
+          {"family", std::string(name_of(reading.model().encoder().config().family))},
+          {"causal", first.options.causal},
+          {"layers", reading.layers()},
+          {"heads", reading.heads()},
+          {"headSize", head_size},
+          {"scale", first.options.scale.value_or(1 / std::sqrt(static_cast<double>(head_size)))},
+          {"text", reading.text()},
+          {"second", reading.second()},
+          {"served", served},
+          {"tokens", std::move(tokens)},
+          {"words", words_json(reading.words())},
+          {"dropped", reading.tokens().dropped},
+          {"methods", {"raw", "norm", "rollout"}}};
+}
+
+std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace attend::page

@@ -1,0 +1,82 @@
+// A source whose numbers are in the page: queries, keys and values, from which everything else is made here.
+import { cut, pooled } from "./pool.js";
+import { biasOf, floatsFrom, layerFrom, scoresOf, softmaxInPlace, valueLength } from "./layer.js";
+import { Maps } from "./maps.js";
+import { tileSize } from "./source.js";
+
+/** @typedef {import("./source.js").Facts} Facts */
+/** @typedef {import("./source.js").Source} Source */
+/** @typedef {import("./layer.js").Layer} Layer */
+
+/**
+ * @param {Facts} facts
+ * @param {(layer: number) => string} textOf the base64 of a layer
+ * @returns {Source}
+ */
+export function carriedSource(facts, textOf) {
+  /** @type {Map<number, Layer>} */
+  const layers = new Map();
+  const layer = (/** @type {number} */ number) => {
+    let found = layers.get(number);
+    if (found === undefined) {
+      found = layerFrom(facts, floatsFrom(textOf(number)));
+      layers.set(number, found);
+    }
+    return found;
+  };
+  const maps = new Maps(facts, layer);
+
+  return {
+    facts,
+    row: (look) => maps.row(look, look.row),
+    tile: async (look) => cut(await maps.map(look), look.level, look.y, look.x, tileSize),
+    summary: async (look) => {
+      const map = await maps.map(look);
+      return pooled(map, Math.min(look.buckets, map.rows), Math.min(look.buckets, map.cols));
+    },
+    scoresRow: async ({ layer: number, head, query }) => {
+      const scores = new Float64Array(facts.tokens.length);
+      scoresOf(layer(number), head, query, scores);
+      const weights = scores.slice();
+      softmaxInPlace(weights);
+      return { scores, weights };
+    },
+    cell: async ({ layer: number, head, query, key }) => cellOf(layer(number), head, query, key),
+  };
+}
+
+/**
+ * The source of a page: this one, or another that was opened from a file.
+ * @param {Document} page
+ * @returns {Source}
+ */
+export function sourceOfPage(page) {
+  const text = (/** @type {string} */ id) => page.getElementById(id)?.textContent ?? "";
+  if (text("facts") === "") throw new Error("This is no page of attend: it carries no reading.");
+  return carriedSource(JSON.parse(text("facts")), (layer) => text(`layer-${layer}`));
+}
+
+/**
+ * @param {Layer} layer
+ * @param {number} head
+ * @param {number} query
+ * @param {number} key
+ * @returns {import("./source.js").Cell}
+ */
+function cellOf(layer, head, query, key) {
+  const vector = (/** @type {Float32Array} */ all, /** @type {number} */ token) => {
+    const at = (token * layer.heads + head) * layer.size;
+    return all.subarray(at, at + layer.size);
+  };
+  const row = new Float64Array(layer.tokens);
+  scoresOf(layer, head, query, row);
+  const score = row[key], { max, sum } = softmaxInPlace(row);
+  let taken = 0;
+  for (let j = 0; j < row.length; ++j) taken += row[j] * valueLength(layer, head, j);
+  return {
+    q: vector(layer.q, query), k: vector(layer.k, key), v: vector(layer.v, key),
+    scale: layer.scale, masked: score === -Infinity, bias: biasOf(layer, head, query, key),
+    score, max, sum, weight: row[key],
+    contribution: taken > 0 ? (row[key] * valueLength(layer, head, key)) / taken : null,
+  };
+}

@@ -1,0 +1,91 @@
+// What views ask for, and what they get. Two modules answer: carried.js from numbers inside the page, served.js from the program.
+// Layers are counted from 1, heads from 0. head null is the mean over the heads of a layer, layer null the mean over all.
+
+/**
+ * @typedef {object} Token
+ * @property {string} text
+ * @property {boolean} special
+ * @property {number} part
+ * @property {number[]} place
+ *
+ * @typedef {Token & {first: number, last: number}} Unit a word, or a token by itself: the tokens [first, last)
+ *
+ * @typedef {"raw" | "norm" | "rollout"} Method
+ * @typedef {"words" | "tokens"} Units
+ *
+ * @typedef {object} Facts
+ * @property {string} model
+ * @property {string} family
+ * @property {boolean} causal
+ * @property {number} layers
+ * @property {number} heads
+ * @property {number} headSize
+ * @property {number} scale
+ * @property {string} text
+ * @property {string} second
+ * @property {boolean} served
+ * @property {Token[]} tokens
+ * @property {Unit[]} words
+ * @property {number} dropped
+ * @property {string[]} methods
+ * @property {boolean} [distanceBias]
+ *
+ * @typedef {object} Look one way of looking at a reading: which heads, how, between what
+ * @property {number | null} layer
+ * @property {number | null} head
+ * @property {Method} method
+ * @property {Units} units
+ * @property {boolean} special with special tokens; without, they are left out and rows add up to 1 again
+ *
+ * @typedef {object} Grid
+ * @property {number} rows
+ * @property {number} cols
+ * @property {Float32Array} values
+ *
+ * @typedef {object} Cell everything that one weight is made of
+ * @property {Float32Array} q
+ * @property {Float32Array} k
+ * @property {Float32Array} v
+ * @property {number} scale
+ * @property {boolean} masked
+ * @property {number} bias
+ * @property {number} score
+ * @property {number} max
+ * @property {number} sum
+ * @property {number} weight
+ * @property {number | null} contribution
+ *
+ * @typedef {object} Source
+ * @property {Facts} facts
+ * @property {(look: Look & {row: number}) => Promise<Float64Array>} row
+ * @property {(look: Look & {level: number, y: number, x: number}) => Promise<Grid>} tile
+ *   256 x 256 cells at most; a cell of level L is the largest of 2^L x 2^L pairs
+ * @property {(look: Look & {buckets: number}) => Promise<Grid>} summary
+ * @property {(of: {layer: number, head: number, query: number, key: number}) => Promise<Cell>} cell between tokens
+ * @property {(of: {layer: number, head: number, query: number}) => Promise<{scores: Float64Array, weights: Float64Array}>} scoresRow
+ * @property {(of: {edits: string[]}) => Promise<Change>} [change] served only
+ * @property {(of: {first: string, second: string, word: string}) => Promise<Comparison>} [compare] served only
+ *
+ * @typedef {object} Change
+ * @property {number} textCosine
+ * @property {number} textDistance
+ * @property {number[]} wordCosines
+ *
+ * @typedef {object} Comparison
+ * @property {number} staticCosine
+ * @property {number[]} cosines
+ */
+
+export const tileSize = 256;
+
+/**
+ * The units of a reading that a look shows.
+ * @param {Facts} facts
+ * @param {Units} units
+ * @param {boolean} special
+ * @returns {Unit[]}
+ */
+export function unitsOf(facts, units, special) {
+  const all = units === "words" ? facts.words : facts.tokens.map((token, i) => ({ ...token, first: i, last: i + 1 }));
+  return special || all.every((unit) => unit.special) ? all : all.filter((unit) => !unit.special);
+}

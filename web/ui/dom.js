@@ -1,0 +1,37 @@
+// Elements, made in one expression.
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, unknown>} [properties] attributes; `on...` are listeners, `class` the classes; null and false are left out
+ * @param {...(Node | string | null)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+let ids = 0;
+
+/** @param {string} stem */
+export function newId(stem) {
+  return `${stem}-${++ids}`;
+}
+
+/**
+ * A bar as long as a share of its place.
+ * @param {number} share
+ * @param {string} [kind]
+ */
+export function bar(share, kind = "") {
+  const inner = element("span", { class: `fill ${kind}` });
+  inner.style.width = `${Math.min(100, Math.max(0, 100 * share))}%`;
+  return element("span", { class: "bar", "aria-hidden": "true" }, inner);
+}

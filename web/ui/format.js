@@ -1,0 +1,48 @@
+// Numbers and words as people read them.
+
+/**
+ * A weight or another number of everyday size: 0.310, 0.0042, −1.25.
+ * @param {number} value
+ */
+export function number(value) {
+  if (value === -Infinity) return "−∞";
+  if (!Number.isFinite(value)) return "not a number";
+  const size = Math.abs(value);
+  const text = size === 0 ? "0" : size < 0.0005 ? size.toExponential(1) : size < 0.01 ? size.toFixed(4) : size < 100 ? size.toFixed(3) : size.toPrecision(4);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+}
+
+/** @param {number} value */
+export function short(value) {
+  const text = Math.abs(value) < 10 ? Math.abs(value).toFixed(2) : Math.abs(value).toFixed(1);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+}
+
+/** @param {number} share */
+export function percent(share) {
+  const value = 100 * share;
+  return value !== 0 && value < 1 ? `${value.toFixed(1)}%` : `${Math.round(value)}%`;
+}
+
+/**
+ * Short enough for a label.
+ * @param {string} text
+ * @param {number} most characters
+ */
+export function shortened(text, most) {
+  const characters = [...text.replaceAll(/\s+/g, " ")];
+  return characters.length <= most ? characters.join("") : `${characters.slice(0, most - 1).join("")}…`;
+}
+
+/** @param {{layer: number | null, head: number | null, method: string}} look @param {import("../data/source.js").Facts} facts */
+export function nameOfLook(look, facts) {
+  if (look.method === "rollout") return `layers 1 to ${look.layer ?? facts.layers}`;
+  if (look.layer === null) return `mean of ${facts.layers} layers × ${facts.heads} heads`;
+  if (look.head === null) return `layer ${look.layer}, mean of ${facts.heads} heads`;
+  return `layer ${look.layer}, head ${look.head + 1}`;
+}
+
+/** @param {string} method */
+export function verbOf(method) {
+  return method === "raw" ? "looks at" : method === "norm" ? "takes from" : "has come from";
+}

@@ -1,0 +1,23 @@
+// The keys, listed.
+import { element } from "./dom.js";
+
+const keys = [
+  ["← ↑ → ↓", "move the cross-hair; in the text and the lines, choose a word"],
+  ["Page up, Page down", "ten rows at a time"],
+  ["Home, End", "the first and the last column"],
+  ["Enter", "show how the number is made"],
+  ["Escape", "close that again"],
+  ["+  −  0", "zoom in, zoom out, the whole map"],
+  ["/", "find a word"],
+  ["?", "this list"],
+];
+
+/** @returns {HTMLDialogElement} */
+export function keysDialog() {
+  const dialog = element("dialog", { class: "keys", "aria-label": "Keys" },
+    element("h2", {}, "Keys"),
+    element("dl", {}, ...keys.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
+    element("p", { class: "note" }, "With a pointer: drag to move the map, pinch or hold Ctrl and turn the wheel to zoom, click a cell to take its number apart."),
+    element("form", { method: "dialog" }, element("button", { type: "submit" }, "Close")));
+  return dialog;
+}

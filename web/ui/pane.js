@@ -1,0 +1,185 @@
+// One reading: its text, its controls, its views, and what is chosen in it. A page may hold two, side by side.
+import { unitsOf } from "../data/source.js";
+import { LinesView } from "../views/lines.js";
+import { MapView } from "../views/map.js";
+import { ModelView } from "../views/model.js";
+import { RowTable } from "../views/row_table.js";
+import { StepsView } from "../views/steps.js";
+import { Strip } from "../views/strip.js";
+import { Controls } from "./controls.js";
+import { element } from "./dom.js";
+import { nameOfLook, number, verbOf } from "./format.js";
+import { fitted, Store } from "./state.js";
+
+/** @typedef {import("../data/source.js").Source} Source */
+/** @typedef {import("./state.js").State} State */
+/** @typedef {{row: number, col: number | null}} Pair */
+
+export class Pane {
+  /**
+   * @param {Source} source
+   * @param {State} state
+   */
+  constructor(source, state) {
+    this.source = source;
+    this.store = new Store(fitted(state, source.facts, unitsOf(source.facts, state.units, state.special).length));
+    /** @type {Pair | null} */
+    this.pointed = null;
+    this.strip = new Strip(this);
+    this.controls = new Controls(this);
+    this.views = { map: new MapView(this), lines: new LinesView(this), model: new ModelView(this) };
+    this.table = new RowTable(this);
+    this.steps = new StepsView(this);
+    this.stage = element("div", { class: "stage" });
+    this.readout = element("p", { class: "readout" });
+    this.live = element("div", { class: "unseen", role: "status", "aria-live": "polite" });
+    this.side = element("aside", { class: "side" }, this.table.element);
+    this.element = element("section", { class: "pane", "aria-label": `Reading: ${source.facts.text.slice(0, 60)}` },
+      this.facts(), this.strip.element, this.controls.element,
+      element("div", { class: "looks" }, element("div", { class: "main" }, this.stage, this.readout), this.side),
+      this.steps.element, this.live);
+    this.asked = 0;
+    this.store.listen((_, before) => this.show(before));
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  facts() {
+    const { model, layers, heads, tokens, dropped, causal } = this.source.facts;
+    const parts = [model, `${layers} layers × ${heads} heads`, `${tokens.length} tokens`];
+    if (causal) parts.push("looks back only");
+    if (dropped > 0) parts.push(`${dropped} tokens did not fit and were cut`);
+    return element("p", { class: "facts" }, parts.join(" · "));
+  }
+
+  /** @returns {import("../data/source.js").Look} */
+  look() {
+    const { layer, head, method, units, special } = this.store.state;
+    return { layer, head, method, units, special };
+  }
+
+  /** What the cross-hair is on: where the pointer is, else what was chosen. @returns {{row: number | null, col: number | null}} */
+  cross() {
+    return this.pointed ?? this.store.state;
+  }
+
+  /** @param {State} [before] */
+  show(before) {
+    const { state } = this.store;
+    if (before === undefined || before.tab !== state.tab) {
+      const view = state.tab === "textbook" ? null : this.views[state.tab].element;
+      this.stage.replaceChildren(...(view === null ? [] : [view]));
+    }
+    this.element.hidden = state.tab === "textbook";
+    if (state.tab === "textbook") return;
+    this.side.hidden = state.tab === "model";
+    this.readout.hidden = state.tab === "model";
+    this.controls.show();
+    this.strip.show();
+    this.views[state.tab].show();
+    this.steps.show();
+    this.follow();
+  }
+
+  // What depends on where the cross-hair is. While one row is on its way only the last that was asked for counts.
+  async follow() {
+    const asked = ++this.asked, { row } = this.cross();
+    const values = row === null ? null : await this.source.row({ ...this.look(), row }).catch(() => null);
+    if (asked !== this.asked) return;
+    this.strip.shade(values);
+    this.table.show(values);
+    this.readout.textContent = this.sentence(values);
+  }
+
+  /** @param {Float64Array | null} values */
+  sentence(values) {
+    const { row, col } = this.cross(), look = this.look(), units = unitsOf(this.source.facts, look.units, look.special);
+    if (values === null || row === null) return "";
+    const to = col ?? values.indexOf(Math.max(...values));
+    return `${units[row].text} ${verbOf(look.method)} ${units[to].text}: ${number(values[to])}`;
+  }
+
+  /** @param {Pair | null} pair */
+  hover(pair) {
+    if (pair?.row === this.pointed?.row && pair?.col === this.pointed?.col) return;
+    this.pointed = pair;
+    const { tab } = this.store.state;
+    if (tab === "map" || tab === "lines") this.views[tab].draw();
+    this.follow();
+  }
+
+  /** @param {number} row @param {number} col */
+  open(row, col) {
+    this.pointed = null;
+    this.store.set({ row, col, steps: true });
+  }
+
+  /**
+   * Other units, the same words: what was chosen is found again among them.
+   * @param {Partial<State>} change
+   */
+  changeUnits(change) {
+    const { facts } = this.source, { state } = this.store, next = { ...state, ...change };
+    const before = unitsOf(facts, state.units, state.special), after = unitsOf(facts, next.units, next.special);
+    const again = (/** @type {number | null} */ place) => {
+      if (place === null) return null;
+      const found = after.findIndex((unit) => unit.first <= before[place].first && before[place].first < unit.last);
+      return found < 0 ? null : found;
+    };
+    const row = again(state.row), col = row === null ? null : again(state.col);
+    this.pointed = null;
+    this.store.set({ ...change, row, col, steps: state.steps && col !== null });
+  }
+
+  title() {
+    return `${this.source.facts.model}: ${nameOfLook(this.look(), this.source.facts)}`;
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const target = /** @type {HTMLElement} */ (event.target), { state } = this.store;
+    if (event.key === "Escape" && state.steps) {
+      this.store.set({ steps: false });
+      return;
+    }
+    const kind = target === this.strip.element ? "strip" : target === this.views.map.canvas ? "map" : target === this.views.lines.scroller ? "lines" : null;
+    if (kind === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.enter();
+      return;
+    }
+    const { units, special } = state, count = unitsOf(this.source.facts, units, special).length;
+    const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -count], End: [0, count] })[event.key];
+    if (steps === undefined) return;
+    event.preventDefault();
+    this.move(kind === "map" ? steps : [steps[0] + steps[1], 0], kind === "map", count);
+  }
+
+  /**
+   * @param {[number, number]} step
+   * @param {boolean} both whether a column is chosen as well
+   * @param {number} count
+   */
+  move([down, right], both, count) {
+    const { row, col } = this.store.state, inside = (/** @type {number} */ place) => Math.min(count - 1, Math.max(0, place));
+    this.pointed = null;
+    const next = row === null ? 0 : inside(row + down);
+    this.store.set({ row: next, col: both ? (col === null ? next : inside(col + right)) : null, steps: false });
+    this.announce();
+  }
+
+  async announce() {
+    const { row } = this.store.state;
+    if (row === null) return;
+    const values = await this.source.row({ ...this.look(), row });
+    if (row === this.store.state.row) this.live.textContent = this.sentence(values);
+  }
+
+  async enter() {
+    const { row, col } = this.store.state;
+    if (row === null) return;
+    const values = await this.source.row({ ...this.look(), row });
+    this.open(row, col ?? values.indexOf(Math.max(...values)));
+    this.steps.element.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,144 @@
+// The page around the readings: tabs, theme, saving, keys, the address, and a second reading beside the first.
+import { sourceOfPage } from "../data/carried.js";
+import { Textbook } from "../textbook/textbook.js";
+import { element } from "./dom.js";
+import { keysDialog } from "./keys.js";
+import { Pane } from "./pane.js";
+import { savePng, saveSvg } from "./save.js";
+import { fromAddress, toAddress } from "./state.js";
+import { toggleTheme } from "./theme.js";
+
+/** @typedef {import("../data/source.js").Source} Source */
+/** @typedef {import("./state.js").State} State */
+
+const tabs = /** @type {const} */ ({ map: "Map", lines: "Lines", model: "All heads", textbook: "Textbook" });
+
+export class Shell {
+  /**
+   * @param {HTMLElement} root
+   * @param {State} usual what is shown where the address says nothing
+   */
+  constructor(root, usual) {
+    this.usual = usual;
+    /** @type {Pane[]} */
+    this.panes = [];
+    this.textbook = new Textbook();
+    this.keys = keysDialog();
+    this.problem = element("p", { class: "problem", role: "alert" });
+    this.problem.hidden = true;
+    this.readings = element("div", { class: "readings" });
+    this.tabs = element("nav", { class: "tabs", "aria-label": "Views" }, ...Object.entries(tabs).map(([name, label]) =>
+      element("button", { type: "button", "data-tab": name, onclick: () => this.open(/** @type {State["tab"]} */ (name)) }, label)));
+    this.tab = fromAddress(location.hash.slice(1).split(";")[0], usual).tab;
+    this.other = element("input", { type: "file", accept: ".html,text/html", class: "unseen", "aria-label": "Another page of attend", tabindex: -1, onchange: () => this.openFile() });
+    this.beside = element("button", { type: "button", onclick: () => (this.panes.length > 1 ? this.closeSecond() : this.other.click()) }, "Second text…");
+    this.tools = element("div", { class: "tools" }, this.beside, this.other,
+      element("button", { type: "button", onclick: () => this.save("svg"), "data-save": "svg" }, "Save SVG"),
+      element("button", { type: "button", onclick: () => this.save("png"), "data-save": "png" }, "Save PNG"),
+      element("button", { type: "button", onclick: toggleTheme, "aria-label": "Light or dark", title: "Light or dark" }, "◐"),
+      element("button", { type: "button", onclick: () => this.keys.showModal(), "aria-label": "Keys", title: "Keys" }, "?"));
+    this.top = element("div", { class: "above" });
+    root.replaceChildren(
+      element("header", { class: "head" }, element("h1", {}, "attend"), this.tabs, this.tools),
+      this.top, element("main", {}, this.problem, this.readings, this.textbook.element), this.keys);
+    addEventListener("hashchange", () => this.readAddress());
+    addEventListener("keydown", (event) => this.onKey(event));
+    this.showTab();
+  }
+
+  /**
+   * Shows a reading, beside the one that is there or instead of all.
+   * @param {Source} source
+   * @param {{beside?: boolean, state?: State}} [how]
+   */
+  add(source, { beside = false, state } = {}) {
+    const place = beside ? 1 : 0, part = location.hash.slice(1).split(";")[place] ?? "";
+    const pane = new Pane(source, state ?? { ...fromAddress(part, this.usual), tab: this.tab });
+    this.panes = beside ? [this.panes[0], pane] : [pane];
+    pane.store.listen((now) => {
+      if (now.tab !== this.tab) this.open(now.tab);
+      this.writeAddress();
+    });
+    this.readings.replaceChildren(...this.panes.map((each) => each.element));
+    this.readings.classList.toggle("two", this.panes.length > 1);
+    this.beside.textContent = this.panes.length > 1 ? "One text" : "Second text…";
+    for (const each of this.panes) each.show();
+    this.showTab();
+  }
+
+  closeSecond() {
+    this.panes = this.panes.slice(0, 1);
+    this.readings.replaceChildren(this.panes[0].element);
+    this.readings.classList.remove("two");
+    this.beside.textContent = "Second text…";
+    this.panes[0].show();
+    this.writeAddress();
+  }
+
+  /** @param {State["tab"]} tab */
+  open(tab) {
+    if (tab === this.tab) return;
+    this.tab = tab;
+    for (const pane of this.panes) pane.store.set({ tab });
+    this.showTab();
+    this.writeAddress();
+  }
+
+  showTab() {
+    for (const button of this.tabs.querySelectorAll("button")) {
+      if (button.dataset.tab === this.tab) button.setAttribute("aria-current", "page");
+      else button.removeAttribute("aria-current");
+    }
+    this.textbook.element.hidden = this.tab !== "textbook";
+    if (this.tab === "textbook" && !this.textbook.shown) this.textbook.show();
+    for (const button of this.tools.querySelectorAll("button[data-save]")) /** @type {HTMLButtonElement} */ (button).disabled = this.tab === "textbook" || this.panes.length === 0;
+  }
+
+  writeAddress() {
+    history.replaceState(null, "", `#${this.panes.map((pane) => toAddress(pane.store.state)).join(";")}`);
+  }
+
+  readAddress() {
+    const parts = location.hash.slice(1).split(";");
+    this.panes.forEach((pane, i) => pane.store.set(fromAddress(parts[i] ?? "", this.usual)));
+  }
+
+  /** @param {"svg" | "png"} kind */
+  async save(kind) {
+    const [pane] = this.panes, { tab } = this;
+    if (tab === "textbook") return;
+    const svg = pane.views[tab].svg(pane.title());
+    if (kind === "svg") saveSvg(svg);
+    else await savePng(svg);
+  }
+
+  // Another page of attend, read from the disk: its reading stands beside this one.
+  async openFile() {
+    const file = this.other.files?.[0];
+    this.other.value = "";
+    if (file === undefined) return;
+    try {
+      this.add(sourceOfPage(new DOMParser().parseFromString(await file.text(), "text/html")), { beside: true });
+      this.complain("");
+    } catch (error) {
+      this.complain(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** @param {string} sentence empty: all is well */
+  complain(sentence) {
+    this.problem.textContent = sentence;
+    this.problem.hidden = sentence === "";
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLSelectElement;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "?") this.keys.showModal();
+    else if (event.key === "/" && this.panes.length > 0 && this.tab !== "textbook") {
+      event.preventDefault();
+      this.panes[0].controls.search.focus();
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// What is being looked at: one object, changed in one way, written into the address.
+
+/**
+ * @typedef {object} State
+ * @property {"map" | "lines" | "model" | "textbook"} tab
+ * @property {number | null} layer from 1
+ * @property {number | null} head from 0
+ * @property {import("../data/source.js").Method} method
+ * @property {import("../data/source.js").Units} units
+ * @property {boolean} special
+ * @property {number | null} row the unit that looks
+ * @property {number | null} col the unit that is looked at
+ * @property {boolean} steps whether the number at (row, col) is taken apart
+ */
+
+/** @typedef {import("../data/source.js").Facts} Facts */
+
+/** @type {State} */
+export const initialState = {
+  tab: "map", layer: null, head: null, method: "raw", units: "words", special: false, row: null, col: null, steps: false,
+};
+
+export class Store {
+  /** @param {State} state */
+  constructor(state) {
+    this.state = state;
+    /** @type {((state: State, before: State) => void)[]} */
+    this.listeners = [];
+  }
+
+  /** @param {Partial<State>} change */
+  set(change) {
+    const before = this.state, after = { ...before, ...change };
+    if (Object.keys(after).every((key) => after[/** @type {keyof State} */ (key)] === before[/** @type {keyof State} */ (key)])) return;
+    this.state = after;
+    for (const listener of this.listeners) listener(after, before);
+  }
+
+  /** @param {(state: State, before: State) => void} listener */
+  listen(listener) {
+    this.listeners.push(listener);
+  }
+}
+
+/**
+ * As it stands in an address, heads and units counted from 1: "tab=map&layer=4&head=2&row=9". What is as usual is left out.
+ * @param {State} state
+ */
+export function toAddress(state) {
+  const parts = new URLSearchParams();
+  if (state.tab !== initialState.tab) parts.set("tab", state.tab);
+  if (state.layer !== null) parts.set("layer", String(state.layer));
+  if (state.head !== null) parts.set("head", String(state.head + 1));
+  if (state.method !== initialState.method) parts.set("method", state.method);
+  if (state.units !== initialState.units) parts.set("units", state.units);
+  if (state.special) parts.set("special", "1");
+  if (state.row !== null) parts.set("row", String(state.row + 1));
+  if (state.col !== null) parts.set("col", String(state.col + 1));
+  if (state.steps) parts.set("steps", "1");
+  return parts.toString();
+}
+
+/**
+ * @param {string} address
+ * @param {State} usual what holds where the address says nothing
+ * @returns {State}
+ */
+export function fromAddress(address, usual) {
+  const parts = new URLSearchParams(address);
+  if (parts.size === 0) return usual;
+  const count = (/** @type {string} */ name) => {
+    const value = Number(parts.get(name));
+    return parts.has(name) && Number.isSafeInteger(value) && value >= 1 ? value : null;
+  };
+  /** @template {string} T @param {string} name @param {T[]} known */
+  const one = (name, known) => known.find((each) => each === parts.get(name)) ?? known[0];
+  const head = count("head"), row = count("row"), col = count("col");
+  return {
+    tab: one("tab", ["map", "lines", "model", "textbook"]),
+    layer: count("layer"), head: head === null ? null : head - 1,
+    method: one("method", ["raw", "norm", "rollout"]),
+    units: one("units", ["words", "tokens"]),
+    special: parts.get("special") === "1",
+    row: row === null ? null : row - 1, col: col === null ? null : col - 1,
+    steps: parts.get("steps") === "1",
+  };
+}
+
+/**
+ * The same state where it fits a reading, and the nearest that does where it does not.
+ * @param {State} state
+ * @param {Facts} facts
+ * @param {number} units how many it shows
+ * @returns {State}
+ */
+export function fitted(state, facts, units) {
+  const layer = state.layer === null || state.layer > facts.layers ? null : state.layer;
+  const head = layer === null || state.method === "rollout" || state.head === null || state.head >= facts.heads ? null : state.head;
+  const row = state.row === null || state.row >= units ? null : state.row;
+  const col = row === null || state.col === null || state.col >= units ? null : state.col;
+  return { ...state, layer, head, row, col, steps: state.steps && col !== null };
+}

@@ -1,0 +1,48 @@
+// A number that is a mean over heads, taken apart: the same pair in every head.
+import { colorAt, css, inkOn, placeOf } from "../math/color.js";
+import { element } from "../ui/dom.js";
+import { short } from "../ui/format.js";
+import { theme } from "../ui/theme.js";
+
+/** @typedef {import("../ui/pane.js").Pane} Pane */
+/** @typedef {{layer: number, head: number, value: number}} HeadValue */
+
+/**
+ * The weight of a pair of units in every head that a look means, special tokens included in the row.
+ * @param {Pane} pane
+ * @param {import("../data/source.js").Look} look
+ * @param {number} row
+ * @param {number} col both counted with special tokens
+ * @returns {Promise<HeadValue[]>}
+ */
+export async function valuesOfHeads(pane, look, row, col) {
+  const { facts } = pane.source, layers = look.layer === null || look.method === "rollout" ? [...Array(look.layer ?? facts.layers).keys()].map((i) => i + 1) : [look.layer];
+  const pairs = layers.flatMap((layer) => [...Array(facts.heads).keys()].map((head) => ({ layer, head })));
+  return Promise.all(pairs.map(async ({ layer, head }) => {
+    const values = await pane.source.row({ layer, head, method: "raw", units: look.units, special: true, row });
+    return { layer, head, value: values[col] };
+  }));
+}
+
+/**
+ * @param {HeadValue[]} values
+ * @param {number} heads
+ * @param {(layer: number, head: number) => void} choose
+ */
+export function headGrid(values, heads, choose) {
+  const high = Math.max(...values.map((each) => each.value));
+  const rows = [];
+  for (let i = 0; i < values.length; i += heads) {
+    rows.push(element("tr", {}, element("th", { scope: "row" }, `Layer ${values[i].layer}`),
+      ...values.slice(i, i + heads).map(({ layer, head, value }) => {
+        const color = colorAt(placeOf(value, high), theme());
+        const button = element("button", { type: "button", "aria-label": `Layer ${layer}, head ${head + 1}: ${short(value)}`, onclick: () => choose(layer, head) }, short(value).replace(/^0\./, "."));
+        button.style.backgroundColor = css(color);
+        button.style.color = inkOn(color);
+        return element("td", {}, button);
+      })));
+  }
+  return element("div", { class: "wide-table" }, element("table", { class: "head-grid" },
+    element("thead", {}, element("tr", {}, element("td", {}), ...[...Array(heads).keys()].map((h) => element("th", { scope: "col" }, String(h + 1))))),
+    element("tbody", {}, ...rows)));
+}

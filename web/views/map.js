@@ -1,0 +1,178 @@
+// The heatmap: rows look, columns are looked at. Drag to move, pinch or Ctrl and wheel to zoom, click to take a number apart.
+import { unitsOf } from "../data/source.js";
+import { element } from "../ui/dom.js";
+import { shortened } from "../ui/format.js";
+import { canvasPainter, sized, svgPainter } from "../ui/painter.js";
+import { onTheme, styleColor, theme } from "../ui/theme.js";
+import { MapFrame } from "./map_frame.js";
+import { labelLetters, paintMap } from "./map_paint.js";
+import { Tiles } from "./tiles.js";
+
+/** @typedef {import("../ui/pane.js").Pane} Pane */
+
+export class MapView {
+  /** @param {Pane} pane */
+  constructor(pane) {
+    this.pane = pane;
+    this.frame = new MapFrame();
+    /** @type {Tiles | null} */
+    this.tiles = null;
+    this.key = "";
+    /** @type {string[]} */
+    this.labels = [];
+    this.drawing = 0;
+    this.canvas = element("canvas", {
+      tabindex: 0, role: "application", "aria-roledescription": "map",
+      "aria-label": "Map of attention. Rows look at columns. Arrow keys move the cross-hair, Enter shows how a number is made.",
+    });
+    const zoom = (/** @type {number} */ factor) => () => this.zoom(factor);
+    this.element = element("div", { class: "map-view" },
+      this.canvas,
+      element("div", { class: "zoom", role: "group", "aria-label": "Zoom" },
+        element("button", { type: "button", onclick: zoom(1.5), "aria-label": "Zoom in" }, "+"),
+        element("button", { type: "button", onclick: zoom(1 / 1.5), "aria-label": "Zoom out" }, "−"),
+        element("button", { type: "button", onclick: zoom(0), "aria-label": "Show the whole map" }, "Fit")));
+    this.listen();
+  }
+
+  show() {
+    const { facts } = this.pane.source, look = this.pane.look();
+    const key = JSON.stringify(look);
+    if (key !== this.key || this.tiles === null) {
+      const units = unitsOf(facts, look.units, look.special), same = units.length === this.labels.length;
+      this.labels = units.map((unit) => unit.text);
+      this.tiles = new Tiles(this.pane.source, look, units.length, () => this.draw());
+      this.key = key;
+      this.layOut(!same);
+    } else {
+      this.layOut(false);
+    }
+    this.reveal();
+    this.draw();
+  }
+
+  /** @param {boolean} reset */
+  layOut(reset) {
+    const room = this.element.clientWidth;
+    if (room === 0) return;
+    const context = sized(this.canvas, 1, 1);
+    context.font = "13px system-ui, sans-serif";
+    let longest = 24;
+    for (const label of this.labels.slice(0, 600)) longest = Math.max(longest, context.measureText(shortened(label, labelLetters)).width);
+    this.frame.layOut(this.labels.length, room, Math.max(320, innerHeight * 0.74), longest, reset);
+  }
+
+  draw() {
+    if (this.drawing !== 0) return;
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = 0;
+      if (this.tiles === null || this.element.clientWidth === 0) return;
+      const context = sized(this.canvas, this.frame.width, this.frame.height);
+      this.paint(canvasPainter(context));
+      this.element.dataset.ready = String(this.tiles.waiting === 0);
+    });
+  }
+
+  /** @param {import("../ui/painter.js").Painter} painter */
+  paint(painter) {
+    if (this.tiles === null) return;
+    const { row, col } = this.pane.cross();
+    paintMap(painter, this.frame, this.tiles, this.labels, { row, col }, {
+      theme: theme(), ink: styleColor("ink"), quiet: styleColor("quiet"), accent: styleColor("accent"), paper: styleColor("paper"),
+    }, devicePixelRatio);
+  }
+
+  /** @param {string} title */
+  svg(title) {
+    const painter = svgPainter(this.frame.width, this.frame.height + 32, title);
+    painter.rect(0, 0, this.frame.width, this.frame.height + 32, styleColor("paper"));
+    this.paint(painter);
+    painter.text(title, this.frame.left, this.frame.height + 12, { fill: styleColor("ink"), size: 13 });
+    return painter.finish();
+  }
+
+  /** @param {number} factor 0 shows the whole map */
+  zoom(factor) {
+    const { frame } = this;
+    if (factor === 0) this.layOut(true);
+    else frame.zoom(factor, frame.left + frame.plotWidth / 2, frame.top + frame.plotHeight / 2);
+    this.draw();
+  }
+
+  reveal() {
+    const { row, col } = this.pane.store.state;
+    if (row !== null) this.frame.reveal(row, col ?? Math.floor(this.frame.x / this.frame.cell));
+  }
+
+  listen() {
+    onTheme(() => this.draw());
+    new ResizeObserver(() => {
+      if (this.element.clientWidth !== this.frame.width) this.show();
+    }).observe(this.element);
+    this.canvas.addEventListener("keydown", (event) => this.onKey(event));
+    this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.canvas.addEventListener("pointerleave", () => this.pane.hover(null));
+    this.dragging();
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const factor = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, "0": 0 }[event.key];
+    if (factor === undefined || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.zoom(factor);
+  }
+
+  /** @param {WheelEvent} event */
+  wheel(event) {
+    const box = this.canvas.getBoundingClientRect();
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      this.frame.zoom(Math.exp(-event.deltaY / 200), event.clientX - box.left, event.clientY - box.top);
+    } else {
+      const { x, y } = this.frame;
+      this.frame.scrollTo(x + event.deltaX, y + event.deltaY);
+      if (this.frame.x === x && this.frame.y === y) return;  // at its end the page scrolls on
+      event.preventDefault();
+    }
+    this.draw();
+  }
+
+  dragging() {
+    /** @type {Map<number, {x: number, y: number}>} */
+    const fingers = new Map();
+    let moved = 0;
+    const place = (/** @type {PointerEvent} */ event) => {
+      const box = this.canvas.getBoundingClientRect();
+      return { x: event.clientX - box.left, y: event.clientY - box.top };
+    };
+    const apart = () => {
+      const [a, b] = [...fingers.values()];
+      return Math.hypot(a.x - b.x, a.y - b.y);
+    };
+    this.canvas.addEventListener("pointerdown", (event) => {
+      fingers.set(event.pointerId, place(event));
+      moved = 0;
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      const now = place(event), before = fingers.get(event.pointerId);
+      if (before === undefined) {
+        this.pane.hover(this.frame.at(now.x, now.y));
+        return;
+      }
+      const distance = fingers.size === 2 ? apart() : 0;
+      fingers.set(event.pointerId, now);
+      moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
+      if (fingers.size === 2 && distance > 0) this.frame.zoom(apart() / distance, now.x, now.y);
+      else if (moved > 4) this.frame.scrollTo(this.frame.x + before.x - now.x, this.frame.y + before.y - now.y);
+      this.draw();
+    });
+    const lift = (/** @type {PointerEvent} */ event) => {
+      const known = fingers.delete(event.pointerId), pair = this.frame.at(place(event).x, place(event).y);
+      if (known && moved <= 4 && pair !== null && event.type === "pointerup") this.pane.open(pair.row, pair.col);
+    };
+    this.canvas.addEventListener("pointerup", lift);
+    this.canvas.addEventListener("pointercancel", lift);
+  }
+}

@@ -1,0 +1,87 @@
+// Where a map stands on its canvas: margins for labels, the size of a cell, what is scrolled out of sight.
+
+export class MapFrame {
+  constructor() {
+    this.size = 0;
+    this.width = 0;  // of the whole canvas, in CSS pixels
+    this.height = 0;
+    this.left = 0;  // of the cells
+    this.top = 0;
+    this.cell = 1;
+    this.x = 0;  // scrolled, in pixels
+    this.y = 0;
+    this.fit = 1;
+    this.slanted = true;
+  }
+
+  /**
+   * @param {number} size units
+   * @param {number} width
+   * @param {number} tallest
+   * @param {number} labels pixels of the longest label
+   * @param {boolean} reset whether to show the whole map again
+   */
+  layOut(size, width, tallest, labels, reset) {
+    const fitted = this.fit === this.cell;
+    this.size = size;
+    this.width = width;
+    this.left = Math.min(labels + 14, width * 0.3);
+    const across = width - this.left - 8;
+    const roughly = Math.min(across / size, 64);
+    this.slanted = roughly >= 18;
+    this.top = this.slanted ? labels * 0.72 + 16 : labels + 14;
+    const slant = this.slanted ? labels * 0.6 : 0;  // the last label leans out to the right
+    this.fit = Math.max(Math.min((across - slant) / size, (tallest - this.top) / size, 64), 1 / 64);
+    if (reset || fitted) this.cell = this.fit;
+    this.cell = Math.max(this.cell, this.fit);
+    this.height = this.top + Math.min(size * this.cell, Math.max(tallest - this.top, size * this.fit)) + legendHeight;
+    this.scrollTo(this.x, this.y);
+  }
+
+  get plotWidth() {
+    return Math.min(this.size * this.cell, this.width - this.left - 8);
+  }
+
+  get plotHeight() {
+    return Math.min(this.size * this.cell, this.height - this.top - legendHeight);
+  }
+
+  /** @param {number} x @param {number} y */
+  scrollTo(x, y) {
+    this.x = Math.max(0, Math.min(x, this.size * this.cell - this.plotWidth));
+    this.y = Math.max(0, Math.min(y, this.size * this.cell - this.plotHeight));
+  }
+
+  /**
+   * @param {number} factor
+   * @param {number} px the point that stays where it is
+   * @param {number} py
+   */
+  zoom(factor, px, py) {
+    const cell = Math.min(64, Math.max(this.fit, this.cell * factor)), ratio = cell / this.cell;
+    const x = (this.x + px - this.left) * ratio - (px - this.left), y = (this.y + py - this.top) * ratio - (py - this.top);
+    this.cell = cell;
+    this.scrollTo(x, y);
+  }
+
+  /** @param {number} row @param {number} col */
+  reveal(row, col) {
+    const margin = Math.min(this.cell, 24);
+    const within = (/** @type {number} */ at, /** @type {number} */ from, /** @type {number} */ room) =>
+      Math.min(Math.max(from, at + this.cell + margin - room), Math.max(0, at - margin));
+    this.scrollTo(within(col * this.cell, this.x, this.plotWidth), within(row * this.cell, this.y, this.plotHeight));
+  }
+
+  /**
+   * The pair under a point of the canvas.
+   * @param {number} px
+   * @param {number} py
+   * @returns {{row: number, col: number} | null}
+   */
+  at(px, py) {
+    if (px < this.left || py < this.top || px >= this.left + this.plotWidth || py >= this.top + this.plotHeight) return null;
+    return { row: Math.floor((py - this.top + this.y) / this.cell), col: Math.floor((px - this.left + this.x) / this.cell) };
+  }
+}
+
+export const legendHeight = 52;

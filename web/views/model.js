@@ -1,0 +1,96 @@
+// The model view: every head of every layer as a thumbnail. One click opens it.
+import { element } from "../ui/dom.js";
+import { nameOfLook } from "../ui/format.js";
+import { svgPainter } from "../ui/painter.js";
+import { onTheme, styleColor, theme } from "../ui/theme.js";
+import { cellsOf, largestOf } from "./cells.js";
+
+/** @typedef {import("../ui/pane.js").Pane} Pane */
+/** @typedef {import("../data/source.js").Grid} Grid */
+/** @typedef {{layer: number, head: number | null, canvas: HTMLCanvasElement, grid: Grid | null}} Thumbnail */
+
+const buckets = 64;
+
+export class ModelView {
+  /** @param {Pane} pane */
+  constructor(pane) {
+    this.pane = pane;
+    this.key = "";
+    /** @type {Thumbnail[]} */
+    this.thumbnails = [];
+    this.element = element("div", { class: "model-view" });
+    onTheme(() => this.thumbnails.forEach(color));
+  }
+
+  show() {
+    const { facts } = this.pane.source, { method, units, special } = this.pane.look();
+    const key = JSON.stringify({ method, units, special });
+    if (key === this.key) return;
+    this.key = key;
+    // Rollout goes through all heads of a layer; there is one map for each depth.
+    const heads = method === "rollout" ? [null] : [...Array(facts.heads).keys()];
+    this.thumbnails = [];
+    const grid = element("div", { class: method === "rollout" ? "heads depth" : "heads" });
+    grid.style.setProperty("--heads", String(heads.length));
+    for (let layer = 1; layer <= facts.layers; ++layer) {
+      grid.append(element("span", { class: "layer-name" }, method === "rollout" ? `After layer ${layer}` : `Layer ${layer}`));
+      for (const head of heads) grid.append(this.thumbnail(layer, head));
+    }
+    this.element.replaceChildren(
+      element("p", { class: "note" }, method === "rollout"
+        ? "How much of each word has arrived after so many layers. Choose one to see it large."
+        : "Every head of the model, each coloured from 0 to its own largest weight; a cell stands for the largest of those it covers. Choose one to see it large."),
+      grid);
+    this.fill(key);
+  }
+
+  /** @param {number} layer @param {number | null} head */
+  thumbnail(layer, head) {
+    const canvas = element("canvas", { width: 1, height: 1, "aria-hidden": "true" });
+    this.thumbnails.push({ layer, head, canvas, grid: null });
+    return element("button", {
+      type: "button", class: "thumbnail",
+      "aria-label": nameOfLook({ layer, head, method: head === null ? "rollout" : "raw" }, this.pane.source.facts),
+      onclick: () => this.pane.store.set({ tab: "map", layer, head }),
+    }, canvas, element("span", { class: "head-name", "aria-hidden": "true" }, head === null ? "" : String(head + 1)));
+  }
+
+  // One after the other, as long as these are the ones to be shown.
+  /** @param {string} key */
+  async fill(key) {
+    const { method, units, special } = this.pane.look();
+    delete this.element.dataset.ready;
+    for (const thumbnail of this.thumbnails) {
+      const { layer, head } = thumbnail;
+      try {
+        thumbnail.grid = await this.pane.source.summary({ layer, head, method, units, special, buckets });
+      } catch {
+        continue;  // the reading is gone; the shell says so
+      }
+      if (key !== this.key) return;
+      color(thumbnail);
+    }
+    this.element.dataset.ready = "true";
+  }
+
+  /** @param {string} title */
+  svg(title) {
+    const { facts } = this.pane.source, across = this.thumbnails[0].head === null ? 1 : facts.heads, side = 64, gap = 8, left = 64, top = 24;
+    const width = left + across * (side + gap) + 8, height = top + facts.layers * (side + gap) + 32;
+    const painter = svgPainter(width, height, title), ink = styleColor("quiet");
+    painter.rect(0, 0, width, height, styleColor("paper"));
+    this.thumbnails.forEach(({ layer, head, canvas }, i) => {
+      const x = left + (i % across) * (side + gap), y = top + (layer - 1) * (side + gap);
+      if (i % across === 0) painter.text(`Layer ${layer}`, left - 10, y + side / 2, { fill: ink, size: 11, anchor: "end" });
+      if (layer === 1 && head !== null) painter.text(String(head + 1), x + side / 2, top - 12, { fill: ink, size: 11, anchor: "middle" });
+      painter.image(canvas, x, y, side, side);
+    });
+    painter.text(title, left, height - 14, { fill: styleColor("ink") });
+    return painter.finish();
+  }
+}
+
+/** @param {Thumbnail} thumbnail */
+function color({ grid, canvas }) {
+  if (grid !== null) cellsOf(grid, largestOf(grid), theme(), canvas);
+}

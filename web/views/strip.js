@@ -1,0 +1,61 @@
+// The text itself, its words shaded by how much the chosen one looks at them.
+import { unitsOf } from "../data/source.js";
+import { colorAt, css, inkOn, placeOf } from "../math/color.js";
+import { element } from "../ui/dom.js";
+import { onTheme, theme } from "../ui/theme.js";
+
+/** @typedef {import("../ui/pane.js").Pane} Pane */
+
+export class Strip {
+  /** @param {Pane} pane */
+  constructor(pane) {
+    this.pane = pane;
+    this.key = "";
+    /** @type {HTMLElement[]} */
+    this.words = [];
+    /** @type {Float64Array | null} */
+    this.values = null;
+    this.element = element("div", {
+      class: "strip", role: "listbox", tabindex: 0, "aria-label": "The text. Choose the word that looks.",
+      onclick: (/** @type {Event} */ event) => {
+        const place = this.words.indexOf(/** @type {HTMLElement} */ (event.target));
+        if (place >= 0) this.pane.store.set({ row: place, col: null, steps: false });
+      },
+    });
+    onTheme(() => this.shade(this.values));
+  }
+
+  show() {
+    const { facts } = this.pane.source, { units, special } = this.pane.look();
+    const key = `${units} ${special}`;
+    if (key === this.key) return;
+    this.key = key;
+    const shown = unitsOf(facts, units, special);
+    this.words = shown.map((unit) => element("span", { role: "option", class: unit.special ? "word special" : "word", "aria-selected": "false" }, unit.text));
+    this.element.replaceChildren();
+    shown.forEach((unit, i) => {
+      const before = shown[i - 1];
+      if (before !== undefined && (units === "tokens" || before.special || unit.special || before.part !== unit.part || unit.place[0] > before.place[1])) this.element.append(" ");
+      this.element.append(this.words[i]);
+    });
+  }
+
+  /** @param {Float64Array | null} values of the word that looks; null: none does */
+  shade(values) {
+    this.values = values;
+    const { row, col } = this.pane.cross();
+    const high = values === null ? 0 : Math.max(...values);
+    this.words.forEach((word, i) => {
+      const place = values === null ? 0 : placeOf(values[i], high), color = colorAt(place, theme());
+      word.style.backgroundColor = values === null || place < 0.1 ? "" : css(color);
+      word.style.color = values === null || place < 0.1 ? "" : inkOn(color);
+      word.classList.toggle("looks", i === row);
+      word.classList.toggle("seen", i === col);
+      word.setAttribute("aria-selected", String(i === row));
+    });
+    if (row !== null && this.words[row] && this.element.scrollHeight > this.element.clientHeight) {
+      const { offsetTop } = this.words[row];
+      if (offsetTop < this.element.scrollTop || offsetTop > this.element.scrollTop + this.element.clientHeight - 30) this.element.scrollTop = offsetTop - 40;
+    }
+  }
+}

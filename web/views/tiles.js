@@ -1,0 +1,90 @@
+// The tiles of one map: asked for when they come into sight, kept while the map is looked at, coloured anew when a larger value turns up.
+import { tileSize } from "../data/source.js";
+import { cellsOf, largestOf } from "./cells.js";
+
+/** @typedef {import("../data/source.js").Grid} Grid */
+/** @typedef {{grid: Grid | null, image: HTMLCanvasElement | null, colored: string}} Tile */
+
+const kept = 96;  // tiles: 25 MB of values and as much of colours
+
+export class Tiles {
+  /**
+   * @param {import("../data/source.js").Source} source
+   * @param {import("../data/source.js").Look} look
+   * @param {number} size units of the map
+   * @param {() => void} arrived
+   */
+  constructor(source, look, size, arrived) {
+    this.source = source;
+    this.look = look;
+    this.size = size;
+    this.arrived = arrived;
+    this.high = 0;
+    this.waiting = 0;
+    this.failed = "";
+    /** @type {Map<string, Tile>} */
+    this.tiles = new Map();
+    this.top = Math.max(0, Math.ceil(Math.log2(size / tileSize)));
+  }
+
+  /**
+   * The tile, or null until it has arrived.
+   * @param {number} level
+   * @param {number} y
+   * @param {number} x
+   * @returns {Tile | null}
+   */
+  get(level, y, x) {
+    const key = `${level} ${y} ${x}`;
+    const known = this.tiles.get(key);
+    if (known !== undefined) {
+      this.tiles.delete(key);
+      this.tiles.set(key, known);
+      return known.grid === null ? null : known;
+    }
+    /** @type {Tile} */
+    const tile = { grid: null, image: null, colored: "" };
+    this.tiles.set(key, tile);
+    if (this.tiles.size > kept) this.tiles.delete(/** @type {string} */ (this.tiles.keys().next().value));
+    ++this.waiting;
+    this.source.tile({ ...this.look, level, y, x }).then(
+      (grid) => {
+        tile.grid = grid;
+        this.high = Math.max(this.high, largestOf(grid));
+      },
+      (error) => {
+        this.tiles.delete(key);
+        this.failed = String(error.message ?? error);
+      },
+    ).finally(() => {
+      --this.waiting;
+      this.arrived();
+    });
+    return null;
+  }
+
+  /**
+   * @param {Tile} tile
+   * @param {import("../math/color.js").Theme} theme
+   */
+  imageOf(tile, theme) {
+    const colored = `${theme} ${this.high}`;
+    if (tile.colored !== colored && tile.grid !== null) {
+      tile.image = cellsOf(tile.grid, this.high, theme, tile.image ?? undefined);
+      tile.colored = colored;
+    }
+    return tile.image;
+  }
+
+  /**
+   * The value of a pair, if its tile is here.
+   * @param {number} row
+   * @param {number} col
+   * @returns {number | null}
+   */
+  value(row, col) {
+    const y = Math.floor(row / tileSize), x = Math.floor(col / tileSize);
+    const grid = this.tiles.get(`0 ${y} ${x}`)?.grid;
+    return grid ? grid.values[(row - y * tileSize) * grid.cols + col - x * tileSize] : null;
+  }
+}
