@@ -21,7 +21,7 @@ mkdir -p build
 rm -f "$gaps" "$log"
 
 build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev
-  libpcre2-dev libcurl4-openssl-dev libpango1.0-dev fonts-dejavu-core)
+  libpcre2-dev libcurl4-openssl-dev libpango1.0-dev libboost1.81-dev fonts-dejavu-core)
 test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
 clang_packages=(clang-16 libclang-rt-16-dev llvm-16)

@@ -32,6 +32,7 @@ void add_compare_command(CLI::App& program, Globals& globals, std::function<void
 void add_doctor_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_embed_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_explain_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_explore_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_pull_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 

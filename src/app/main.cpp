@@ -18,6 +18,7 @@ using namespace attend;
 constexpr const char* kFooter = R"(Try:
   attend explain                           what a real model does with a sentence
   attend explain "your text" --focus word  yours, and one word of it closely
+  attend explore                           the same in the browser, to look around in
   attend steps                             attention on four words, every number shown
   attend steps --example it --focus it     one row of it, written out
   attend steps --help                      its options, its examples, the form of a file
@@ -95,6 +96,7 @@ int main(int argc, char** argv) {
   std::function<void()> run;
   app::add_color_option(program, globals);
   app::add_explain_command(program, globals, run);
+  app::add_explore_command(program, globals, run);
   app::add_compare_command(program, globals, run);
   app::add_steps_command(program, globals, run);
   app::add_bench_command(program, globals, run);

@@ -1,0 +1,57 @@
+// attend explore: the explorer page, on a port of this machine.
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "app/command.h"
+#include "app/input_text.h"
+#include "app/model_options.h"
+#include "app/output.h"
+#include "base/error.h"
+#include "explore/server.h"
+
+namespace attend::app {
+namespace {
+
+constexpr const char* kSentence = "The animal didn't cross the street because it was too tired.";
+
+constexpr const char* kFooter = R"(
+Prints the address of a page that shows attention between the words of a text:
+of every head, at any zoom, down to the products that one weight is made of.
+TEXT is a text, the name of a file, or - for standard input; the page can read
+others. It can be reached from this machine only, and asks nothing of another.
+Ctrl-C ends it.
+
+Try:
+  attend explore
+  attend explore notes.txt --model ./my-model --port 9000)";
+
+struct Arguments {
+  std::optional<std::string> text;
+  std::string model{kDefaultModel};
+  std::optional<int> port;
+};
+
+void run_explore(const Arguments& given) {
+  if (given.port && (*given.port < 1 || *given.port > 65535))
+    throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
+  explore::Api api(given.model, given.text ? input_text(*given.text) : kSentence);
+  explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
+                       .ready = [](const std::string& address) { write_output(address + "\n"); }});
+}
+
+}  // namespace
+
+void add_explore_command(CLI::App& program, Globals&, std::function<void()>& run) {
+  CLI::App* const command =
+      program.add_subcommand("explore", "Attention in the browser: a page on a port of this machine");
+  const auto given = std::make_shared<Arguments>();
+  command->add_option("text", given->text, "A text, a file, or - for standard input")->type_name("TEXT");
+  add_model_option(*command, given->model);
+  command->add_option("--port", given->port, "The port (default: 8080, or the next that is free)")
+      ->type_name("N");
+  command->footer(kFooter);
+  command->callback([given, &run] { run = [given] { run_explore(*given); }; });
+}
+
+}  // namespace attend::app

@@ -1,0 +1,187 @@
+#include "explore/api.h"
+
+#include <attend/lens_change.h>
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <new>
+
+#include "base/error.h"
+#include "explore/bodies.h"
+#include "explore/callers.h"
+#include "explore/facts.h"
+#include "explore/target.h"
+
+namespace attend::explore {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Response json_response(const Json& json) {
+  return {.body = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+Response numbers_response(std::span<const double> values) {
+  static_assert(std::endian::native == std::endian::little, "the page reads little-endian numbers");
+  Response response{.type = "application/octet-stream"};
+  response.body.resize(values.size_bytes());
+  if (!values.empty()) std::memcpy(response.body.data(), values.data(), values.size_bytes());
+  return response;
+}
+
+// Shortest digits that read back as the same number.
+std::string digits(float value) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+  return error == std::errc() ? std::string(text, end) : "0";
+}
+
+MapName map_name(Target& target) {
+  MapName map;
+  const std::string method = target.text("method").value_or("raw");
+  const std::optional<LensMethod> known = lens_method_named(method);
+  if (!known || (*known != LensMethod::raw && *known != LensMethod::norm && *known != LensMethod::rollout))
+    throw RequestError(400, "parameter method is not one of raw, norm and rollout");
+  map.method = *known;
+  map.heads = {.layer = target.number("layer"), .head = target.number("head")};
+  const std::string units = target.text("units").value_or("words");
+  if (units != "words" && units != "tokens")
+    throw RequestError(400, "parameter units is not one of words and tokens");
+  map.tokens = units == "tokens";
+  const std::int64_t special = target.number("special").value_or(1);
+  if (special > 1) throw RequestError(400, "parameter special is neither 0 nor 1");
+  map.special = special == 1;
+  return map;
+}
+
+}  // namespace
+
+Api::Api(std::string model, std::string text) : models_(std::move(model)), text_(std::move(text)) {}
+
+Response Api::answer(const Request& request) {
+  try {
+    require_own(request);
+    return route(request);
+  } catch (const RequestError& error) {
+    return error_response(error.status, error.what());
+  } catch (const std::invalid_argument& error) {
+    return error_response(400, error.what());
+  } catch (const FileError& error) {
+    return error_response(400, error.what());
+  } catch (const std::bad_alloc&) {
+    return error_response(507, "there is not enough memory");
+  } catch (const std::exception& error) {
+    return error_response(500, error.what());
+  }
+}
+
+Response Api::route(const Request& request) {
+  Target target(request.target);
+  const std::vector<std::string>& path = target.path();
+  if (path.size() == 2 && (path[1] == "models" || path[1] == "read" || path[1] == "compare")) {
+    require_method(request, path[1] == "models" ? "GET" : "POST");
+    target.require_all_used();
+    return path[1] == "models" ? models() : path[1] == "read" ? read(request.body) : compare(request.body);
+  }
+  if (path.size() != 3) throw RequestError(404, "there is no such address");
+  const std::string &id = path[1], &what = path[2];
+  if (what == "change") {
+    require_method(request, "POST");
+    target.require_all_used();
+    return change(id, request.body);
+  }
+  using Question = Response (Api::*)(const std::string&, Target&);
+  const Question question = what == "tile"     ? &Api::tile
+                            : what == "row"    ? &Api::row
+                            : what == "cell"   ? &Api::cell
+                            : what == "scores" ? &Api::scores
+                                               : nullptr;
+  if (question == nullptr) throw RequestError(404, "there is no such address");
+  require_method(request, "GET");
+  readings_.reading(id);  // an old one is told so before its parameters are looked at
+  return (this->*question)(id, target);
+}
+
+Response Api::models() {
+  Json list = Json::array();
+  for (const std::string& name : models_.names()) list.push_back({{"name", name}});
+  return json_response({{"models", std::move(list)}, {"default", models_.first()}, {"text", text_}});
+}
+
+Response Api::read(const std::string& body) {
+  const ReadBody wanted = parse_read(body);
+  const TextModel model = models_.load(wanted.model);
+  const std::string id = readings_.read(model, wanted.text, wanted.second);
+  return json_response(
+      {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()))}});
+}
+
+Response Api::tile(const std::string& id, Target& target) {
+  const MapName map = map_name(target);
+  const std::int64_t level = target.required_number("level"), y = target.required_number("y"),
+                     x = target.required_number("x");
+  target.require_all_used();
+  const LensTile tile = readings_.tile(id, map, level, y, x);
+  return {.type = "application/octet-stream",
+          .body = std::string(tile.cells.begin(), tile.cells.end()),
+          .headers = {{"X-Rows", std::to_string(tile.rows)},
+                      {"X-Cols", std::to_string(tile.columns)},
+                      {"X-Low", digits(tile.low)},
+                      {"X-High", digits(tile.high)}}};
+}
+
+Response Api::row(const std::string& id, Target& target) {
+  const MapName map = map_name(target);
+  const std::int64_t row = target.required_number("row");
+  target.require_all_used();
+  return numbers_response(readings_.row(id, map, static_cast<std::size_t>(row)));
+}
+
+Response Api::cell(const std::string& id, Target& target) {
+  const std::int64_t layer = target.required_number("layer"), head = target.required_number("head");
+  const std::int64_t query = target.required_number("query"), key = target.required_number("key");
+  target.require_all_used();
+  const Reading& reading = readings_.reading(id);
+  const MapName norms{.method = LensMethod::norm, .heads = {.layer = layer, .head = head}, .tokens = true};
+  const std::vector<double> taken = readings_.row(id, norms, static_cast<std::size_t>(query));
+  const double contribution = key < reading.size() ? taken[static_cast<std::size_t>(key)] : 0;
+  return json_response(cell_json(reading, layer, head, query, key, contribution));
+}
+
+Response Api::scores(const std::string& id, Target& target) {
+  const std::int64_t layer = target.required_number("layer"), head = target.required_number("head");
+  const std::int64_t query = target.required_number("query");
+  target.require_all_used();
+  return numbers_response(softmax_row(readings_.reading(id), layer, head, query));
+}
+
+Response Api::change(const std::string& id, const std::string& body) {
+  const Reading& reading = readings_.reading(id);
+  EncoderEdits edits;
+  for (const std::string& text : parse_change(body).edits) {
+    const EncoderEdits one = parse_edit(reading, text);
+    edits.heads.insert(edits.heads.end(), one.heads.begin(), one.heads.end());
+    edits.edges.insert(edits.edges.end(), one.edges.begin(), one.edges.end());
+  }
+  const OutputChange change = change_by(reading, edits);
+  return json_response({{"textCosine", change.text_cosine},
+                        {"textDistance", change.text_distance},
+                        {"wordCosines", change.word_cosines}});
+}
+
+Response Api::compare(const std::string& body) {
+  const CompareBody wanted = parse_compare(body);
+  const TextModel model = models_.load(wanted.model);
+  const auto read = [&](const std::string& text) {
+    if (static_cast<std::int64_t>(model.encode(text).size()) > kMostComparedTokens)
+      throw RequestError(400, joined("texts of more than ", kMostComparedTokens, " tokens are not compared"));
+    return Reading(model, text);
+  };
+  const Reading first = read(wanted.first), second = read(wanted.second);
+  const WordComparison result = compare_word(first, find_word(first.words(), wanted.word), second,
+                                             find_word(second.words(), wanted.word));
+  return json_response({{"staticCosine", result.static_cosine}, {"cosines", result.cosines}});
+}
+
+}  // namespace attend::explore

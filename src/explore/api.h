@@ -1,0 +1,43 @@
+// What the explorer answers, request by request. Not for several threads at once, but for page_answer().
+#pragma once
+
+#include <string>
+
+#include "explore/message.h"
+#include "explore/models.h"
+#include "explore/readings.h"
+
+namespace attend::explore {
+
+// Texts of more tokens than this are not compared: every state of both would be kept.
+inline constexpr std::int64_t kMostComparedTokens = 1024;
+
+class Api {
+ public:
+  // `text` is what the page begins with.
+  Api(std::string model, std::string text);
+
+  // Always an answer: what goes wrong is one too.
+  Response answer(const Request& request);
+
+ private:
+  Response route(const Request& request);
+  Response models();
+  Response read(const std::string& body);
+  Response compare(const std::string& body);
+  Response tile(const std::string& id, class Target& target);
+  Response row(const std::string& id, Target& target);
+  Response cell(const std::string& id, Target& target);
+  Response scores(const std::string& id, Target& target);
+  Response change(const std::string& id, const std::string& body);
+
+  Models models_;
+  Readings readings_;
+  std::string text_;
+};
+
+// Whether a request needs an Api, which takes its time, or only the page and its modules.
+bool is_for_api(const Request& request);
+Response page_answer(const Request& request);
+
+}  // namespace attend::explore

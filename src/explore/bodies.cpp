@@ -1,0 +1,110 @@
+#include "explore/bodies.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "base/error.h"
+#include "explore/message.h"
+
+namespace attend::explore {
+namespace {
+
+constexpr std::size_t kMostEdits = 256;
+
+[[noreturn]] void bad(const std::string& sentence) { throw RequestError(400, sentence); }
+
+// An object of strings and lists of strings, each key once. What nobody took is an error.
+class Fields {
+ public:
+  explicit Fields(std::string_view body) {
+    simdjson::dom::parser parser;
+    simdjson::dom::object object;
+    simdjson::dom::element root;
+    if (const auto error = parser.parse(body.data(), body.size()).get(root); error != simdjson::SUCCESS)
+      bad(joined("the body is no JSON: ", simdjson::error_message(error)));
+    if (root.get_object().get(object) != simdjson::SUCCESS) bad("the body is no JSON object");
+    for (const auto& [key, value] : object) {
+      const std::string name(key);
+      if (texts_.contains(name) || lists_.contains(name)) bad("the body has a key twice");
+      std::string_view text;
+      simdjson::dom::array array;
+      if (value.is_null()) continue;  // as if it were not there
+      if (value.get_string().get(text) == simdjson::SUCCESS) {
+        texts_.emplace(name, text);
+      } else if (value.get_array().get(array) == simdjson::SUCCESS) {
+        lists_.emplace(name, strings_of(array));
+      } else {
+        bad("the body holds something that is neither text nor a list of texts");
+      }
+    }
+  }
+
+  std::optional<std::string> text(const char* name) {
+    const auto found = texts_.extract(name);
+    if (found.empty()) return std::nullopt;
+    return std::move(found.mapped());
+  }
+  std::string required_text(const char* name) {
+    std::optional<std::string> found = text(name);
+    if (!found) bad(joined("the body has no text \"", name, "\""));
+    if (std::all_of(found->begin(), found->end(), [](unsigned char c) { return std::isspace(c) != 0; }))
+      bad(joined("\"", name, "\" is empty"));
+    return std::move(*found);
+  }
+  std::vector<std::string> required_list(const char* name) {
+    const auto found = lists_.extract(name);
+    if (found.empty()) bad(joined("the body has no list \"", name, "\""));
+    return std::move(found.mapped());
+  }
+  void require_all_used() const {
+    if (!texts_.empty() || !lists_.empty()) bad("the body has a key that means nothing here");
+  }
+
+ private:
+  static std::vector<std::string> strings_of(simdjson::dom::array array) {
+    std::vector<std::string> list;
+    for (const simdjson::dom::element element : array) {
+      std::string_view text;
+      if (element.get_string().get(text) != simdjson::SUCCESS) bad("a list holds something that is no text");
+      if (list.size() == kMostEdits) bad(joined("a list has more than ", kMostEdits, " entries"));
+      list.emplace_back(text);
+    }
+    return list;
+  }
+
+  std::map<std::string, std::string, std::less<>> texts_;
+  std::map<std::string, std::vector<std::string>, std::less<>> lists_;
+};
+
+}  // namespace
+
+ReadBody parse_read(std::string_view body) {
+  Fields fields(body);
+  ReadBody read{.text = fields.required_text("text"),
+                .second = fields.text("second").value_or(""),
+                .model = fields.text("model")};
+  fields.require_all_used();
+  return read;
+}
+
+ChangeBody parse_change(std::string_view body) {
+  Fields fields(body);
+  ChangeBody change{.edits = fields.required_list("edits")};
+  fields.require_all_used();
+  return change;
+}
+
+CompareBody parse_compare(std::string_view body) {
+  Fields fields(body);
+  CompareBody compare{.first = fields.required_text("first"),
+                      .second = fields.required_text("second"),
+                      .word = fields.required_text("word"),
+                      .model = fields.text("model")};
+  fields.require_all_used();
+  return compare;
+}
+
+}  // namespace attend::explore

@@ -1,0 +1,89 @@
+#include "explore/facts.h"
+
+#include <attend/lens_tiles.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "page/facts.h"
+
+namespace attend::explore {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double scale_of(const Reading& reading) {
+  const ModelConfig& config = reading.model().encoder().config();
+  const double usual = 1 / std::sqrt(static_cast<double>(config.hidden_size / config.heads));
+  return reading.layers() > 0 ? reading.layer(1).options.scale.value_or(usual) : usual;
+}
+
+void require_place(const char* name, std::int64_t value, std::int64_t count) {
+  if (value < 0 || value >= count) refuse("explore", name, " is ", value, ", and there are ", count);
+}
+
+// One row of one head at one stage.
+std::vector<double> stage_row(const Reading& reading, std::int64_t number, std::int64_t head,
+                              std::int64_t query, Stage stage) {
+  const Reading::Layer& layer = reading.layer(number);
+  const Tensor row =
+      attention_rows(layer.q, layer.k, layer.options, stage, {.heads = {head}, .rows = {query}}, layer.state);
+  return {row.values<float>().begin(), row.values<float>().end()};
+}
+
+std::vector<float> vector_of(const Tensor& all, std::int64_t token, std::int64_t head) {
+  const Tensor one = copy_of(all.view().select(0, token).select(0, head));
+  return {one.values<float>().begin(), one.values<float>().end()};
+}
+
+double state_of(const Tensor& all, std::int64_t token, std::int64_t head) {
+  return static_cast<double>(all.values<float>()[static_cast<std::size_t>(token * all.size(1) + head)]);
+}
+
+void require_head(const Reading& reading, std::int64_t layer, std::int64_t head, std::int64_t query) {
+  reading.layer(layer);
+  require_place("head", head, reading.heads());
+  require_place("query", query, reading.size());
+}
+
+}  // namespace
+
+Json facts_json(const Reading& reading, std::string_view model) {
+  Json facts = page::facts_of(reading, true);
+  facts["model"] = model;  // as the page asks for it
+  if (reading.size() > kMostRolledTileTokens) facts["methods"] = {"raw", "norm"};
+  return facts;
+}
+
+Json cell_json(const Reading& reading, std::int64_t layer, std::int64_t head, std::int64_t query,
+               std::int64_t key, double contribution) {
+  require_head(reading, layer, head, query);
+  require_place("key", key, reading.size());
+  const auto place = static_cast<std::size_t>(key);
+  const double product = stage_row(reading, layer, head, query, Stage::scores)[place];
+  const double score = stage_row(reading, layer, head, query, Stage::biased)[place];
+  const bool masked = std::isinf(score);
+  const Reading::Layer& part = reading.layer(layer);
+  return {{"q", vector_of(part.q, query, head)},
+          {"k", vector_of(part.k, key, head)},
+          {"v", vector_of(part.v, key, head)},
+          {"scale", scale_of(reading)},
+          {"masked", masked},
+          {"bias", masked ? 0 : score - product},
+          {"score", masked ? Json(nullptr) : Json(score)},
+          {"max", state_of(part.state.max, query, head)},
+          {"sum", state_of(part.state.sum, query, head)},
+          {"weight", stage_row(reading, layer, head, query, Stage::weights)[place]},
+          {"contribution", contribution}};
+}
+
+std::vector<double> softmax_row(const Reading& reading, std::int64_t layer, std::int64_t head,
+                                std::int64_t query) {
+  require_head(reading, layer, head, query);
+  std::vector<double> row = stage_row(reading, layer, head, query, Stage::biased);
+  const std::vector<double> weights = stage_row(reading, layer, head, query, Stage::weights);
+  row.insert(row.end(), weights.begin(), weights.end());
+  return row;
+}
+
+}  // namespace attend::explore

@@ -1,0 +1,39 @@
+// A request and its answer, as far as the explorer cares: no sockets, no library of HTTP.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace attend::explore {
+
+struct Request {
+  std::string method;  // "GET"
+  std::string target;  // "/api/models?x=1", as it was sent
+  std::string host;    // of the header, or empty
+  std::string origin;
+  std::string body;
+};
+
+struct Response {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body{};
+  std::vector<std::pair<std::string, std::string>> headers{};
+};
+
+// A request that is answered with an error: status and one sentence.
+struct RequestError : std::runtime_error {
+  RequestError(int code, const std::string& sentence) : std::runtime_error(sentence), status(code) {}
+  int status;
+};
+
+// {"error": "one sentence"}
+Response error_response(int status, std::string_view sentence);
+
+// Throws RequestError, 405, for another method than an address is for.
+void require_method(const Request& request, std::string_view method);
+
+}  // namespace attend::explore

@@ -1,0 +1,32 @@
+// The models that the explorer offers: the one it was started with, and those on this machine.
+#pragma once
+
+#include <attend/text_model.h>
+
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attend::explore {
+
+class Models {
+ public:
+  // Loads it. Throws FileError.
+  explicit Models(std::string first);
+
+  const std::string& first() const noexcept { return first_; }
+
+  // The first, then those of the hub's cache and of models_folder(), by name.
+  std::vector<std::string> names() const;
+
+  // None given: the first. Only what names() lists: a page cannot make the server open other files. The last
+  // two stay loaded. Throws RequestError or FileError.
+  TextModel load(const std::optional<std::string>& name);
+
+ private:
+  std::string first_;
+  std::list<std::pair<std::string, TextModel>> loaded_;  // used last, first
+};
+
+}  // namespace attend::explore

@@ -1,0 +1,130 @@
+#include "explore/readings.h"
+
+#include <algorithm>
+#include <iterator>
+#include <random>
+
+#include "base/error.h"
+#include "explore/message.h"
+
+namespace attend::explore {
+namespace {
+
+std::size_t bytes_of(const TextModel& model, std::size_t tokens) {
+  const ModelConfig& config = model.encoder().config();
+  return tokens * static_cast<std::size_t>(config.layers * config.hidden_size) * 3 * sizeof(float);
+}
+
+// Eight hexadecimal digits, a dash, a number.
+bool is_id(std::string_view id) {
+  const auto digits = [](std::string_view text, std::string_view allowed) {
+    return !text.empty() && text.find_first_not_of(allowed) == text.npos;
+  };
+  return id.size() > 9 && id.size() < 30 && id[8] == '-' && digits(id.substr(0, 8), "0123456789abcdef") &&
+         digits(id.substr(9), "0123456789");
+}
+
+std::vector<Word> plain(const std::vector<Word>& units) {
+  std::vector<Word> result;
+  std::copy_if(units.begin(), units.end(), std::back_inserter(result),
+               [](const Word& unit) { return !unit.special; });
+  return result;
+}
+
+}  // namespace
+
+Readings::Readings() {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::random_device random;
+  for (int i = 0; i < 8; ++i) run_ += kDigits[random() % 16];
+}
+
+std::string Readings::read(const TextModel& model, const std::string& text, const std::string& second) {
+  const Encoding tokens = second.empty() ? model.encode(text) : model.encode(text, second);
+  if (tokens.size() == 0) throw RequestError(400, "the text has no tokens");
+  make_room_for(bytes_of(model, tokens.size()));
+  auto kept = std::make_unique<Kept>(Kept{
+      .id = joined(run_, '-', ++count_), .reading = Reading(model, text, second, {.keep = Keep::attention})});
+  kept->tokens = single_tokens(kept->reading);
+  kept->plain_tokens = plain(kept->tokens);
+  kept->plain_words = plain(kept->reading.words());
+  kept_.push_front(std::move(kept));
+  return kept_.front()->id;
+}
+
+void Readings::make_room_for(std::size_t bytes) {
+  const auto total = [&] {
+    std::size_t sum = bytes;
+    for (const auto& kept : kept_)
+      sum += bytes_of(kept->reading.model(), static_cast<std::size_t>(kept->reading.size()));
+    return sum;
+  };
+  while (!kept_.empty() && (kept_.size() >= kMostReadings || total() > kMostReadingBytes)) {
+    std::erase_if(tiles_, [&](const Tiles& entry) { return entry.kept == kept_.back().get(); });
+    kept_.pop_back();
+  }
+}
+
+const Readings::Kept& Readings::kept(std::string_view id) const {
+  if (!is_id(id)) throw RequestError(404, "there is no such address");
+  for (const auto& kept : kept_) {
+    if (kept->id == id) return *kept;
+  }
+  throw RequestError(410, "that text is no longer kept: read it again");
+}
+
+const Reading& Readings::reading(std::string_view id) const { return kept(id).reading; }
+
+std::span<const Word> Readings::Kept::units(const MapName& map) const {
+  // Special tokens are shown where there is nothing else.
+  if (map.special || plain_tokens.empty()) return map.tokens ? tokens : reading.words();
+  return map.tokens ? plain_tokens : plain_words;
+}
+
+LensTiles& Readings::tiles(std::string_view id, const MapName& map) {
+  const Kept& own = kept(id);
+  const auto place = std::find_if(tiles_.begin(), tiles_.end(),
+                                  [&](const Tiles& entry) { return entry.kept == &own && entry.map == map; });
+  if (place != tiles_.end()) {
+    tiles_.splice(tiles_.begin(), tiles_, place);
+  } else {
+    const LensQuery query{.method = map.method, .heads = map.heads};
+    tiles_.push_front({&own, map, LensTiles(own.reading, query, own.units(map))});
+  }
+  return tiles_.front().tiles;
+}
+
+LensTile Readings::tile(std::string_view id, const MapName& map, std::int64_t level, std::int64_t y,
+                        std::int64_t x) {
+  LensTile result = tiles(id, map).tile(level, y, x);
+  let_go_of_tiles();
+  return result;
+}
+
+std::vector<double> Readings::row(std::string_view id, const MapName& map, std::size_t unit) {
+  std::vector<double> result = tiles(id, map).row(unit);
+  let_go_of_tiles();
+  return result;
+}
+
+std::size_t Readings::tile_bytes() const {
+  std::size_t sum = 0;
+  for (const Tiles& entry : tiles_) sum += entry.tiles.bytes();
+  return sum;
+}
+
+// First the fine levels of those used longest ago, then all of them. That in use stays.
+void Readings::let_go_of_tiles() {
+  std::size_t sum = tile_bytes();
+  for (auto entry = tiles_.rbegin(); sum > kMostTileBytes && entry != std::prev(tiles_.rend()); ++entry) {
+    sum -= entry->tiles.bytes();
+    entry->tiles.forget_details();
+    sum += entry->tiles.bytes();
+  }
+  while (sum > kMostTileBytes && tiles_.size() > 1) {
+    sum -= tiles_.back().tiles.bytes();
+    tiles_.pop_back();
+  }
+}
+
+}  // namespace attend::explore

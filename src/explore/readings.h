@@ -1,0 +1,76 @@
+// The last few texts that were read, and the tiles of their maps: as much as fits a fixed amount of memory.
+#pragma once
+
+#include <attend/lens_tiles.h>
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend::explore {
+
+inline constexpr std::size_t kMostReadings = 4;
+// Of queries, keys and values together. The newest reading is kept whatever its size: 240 MB at 8,192 tokens
+// of 6 layers × 384.
+inline constexpr std::size_t kMostReadingBytes = std::size_t{256} << 20;
+// Of tiles: two heads of 8,192 tokens with all their levels, and the coarsest of many more.
+inline constexpr std::size_t kMostTileBytes = std::size_t{48} << 20;
+
+// A map of a reading: which one.
+struct MapName {
+  LensMethod method = LensMethod::raw;
+  HeadChoice heads{};
+  bool tokens = false;  // between tokens, not words
+  bool special = true;  // with special tokens; without them rows are made to add up to 1 again
+  friend bool operator==(const MapName& a, const MapName& b) {
+    return a.method == b.method && a.heads.layer == b.heads.layer && a.heads.head == b.heads.head &&
+           a.tokens == b.tokens && a.special == b.special;
+  }
+};
+
+class Readings {
+ public:
+  Readings();
+
+  // Reads a text; what is older and no longer fits is let go of first. Returns its id.
+  std::string read(const TextModel& model, const std::string& text, const std::string& second);
+
+  // Throws RequestError: 410 for an id that is no longer kept, 404 for what is none.
+  const Reading& reading(std::string_view id) const;
+
+  // Questions to the tiles of one map; what they hold counts, and those used longest ago make room.
+  LensTile tile(std::string_view id, const MapName& map, std::int64_t level, std::int64_t y, std::int64_t x);
+  std::vector<double> row(std::string_view id, const MapName& map, std::size_t unit);
+
+  std::size_t tile_bytes() const;
+
+ private:
+  struct Kept {
+    std::string id;
+    Reading reading;
+    std::vector<Word> tokens{}, plain_words{}, plain_tokens{};  // plain: without special ones
+
+    std::span<const Word> units(const MapName& map) const;
+  };
+  struct Tiles {
+    const Kept* kept;
+    MapName map;
+    LensTiles tiles;
+  };
+  const Kept& kept(std::string_view id) const;
+  LensTiles& tiles(std::string_view id, const MapName& map);
+  void make_room_for(std::size_t bytes);
+  void let_go_of_tiles();
+
+  std::string run_;  // tells the ids of this run from those of another
+  std::int64_t count_ = 0;
+  std::list<std::unique_ptr<const Kept>> kept_;  // newest first
+  std::list<Tiles> tiles_;                       // used last, first
+};
+
+}  // namespace attend::explore

@@ -1,0 +1,192 @@
+// The Source of numbers in the served page: asks the server, a screenful at a time.
+
+/**
+ * @typedef {{text: string, special: boolean, part: number, place: [number, number]}} Token
+ * @typedef {Token & {first: number, last: number}} Word
+ * @typedef {{model: string, family: string, causal: boolean, layers: number, heads: number, headSize: number, scale: number,
+ *   text: string, second: string, served: boolean, tokens: Token[], words: Word[], dropped: number, methods: string[]}} Facts
+ * @typedef {{layer: number | null, head: number | null, method: string, units: "words" | "tokens"}} MapName
+ * @typedef {{rows: number, cols: number, values: Float32Array}} Tile
+ * @typedef {{q: Float32Array, k: Float32Array, v: Float32Array, scale: number, masked: boolean, bias: number, score: number,
+ *   max: number, sum: number, weight: number, contribution: number | null}} Cell
+ * @typedef {{textCosine: number, textDistance: number, wordCosines: number[]}} Change
+ */
+
+const TILE = 256; // cells along a side, as the server makes them
+
+/**
+ * An answer, or an Error with the server's own sentence.
+ * @param {string} address
+ * @param {object} [body] sent as JSON
+ * @returns {Promise<Response>}
+ */
+async function ask(address, body) {
+  const response = await fetch(
+    address,
+    body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) },
+  );
+  if (response.ok) return response;
+  let sentence = `the server answered ${response.status}`;
+  try {
+    sentence = (await response.json()).error ?? sentence;
+  } catch {
+    // no JSON: the status is all there is to say
+  }
+  const error = new Error(sentence);
+  error.name = response.status === 410 ? "NoLongerKept" : "Refused";
+  throw error;
+}
+
+/**
+ * "?a=1&b=x", without what is null: no layer means all layers, no head all heads.
+ * @param {Record<string, string | number | null>} parameters
+ */
+function query(parameters) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
+  return "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+}
+
+/** @param {Response} response */
+async function numbers(response) {
+  return new Float64Array(await response.arrayBuffer());
+}
+
+/**
+ * The models of this machine, and the text that the server was started with.
+ * @returns {Promise<{models: {name: string}[], default: string, text: string}>}
+ */
+export async function models() {
+  return (await ask("/api/models")).json();
+}
+
+/**
+ * Reads a text.
+ * @param {{text: string, second?: string, model?: string}} wanted
+ * @returns {Promise<ServedSource>}
+ */
+export async function read(wanted) {
+  const { id, facts } = await (await ask("/api/read", wanted)).json();
+  return new ServedSource(id, facts);
+}
+
+/**
+ * One word in two texts.
+ * @param {{first: string, second: string, word: string, model?: string}} wanted
+ * @returns {Promise<{staticCosine: number, cosines: number[]}>}
+ */
+export async function compare(wanted) {
+  return (await ask("/api/compare", wanted)).json();
+}
+
+/** A text that the server has read. */
+export class ServedSource {
+  /**
+   * @param {string} id
+   * @param {Facts} facts
+   */
+  constructor(id, facts) {
+    this.id = id;
+    this.facts = facts;
+  }
+
+  /** @param {string} what @param {Record<string, string | number | null>} parameters */
+  #get(what, parameters) {
+    return ask(`/api/${this.id}/${what}${query(parameters)}`);
+  }
+
+  /**
+   * One row of a map.
+   * @param {MapName & {row: number}} wanted
+   */
+  async row({ layer, head, method, units, row }) {
+    return numbers(await this.#get("row", { layer, head, method, units, row }));
+  }
+
+  /**
+   * Up to 256 x 256 cells of a map.
+   * @param {MapName & {level: number, y: number, x: number}} wanted
+   * @returns {Promise<Tile>}
+   */
+  async tile({ layer, head, method, units, level, y, x }) {
+    const response = await this.#get("tile", { layer, head, method, units, level, y, x });
+    const [rows, cols, low, high] = ["X-Rows", "X-Cols", "X-Low", "X-High"].map((name) => Number(response.headers.get(name)));
+    // Cells are square roots, so that small weights are told apart.
+    const meaning = Float32Array.from({ length: 256 }, (_, cell) => low + (high - low) * (cell / 255) ** 2);
+    const cells = new Uint8Array(await response.arrayBuffer());
+    return { rows, cols, values: Float32Array.from(cells, (cell) => meaning[cell]) };
+  }
+
+  /**
+   * The whole map, at most `buckets` cells along a side.
+   * @param {MapName & {buckets: number}} wanted
+   */
+  summary({ buckets, ...map }) {
+    const most = Math.max(1, Math.min(buckets, TILE));
+    let level = 0;
+    for (let cells = this.facts[map.units].length; cells > TILE; cells = Math.ceil(cells / 2)) level += 1;
+    return this.tile({ ...map, level, y: 0, x: 0 }).then((tile) => shrunk(tile, most));
+  }
+
+  /**
+   * All numbers that one weight between tokens is made of.
+   * @param {{layer: number, head: number, query: number, key: number}} wanted
+   * @returns {Promise<Cell>}
+   */
+  async cell(wanted) {
+    const answer = await (await this.#get("cell", wanted)).json();
+    for (const name of ["q", "k", "v"]) answer[name] = Float32Array.from(answer[name]);
+    return answer;
+  }
+
+  /**
+   * What softmax took, and gave.
+   * @param {{layer: number, head: number, query: number}} wanted
+   */
+  async scoresRow(wanted) {
+    const both = await numbers(await this.#get("scores", wanted));
+    return { scores: both.slice(0, both.length / 2), weights: both.slice(both.length / 2) };
+  }
+
+  /** @param {{text: string, second?: string, model?: string}} wanted */
+  read(wanted) {
+    return read(wanted);
+  }
+
+  async models() {
+    return (await models()).models;
+  }
+
+  /**
+   * What becomes of the output without heads or links: "4.2", "it>animal".
+   * @param {{edits: string[]}} wanted
+   * @returns {Promise<Change>}
+   */
+  async change({ edits }) {
+    return (await ask(`/api/${this.id}/change`, { edits })).json();
+  }
+
+  /** @param {{first: string, second: string, word: string, model?: string}} wanted */
+  compare(wanted) {
+    return compare(wanted);
+  }
+}
+
+/**
+ * A tile of at most `most` cells along a side: the largest of each square, as in the server's own levels.
+ * @param {Tile} tile
+ * @param {number} most
+ * @returns {Tile}
+ */
+function shrunk(tile, most) {
+  const side = Math.ceil(Math.max(tile.rows, tile.cols) / most);
+  if (side <= 1) return tile;
+  const rows = Math.ceil(tile.rows / side), cols = Math.ceil(tile.cols / side);
+  const values = new Float32Array(rows * cols);
+  for (let r = 0; r < tile.rows; r += 1) {
+    for (let c = 0; c < tile.cols; c += 1) {
+      const place = Math.floor(r / side) * cols + Math.floor(c / side);
+      values[place] = Math.max(values[place], tile.values[r * tile.cols + c]);
+    }
+  }
+  return { rows, cols, values };
+}
