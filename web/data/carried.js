@@ -30,13 +30,14 @@ export function carriedSource(facts, textOf) {
     facts,
     row: (look) => maps.row(look, look.row),
     tile: async (look) => cut(await maps.map(look), look.level, look.y, look.x, tileSize),
+    partial: (look) => maps.partial(look),
     summary: async (look) => {
       const map = await maps.map(look);
       return pooled(map, Math.min(look.buckets, map.rows), Math.min(look.buckets, map.cols));
     },
     scoresRow: async ({ layer: number, head, query }) => {
       const scores = new Float64Array(facts.tokens.length);
-      scoresOf(layer(number), head, query, scores);
+      scoresOf(layer(number), head, query, 1, scores);
       const weights = scores.slice();
       softmaxInPlace(weights);
       return { scores, weights };
@@ -65,11 +66,11 @@ export function sourceOfPage(page) {
  */
 function cellOf(layer, head, query, key) {
   const vector = (/** @type {Float32Array} */ all, /** @type {number} */ token) => {
-    const at = (token * layer.heads + head) * layer.size;
+    const at = (head * layer.tokens + token) * layer.size;
     return all.subarray(at, at + layer.size);
   };
   const row = new Float64Array(layer.tokens);
-  scoresOf(layer, head, query, row);
+  scoresOf(layer, head, query, 1, row);
   const score = row[key], { max, sum } = softmaxInPlace(row);
   let taken = 0;
   for (let j = 0; j < row.length; ++j) taken += row[j] * valueLength(layer, head, j);

@@ -7,7 +7,7 @@
  * @property {number} size numbers of a head's vectors
  * @property {number} scale
  * @property {boolean} causal
- * @property {Float32Array} q (n, H, D), as are k and v
+ * @property {Float32Array} q (H, n, D), as are k and v
  * @property {Float32Array} k
  * @property {Float32Array} v
  * @property {Float32Array} products (n, H (H + 1) / 2): those of the projected values of a token with each other
@@ -29,7 +29,7 @@ export function floatsFrom(text) {
 
 /**
  * @param {Facts} facts
- * @param {Float32Array} numbers one after the other: q, k, v, products, bias
+ * @param {Float32Array} numbers one after the other: q, k, v, each (n, H, D); products, bias
  * @returns {Layer}
  */
 export function layerFrom(facts, numbers) {
@@ -38,10 +38,22 @@ export function layerFrom(facts, numbers) {
   const take = (/** @type {number} */ count) => numbers.subarray(at, (at += count));
   return {
     tokens: n, heads, size, scale: facts.scale, causal: facts.causal,
-    q: take(n * heads * size), k: take(n * heads * size), v: take(n * heads * size),
+    q: byHead(take(n * heads * size), n, heads, size),
+    k: byHead(take(n * heads * size), n, heads, size),
+    v: byHead(take(n * heads * size), n, heads, size),
     products: take((n * heads * (heads + 1)) / 2),
     bias: facts.distanceBias ? take(heads * (2 * n - 1)) : null,
   };
+}
+
+// One head's vectors side by side, so that they stay in the cache.
+/** @param {Float32Array} numbers (n, H, D) @param {number} n @param {number} heads @param {number} size */
+function byHead(numbers, n, heads, size) {
+  const out = new Float32Array(numbers.length);
+  for (let t = 0; t < n; ++t) {
+    for (let h = 0; h < heads; ++h) out.set(numbers.subarray((t * heads + h) * size, (t * heads + h + 1) * size), (h * n + t) * size);
+  }
+  return out;
 }
 
 /**
@@ -55,24 +67,74 @@ export function biasOf(layer, head, query, key) {
 }
 
 /**
- * The scores of a query, after scale, bias and mask: -Infinity for a key that it may not see.
+ * The scores of queries [first, first + count), after scale, bias and mask: -Infinity for a key that may not be seen.
  * @param {Layer} layer
  * @param {number} head
- * @param {number} query
- * @param {Float64Array} out (n)
+ * @param {number} first
+ * @param {number} count
+ * @param {Float64Array} out (count, n)
  */
-export function scoresOf(layer, head, query, out) {
-  const { tokens, heads, size, scale, causal, q, k } = layer;
-  const from = (query * heads + head) * size;
-  const seen = causal ? query + 1 : tokens;
-  for (let j = 0; j < seen; ++j) {
-    const to = (j * heads + head) * size;
+export function scoresOf(layer, head, first, count, out) {
+  const { tokens: n, size, scale } = layer;
+  const q = layer.q.subarray(head * n * size, (head + 1) * n * size), k = layer.k.subarray(head * n * size, (head + 1) * n * size);
+  let done = 0;
+  for (; done + 4 <= count; done += 4) fourRows(q, k, n, size, scale, first + done, out.subarray(done * n, (done + 4) * n));
+  for (; done < count; ++done) oneRow(q, k, n, size, scale, first + done, out.subarray(done * n, (done + 1) * n));
+  for (let i = 0; i < count; ++i) {
+    const row = out.subarray(i * n, (i + 1) * n);
+    if (layer.bias !== null) for (let j = 0; j < n; ++j) row[j] += biasOf(layer, head, first + i, j);
+    if (layer.causal) row.fill(-Infinity, first + i + 1);
+  }
+}
+
+// Four queries at a time: each number of a key is fetched once for all of them, and no addition waits for another.
+/**
+ * @param {Float32Array} q
+ * @param {Float32Array} k
+ * @param {number} n
+ * @param {number} size
+ * @param {number} scale
+ * @param {number} query
+ * @param {Float64Array} out (4, n)
+ */
+function fourRows(q, k, n, size, scale, query, out) {
+  const at = query * size;
+  for (let j = 0, to = 0; j < n; ++j, to += size) {
+    let a = 0, b = 0, c = 0, d = 0;
+    for (let i = 0; i < size; ++i) {
+      const x = k[to + i], from = at + i;
+      a += q[from] * x;
+      b += q[from + size] * x;
+      c += q[from + 2 * size] * x;
+      d += q[from + 3 * size] * x;
+    }
+    out[j] = scale * a;
+    out[n + j] = scale * b;
+    out[2 * n + j] = scale * c;
+    out[3 * n + j] = scale * d;
+  }
+}
+
+/** @param {Float32Array} q @param {Float32Array} k @param {number} n @param {number} size @param {number} scale @param {number} query @param {Float64Array} out (n) */
+function oneRow(q, k, n, size, scale, query, out) {
+  for (let j = 0, to = 0; j < n; ++j, to += size) {
     let sum = 0;
-    for (let c = 0; c < size; ++c) sum += q[from + c] * k[to + c];
+    for (let i = 0, from = query * size; i < size; ++i) sum += q[from + i] * k[to + i];
     out[j] = scale * sum;
   }
-  if (layer.bias !== null) for (let j = 0; j < seen; ++j) out[j] += biasOf(layer, head, query, j);
-  out.fill(-Infinity, seen);
+}
+
+/**
+ * The weights of queries [first, first + count).
+ * @param {Layer} layer
+ * @param {number} head
+ * @param {number} first
+ * @param {number} count
+ * @param {Float64Array} out (count, n)
+ */
+export function weightsOf(layer, head, first, count, out) {
+  scoresOf(layer, head, first, count, out);
+  for (let i = 0; i < count; ++i) softmaxInPlace(out.subarray(i * layer.tokens, (i + 1) * layer.tokens));
 }
 
 /**

@@ -9,6 +9,12 @@ import { unitsOf } from "./source.js";
 /** @typedef {import("./source.js").Grid} Grid */
 /** @typedef {import("./layer.js").Layer} Layer */
 
+/** @param {Look} look */
+function nameOf(look) {
+  return [look.layer, look.head, look.method, look.units, look.special].join(" ");
+}
+
+const block = 8;  // rows made together; of 512 tokens in 72 heads they take some 10 ms
 const kept = 128;  // maps; of 512 tokens they are 1 MB each
 
 export class Maps {
@@ -21,6 +27,8 @@ export class Maps {
     this.layer = layer;
     /** @type {Map<string, Promise<Grid>>} */
     this.made = new Map();
+    /** @type {Map<string, Grid>} those being made, as far as they are */
+    this.started = new Map();
     /** @type {Map<number, Promise<Float32Array>>} the mean over heads of a layer, between tokens */
     this.means = new Map();
   }
@@ -31,20 +39,33 @@ export class Maps {
    * @param {number} row
    * @returns {Promise<Float64Array>}
    */
-  async row(look, row) {
-    const units = unitsOf(this.facts, look.units, look.special), unit = units[row];
-    const out = new Float64Array(units.length), share = 1 / (unit.last - unit.first);
-    let tokens = new Float64Array(this.facts.tokens.length);
+  row(look, row) {
+    return this.rows(look, row, row + 1);
+  }
+
+  /**
+   * Rows [from, to) of a map.
+   * @param {Look} look
+   * @param {number} from
+   * @param {number} to
+   * @returns {Promise<Float64Array>} (to - from, units)
+   */
+  async rows(look, from, to) {
+    const units = unitsOf(this.facts, look.units, look.special), n = this.facts.tokens.length;
+    const out = new Float64Array((to - from) * units.length), chosen = units.slice(from, to);
+    const rowOf = (/** @type {Float64Array} */ all, /** @type {number} */ i, /** @type {number} */ size) => all.subarray(i * size, (i + 1) * size);
     if (look.method === "rollout") {
-      tokens.fill(share, unit.first, unit.last);
-      addByUnit(await this.rolledOut(tokens, look.layer ?? this.facts.layers), units, 1, out);
+      const tokens = new Float64Array(chosen.length * n);
+      chosen.forEach((unit, u) => rowOf(tokens, u, n).fill(1 / (unit.last - unit.first), unit.first, unit.last));
+      const arrived = await this.rolledOut(tokens, look.layer ?? this.facts.layers);
+      chosen.forEach((_, u) => addByUnit(rowOf(arrived, u, n), units, 1, rowOf(out, u, units.length)));
     } else {
-      for (let t = unit.first; t < unit.last; ++t) {
-        this.addTokenRow(look, t, tokens.fill(0));
-        addByUnit(tokens, units, share, out);
-      }
+      const first = chosen[0].first, tokens = this.tokenRows(look, first, chosen[chosen.length - 1].last - first);
+      chosen.forEach((unit, u) => {
+        for (let t = unit.first; t < unit.last; ++t) addByUnit(rowOf(tokens, t - first, n), units, 1 / (unit.last - unit.first), rowOf(out, u, units.length));
+      });
     }
-    if (units.length < this.unitCount(look)) scaleToOne(out);
+    if (units.length < this.unitCount(look)) chosen.forEach((_, u) => scaleToOne(rowOf(out, u, units.length)));
     return out;
   }
 
@@ -53,13 +74,21 @@ export class Maps {
    * @returns {Promise<Grid>}
    */
   map(look) {
-    const key = [look.layer, look.head, look.method, look.units, look.special].join(" ");
+    const key = nameOf(look);
     let map = this.made.get(key);
     if (map === undefined) map = this.make(look);
     this.made.delete(key);
     this.made.set(key, map);
     if (this.made.size > kept) this.made.delete(/** @type {string} */ (this.made.keys().next().value));
     return map;
+  }
+
+  /**
+   * A map on its way: what is not made yet is 0.
+   * @param {Look} look
+   */
+  partial(look) {
+    return this.started.get(nameOf(look)) ?? null;
   }
 
   /** @param {Look} look */
@@ -73,43 +102,48 @@ export class Maps {
    */
   async make(look) {
     const size = unitsOf(this.facts, look.units, look.special).length;
-    const values = new Float32Array(size * size);
-    for (let row = 0; row < size; ++row) {
-      values.set(await this.row(look, row), row * size);
+    const map = { rows: size, cols: size, values: new Float32Array(size * size) };
+    this.started.set(nameOf(look), map);
+    for (let row = 0; row < size; row += block) {
+      map.values.set(await this.rows(look, row, Math.min(size, row + block)), row * size);
       await breathe();
     }
-    return { rows: size, cols: size, values };
+    this.started.delete(nameOf(look));
+    return map;
   }
 
   /**
    * @param {Look} look
-   * @param {number} query
-   * @param {Float64Array} out
+   * @param {number} first
+   * @param {number} count
    */
-  addTokenRow(look, query, out) {
-    const add = look.method === "norm" ? addNorm : addRaw;
+  tokenRows(look, first, count) {
+    const out = new Float64Array(count * this.facts.tokens.length), add = look.method === "norm" ? addNorm : addRaw;
     const layers = look.layer === null ? this.facts.layers : 1;
-    for (let i = 0; i < layers; ++i) add(this.layer(look.layer ?? i + 1), look.head, query, 1 / layers, out);
+    for (let i = 0; i < layers; ++i) add(this.layer(look.layer ?? i + 1), look.head, first, count, 1 / layers, out);
+    return out;
   }
 
-  // How much of each input token has arrived: a row vector times (weights + identity) / 2 of each layer, from the last to the first.
+  // How much of each input token has arrived: rows times (weights + identity) / 2 of each layer, from the last to the first.
   /**
-   * @param {Float64Array} row
+   * @param {Float64Array} rows (count, n)
    * @param {number} last
    */
-  async rolledOut(row, last) {
-    const n = row.length;
+  async rolledOut(rows, last) {
+    const n = this.facts.tokens.length, count = rows.length / n;
     for (let layer = last; layer >= 1; --layer) {
-      const mean = await this.meanOf(layer), next = new Float64Array(n);
+      const mean = await this.meanOf(layer), next = new Float64Array(rows.length);
       for (let t = 0; t < n; ++t) {
-        const half = 0.5 * row[t];
-        if (half === 0) continue;
-        for (let j = 0, at = t * n; j < n; ++j) next[j] += half * mean[at + j];
-        next[t] += half;
+        for (let r = 0; r < count; ++r) {
+          const half = 0.5 * rows[r * n + t];
+          if (half === 0) continue;
+          for (let j = 0, at = t * n, to = r * n; j < n; ++j) next[to + j] += half * mean[at + j];
+          next[r * n + t] += half;
+        }
       }
-      row = next;
+      rows = next;
     }
-    return row;
+    return rows;
   }
 
   /**
@@ -127,10 +161,11 @@ export class Maps {
 
   /** @param {number} layer */
   async makeMean(layer) {
-    const n = this.facts.tokens.length, mean = new Float32Array(n * n), row = new Float64Array(n);
-    for (let query = 0; query < n; ++query) {
-      addRaw(this.layer(layer), null, query, 1, row.fill(0));
-      mean.set(row, query * n);
+    const n = this.facts.tokens.length, mean = new Float32Array(n * n);
+    for (let first = 0; first < n; first += block) {
+      const rows = new Float64Array(Math.min(block, n - first) * n);
+      addRaw(this.layer(layer), null, first, rows.length / n, 1, rows);
+      mean.set(rows, first * n);
       await breathe();
     }
     return mean;

@@ -60,6 +60,7 @@
  * @property {(look: Look & {row: number}) => Promise<Float64Array>} row
  * @property {(look: Look & {level: number, y: number, x: number}) => Promise<Grid>} tile
  *   256 x 256 cells at most; a cell of level L is the largest of 2^L x 2^L pairs
+ * @property {(look: Look) => Grid | null} [partial] the whole map, as far as it is made; only where it is being made
  * @property {(look: Look & {buckets: number}) => Promise<Grid>} summary
  * @property {(of: {layer: number, head: number, query: number, key: number}) => Promise<Cell>} cell between tokens
  * @property {(of: {layer: number, head: number, query: number}) => Promise<{scores: Float64Array, weights: Float64Array}>} scoresRow

@@ -1,23 +1,23 @@
-// Rows of a map between tokens, as the library's lens makes them: docs/lens.md says what each method means.
-import { productAt, scoresOf, softmaxInPlace, valueLength } from "./layer.js";
+// Rows of a map between tokens, as the library's lens makes them: docs/lens.md says what each method means. Several rows at a time, so
+// that the keys of a head are fetched once for all of them.
+import { productAt, valueLength, weightsOf } from "./layer.js";
 
 /** @typedef {import("./layer.js").Layer} Layer */
 
 /**
- * Adds `share` times the row of one layer to `out`: the weights of a head, or the mean over all heads.
+ * Adds `share` times the rows [first, first + count) of one layer to `out`: the weights of a head, or the mean over all heads.
  * @param {Layer} layer
  * @param {number | null} head
- * @param {number} query
+ * @param {number} first
+ * @param {number} count
  * @param {number} share
- * @param {Float64Array} out (n)
+ * @param {Float64Array} out (count, n)
  */
-export function addRaw(layer, head, query, share, out) {
-  const row = new Float64Array(layer.tokens);
-  const each = head === null ? share / layer.heads : share;
+export function addRaw(layer, head, first, count, share, out) {
+  const rows = new Float64Array(count * layer.tokens), each = head === null ? share / layer.heads : share;
   for (let h = head ?? 0; h < (head === null ? layer.heads : head + 1); ++h) {
-    scoresOf(layer, h, query, row);
-    softmaxInPlace(row);
-    for (let j = 0; j < row.length; ++j) out[j] += each * row[j];
+    weightsOf(layer, h, first, count, rows);
+    for (let j = 0; j < rows.length; ++j) out[j] += each * rows[j];
   }
 }
 
@@ -25,45 +25,46 @@ export function addRaw(layer, head, query, share, out) {
  * The same for what is taken: the length of the sum over heads of weight times projected value, as a share of the row.
  * @param {Layer} layer
  * @param {number | null} head
- * @param {number} query
+ * @param {number} first
+ * @param {number} count
  * @param {number} share
- * @param {Float64Array} out (n)
+ * @param {Float64Array} out (count, n)
  */
-export function addNorm(layer, head, query, share, out) {
-  const lengths = head === null ? lengthsOfSums(layer, query) : lengthsOfHead(layer, head, query);
-  let sum = 0;
-  for (const length of lengths) sum += length;
-  if (!(sum > 0)) return;
-  for (let j = 0; j < lengths.length; ++j) out[j] += (share / sum) * lengths[j];
+export function addNorm(layer, head, first, count, share, out) {
+  const n = layer.tokens, lengths = head === null ? lengthsOfSums(layer, first, count) : lengthsOfHead(layer, head, first, count);
+  for (let i = 0; i < count; ++i) {
+    const row = lengths.subarray(i * n, (i + 1) * n);
+    let sum = 0;
+    for (const length of row) sum += length;
+    if (sum > 0) for (let j = 0; j < n; ++j) out[i * n + j] += (share / sum) * row[j];
+  }
 }
 
-/** @param {Layer} layer @param {number} head @param {number} query */
-function lengthsOfHead(layer, head, query) {
-  const row = new Float64Array(layer.tokens);
-  scoresOf(layer, head, query, row);
-  softmaxInPlace(row);
-  for (let j = 0; j < row.length; ++j) row[j] *= valueLength(layer, head, j);
-  return row;
+/** @param {Layer} layer @param {number} head @param {number} first @param {number} count */
+function lengthsOfHead(layer, head, first, count) {
+  const n = layer.tokens, rows = new Float64Array(count * n);
+  weightsOf(layer, head, first, count, rows);
+  for (let j = 0; j < n; ++j) {
+    const length = valueLength(layer, head, j);
+    for (let i = 0; i < count; ++i) rows[i * n + j] *= length;
+  }
+  return rows;
 }
 
 // |sum over h of w_h f_h|² is a quadratic form in the weights, whose matrix the page carries for each token.
-/** @param {Layer} layer @param {number} query */
-function lengthsOfSums(layer, query) {
-  const { tokens: n, heads, products } = layer;
-  const weights = new Float64Array(heads * n), row = new Float64Array(n), pairs = (heads * (heads + 1)) / 2;
-  for (let h = 0; h < heads; ++h) {
-    scoresOf(layer, h, query, row);
-    softmaxInPlace(row);
-    weights.set(row, h * n);
-  }
-  for (let j = 0; j < n; ++j) {
+/** @param {Layer} layer @param {number} first @param {number} count */
+function lengthsOfSums(layer, first, count) {
+  const { tokens: n, heads, products } = layer, size = count * n;
+  const weights = new Float64Array(heads * size), squares = new Float64Array(size), pairs = (heads * (heads + 1)) / 2;
+  for (let h = 0; h < heads; ++h) weightsOf(layer, h, first, count, weights.subarray(h * size, (h + 1) * size));
+  for (let i = 0; i < size; ++i) {
     let square = 0;
     for (let h = 0; h < heads; ++h) {
-      const w = weights[h * n + j], at = j * pairs + productAt(h, h, heads);
+      const w = weights[h * size + i], at = (i % n) * pairs + productAt(h, h, heads);
       square += w * w * products[at];
-      for (let g = h + 1; g < heads; ++g) square += 2 * w * weights[g * n + j] * products[at + g - h];
+      for (let g = h + 1; g < heads; ++g) square += 2 * w * weights[g * size + i] * products[at + g - h];
     }
-    row[j] = Math.sqrt(Math.max(0, square));
+    squares[i] = Math.sqrt(Math.max(0, square));
   }
-  return row;
+  return squares;
 }

@@ -93,11 +93,16 @@ export function inkOn(color) {
   return (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) ? "#000" : "#fff";
 }
 
+const many = 64;
+
 /**
- * Where a value stands on the scale from 0 to the largest. Small weights are told apart by the square root, as the legend shows.
+ * Where a value stands on the scale from 0 to the largest. Among many units most weights are small, and the square root tells them
+ * apart; the legend shows which it is.
  * @param {number} value
  * @param {number} high
+ * @param {number} units how many the row has
  */
-export function placeOf(value, high) {
-  return high > 0 ? Math.sqrt(Math.max(0, value) / high) : 0;
+export function placeOf(value, high, units) {
+  const share = high > 0 ? Math.max(0, value) / high : 0;
+  return units > many ? Math.sqrt(share) : share;
 }

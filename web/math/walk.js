@@ -21,7 +21,7 @@ import { columns, mapped, product, shapeOf, sinusoidal, softmax, sum, transposed
  * @property {number} [scale] without it 1 for bare vectors, else 1 / √d
  * @property {boolean} [positions]
  *
- * @typedef {{scores: Matrix, weights: Matrix, output: Matrix}} HeadWalk scores after scale and mask
+ * @typedef {{scores: Matrix, masked: Matrix, weights: Matrix, output: Matrix}} HeadWalk scores after scale, before and after the mask
  * @typedef {{name: string, formula: string, shape: string}} Step
  *
  * @typedef {object} Walk
@@ -56,9 +56,9 @@ export function walk(lesson) {
   note("Output", `weights V${each}`, `(${n}, ${m}) @ (${m}, ${dv}) → (${n}, ${dv})`);
   const walked = [...Array(heads).keys()].map((h) => {
     const keys = columns(k, h * d, (h + 1) * d), values = columns(v, h * dv, (h + 1) * dv);
-    const scores = mapped(product(columns(q, h * d, (h + 1) * d), transposed(keys)), (score, i, j) => (lesson.causal && j > i ? -Infinity : scale * score));
-    const weights = softmax(scores);
-    return { scores, weights, output: product(weights, values) };
+    const scores = mapped(product(columns(q, h * d, (h + 1) * d), transposed(keys)), (score) => scale * score);
+    const masked = mapped(scores, (score, i, j) => (lesson.causal && j > i ? -Infinity : score)), weights = softmax(masked);
+    return { scores, masked, weights, output: product(weights, values) };
   });
   let output = walked[0].output.map((_, i) => walked.flatMap((head) => head.output[i]));
   if (heads > 1) note("Concat", "heads side by side", `(${heads}, ${n}, ${dv}) → (${n}, ${heads * dv})`);

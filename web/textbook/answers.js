@@ -38,7 +38,7 @@ export function whySquare({ book, walked, keyTokens }) {
 
 /** @param {Page} page */
 export function whyDot({ book, walked, keyTokens }) {
-  const { row } = book, { d } = walked, q = walked.q[row].slice(0, d), best = largestAt(walked.heads[0].scores[row]), k = walked.k[best].slice(0, d);
+  const { row } = book, { d } = walked, q = walked.q[row].slice(0, d), best = largestAt(walked.heads[0].masked[row]), k = walked.k[best].slice(0, d);
   return answered("Why a dot product?",
     `It is large where two vectors point the same way and are long: ${written(q)} · ${written(k)} = `, live(short(dot(q, k))),
     `, which is |q| |k| cos = ${short(Math.sqrt(dot(q, q)))} × ${short(Math.sqrt(dot(k, k)))} × ${short(cosine(q, k))} for “${book.preset.tokens[row]}” and “${keyTokens[best]}”. `,
@@ -55,7 +55,7 @@ export function whatRow({ book, walked, keyTokens }) {
 
 /** @param {Page} page */
 export function whySoftmax({ book, walked, keyTokens }) {
-  const { scores, weights } = walked.heads[0], row = scores[book.row].filter((score) => score !== -Infinity), total = row.reduce((a, b) => a + b, 0);
+  const { masked: scores, weights } = walked.heads[0], row = scores[book.row].filter((score) => score !== -Infinity), total = row.reduce((a, b) => a + b, 0);
   const high = largestAt(scores[book.row]), low = scores[book.row].indexOf(Math.min(...row));
   return answered("Why softmax?",
     `Scores are not shares: this row's go from ${short(Math.min(...row))} to ${short(Math.max(...row))} and add up to `, live(short(total), "score-sum"),

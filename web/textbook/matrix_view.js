@@ -49,7 +49,7 @@ function cell(value, colored, edit) {
   }
   const made = element("td", { class: "number", "data-value": value }, value === -Infinity ? "−∞" : short(value));
   if (colored) {
-    const color = colorAt(placeOf(value, 1), theme());
+    const color = colorAt(placeOf(value, 1, 1), theme());
     made.style.backgroundColor = css(color);
     made.style.color = inkOn(color);
   }

@@ -45,8 +45,8 @@ export function changes(book, name) {
   if (why !== "") return why;
   const off = walk(lessonOf(book.preset, { ...book.on, [name]: false })), on = walk(lessonOf(book.preset, { ...book.on, [name]: true }));
   const weights = farthest(off.heads[0].weights, on.heads[0].weights), output = farthest(off.output, on.output);
-  const shape = (/** @type {typeof on} */ walked) => `${walked.heads.length > 1 ? `${walked.heads.length} × ` : ""}(${walked.heads[0].weights.length}, ${walked.heads[0].weights[0].length})`;
+  const shape = (/** @type {typeof on} */ walked) => `${walked.heads.length > 1 ? `${walked.heads.length} × ` : ""}(${walked.heads[0].weights.length},\u00a0${walked.heads[0].weights[0].length})`;
   const shapes = shape(off) === shape(on) ? "the weights stay " + shape(on) : `the weights go from ${shape(off)} to ${shape(on)}`;
-  if (Number.isNaN(weights)) return `On: ${shapes}; the result stays (${on.output.length}, ${on.output[0].length}).`;
+  if (Number.isNaN(weights)) return `On: ${shapes}; the result stays (${on.output.length},\u00a0${on.output[0].length}).`;
   return `On: a weight moves by up to ${number(weights)}, a number of the result by up to ${number(output)}; ${shapes}.`;
 }

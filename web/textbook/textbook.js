@@ -72,14 +72,14 @@ export class Textbook {
       book.row = row;
       this.update();
     };
-    const heads = (/** @type {"scores" | "weights" | "output"} */ what, /** @type {string} */ name, /** @type {boolean} */ colored) => element("div", { class: "matrices" },
+    const heads = (/** @type {"masked" | "weights" | "output"} */ what, /** @type {string} */ name, /** @type {boolean} */ colored) => element("div", { class: "matrices" },
       ...walked.heads.map((head, h) => matrixTable(head[what], {
         name: walked.heads.length > 1 ? `${name}, head ${h + 1}` : name, rows: book.preset.tokens, columns: what === "output" ? undefined : keyTokens, colored, chosen: book.row, choose,
       })));
     const q = book.on.projections || lesson.x === undefined ? "Q" : "X", k = book.on.projections || lesson.x === undefined ? "K" : book.on.cross ? "C" : "X", v = k === "K" ? "V" : k;
     this.results.replaceChildren(
       element("h3", {}, `2. How alike are two words? ${q} ${k}ᵀ`),
-      heads("scores", `Scores${book.on.scale ? " ÷ √d" : ""}`, false), whySquare(page), whyDot(page),
+      heads("masked", `Scores${book.on.scale ? " ÷ √d" : ""}`, false), whySquare(page), whyDot(page),
       element("h3", {}, "3. Shares of attention: softmax"), heads("weights", "Weights", true), whatRow(page), whySoftmax(page),
       element("h3", {}, `4. The mixture: weights ${v}`),
       element("div", { class: "matrices" }, ...(walked.heads.length > 1 ? [heads("output", "Mixture", false)] : []), matrixTable(walked.output, { name: "Result", rows: book.preset.tokens, chosen: book.row, choose })),

@@ -36,7 +36,7 @@ export class Pane {
     this.side = element("aside", { class: "side" }, this.table.element);
     this.element = element("section", { class: "pane", "aria-label": `Reading: ${source.facts.text.slice(0, 60)}` },
       this.facts(), this.strip.element, this.controls.element,
-      element("div", { class: "looks" }, element("div", { class: "main" }, this.stage, this.readout), this.side),
+      element("div", { class: "views" }, element("div", { class: "main" }, this.stage, this.readout), this.side),
       this.steps.element, this.live);
     this.asked = 0;
     this.store.listen((_, before) => this.show(before));

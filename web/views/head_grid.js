@@ -35,7 +35,7 @@ export function headGrid(values, heads, choose) {
   for (let i = 0; i < values.length; i += heads) {
     rows.push(element("tr", {}, element("th", { scope: "row" }, `Layer ${values[i].layer}`),
       ...values.slice(i, i + heads).map(({ layer, head, value }) => {
-        const color = colorAt(placeOf(value, high), theme());
+        const color = colorAt(placeOf(value, high, 1), theme());
         const button = element("button", { type: "button", "aria-label": `Layer ${layer}, head ${head + 1}: ${short(value)}`, onclick: () => choose(layer, head) }, short(value).replace(/^0\./, "."));
         button.style.backgroundColor = css(color);
         button.style.color = inkOn(color);

@@ -8,14 +8,15 @@ import { number } from "../ui/format.js";
  * @param {number} y
  * @param {number} width
  * @param {number} high
+ * @param {number} units of the map
  * @param {import("../math/color.js").Theme} theme
  * @param {string} ink
  */
-export function paintLegend(painter, x, y, width, high, theme, ink) {
+export function paintLegend(painter, x, y, width, high, units, theme, ink) {
   const steps = 64;
   for (let i = 0; i < steps; ++i) painter.rect(x + (i * width) / steps, y, width / steps + 0.6, 8, css(colorAt(i / (steps - 1), theme)));
-  for (const share of [0, 0.1, 0.5, 1]) {
-    painter.text(share === 0 ? "0" : number(share * high), x + placeOf(share, 1) * width, y + 19, {
+  for (const share of placeOf(0.25, 1, units) === 0.5 ? [0, 0.1, 0.5, 1] : [0, 0.5, 1]) {
+    painter.text(share === 0 ? "0" : number(share * high), x + placeOf(share, 1, units) * width, y + 19, {
       fill: ink, size: 11, anchor: share === 0 ? "start" : share === 1 ? "end" : "middle",
     });
   }

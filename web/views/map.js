@@ -21,6 +21,7 @@ export class MapView {
     /** @type {string[]} */
     this.labels = [];
     this.drawing = 0;
+    this.timer = 0;
     this.canvas = element("canvas", {
       tabindex: 0, role: "application", "aria-roledescription": "map",
       "aria-label": "Map of attention. Rows look at columns. Arrow keys move the cross-hair, Enter shows how a number is made.",
@@ -70,7 +71,17 @@ export class MapView {
       const context = sized(this.canvas, this.frame.width, this.frame.height);
       this.paint(canvasPainter(context));
       this.element.dataset.ready = String(this.tiles.waiting === 0);
+      if (this.tiles.waiting > 0) this.later();
     });
+  }
+
+  // While a map is being made its rows appear as they come.
+  later() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.tiles?.takePartial();
+      this.draw();
+    }, 120);
   }
 
   /** @param {import("../ui/painter.js").Painter} painter */

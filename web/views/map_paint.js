@@ -24,13 +24,15 @@ export function paintMap(painter, frame, tiles, labels, cross, colors, density) 
   painter.clip(frame.left, frame.top, frame.plotWidth, frame.plotHeight);
   const level = Math.min(tiles.top, Math.max(0, Math.floor(-Math.log2(frame.cell * density))));
   if (tiles.top > level) paintLevel(painter, frame, tiles, tiles.top, colors);
+  const part = tiles.part && tiles.imageOf(tiles.part, colors.theme);
+  if (part) painter.image(part, frame.left - frame.x, frame.top - frame.y, frame.size * frame.cell, frame.size * frame.cell);
   paintLevel(painter, frame, tiles, level, colors);
   if (frame.cell >= 36) paintNumbers(painter, frame, tiles, colors);
   paintCross(painter, frame, cross, colors);
   painter.unclip();
   paintLabels(painter, frame, labels, cross, colors);
   const width = Math.min(220, frame.plotWidth);
-  paintLegend(painter, frame.left, frame.top + frame.plotHeight + 22, Math.max(width, 120), tiles.high, colors.theme, colors.quiet);
+  paintLegend(painter, frame.left, frame.top + frame.plotHeight + 22, Math.max(width, 120), tiles.high, frame.size, colors.theme, colors.quiet);
 }
 
 /** @param {MapFrame} frame */
@@ -62,7 +64,7 @@ function paintNumbers(painter, frame, tiles, colors) {
       const value = tiles.value(row, col);
       if (value === null) continue;
       painter.text(value.toFixed(2), frame.left + (col + 0.5) * frame.cell - frame.x, frame.top + (row + 0.5) * frame.cell - frame.y, {
-        fill: inkOn(colorAt(placeOf(value, tiles.high), colors.theme)), size: 12, anchor: "middle",
+        fill: inkOn(colorAt(placeOf(value, tiles.high, frame.size), colors.theme)), size: 12, anchor: "middle",
       });
     }
   }

@@ -1,4 +1,5 @@
 // The model view: every head of every layer as a thumbnail. One click opens it.
+import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
 import { nameOfLook } from "../ui/format.js";
 import { svgPainter } from "../ui/painter.js";
@@ -19,7 +20,7 @@ export class ModelView {
     /** @type {Thumbnail[]} */
     this.thumbnails = [];
     this.element = element("div", { class: "model-view" });
-    onTheme(() => this.thumbnails.forEach(color));
+    onTheme(() => this.thumbnails.forEach((thumbnail) => this.color(thumbnail)));
   }
 
   show() {
@@ -68,9 +69,15 @@ export class ModelView {
         continue;  // the reading is gone; the shell says so
       }
       if (key !== this.key) return;
-      color(thumbnail);
+      this.color(thumbnail);
     }
     this.element.dataset.ready = "true";
+  }
+
+  /** @param {Thumbnail} thumbnail */
+  color({ grid, canvas }) {
+    const { units, special } = this.pane.look();
+    if (grid !== null) cellsOf(grid, largestOf(grid), unitsOf(this.pane.source.facts, units, special).length, theme(), canvas);
   }
 
   /** @param {string} title */
@@ -88,9 +95,4 @@ export class ModelView {
     painter.text(title, left, height - 14, { fill: styleColor("ink") });
     return painter.finish();
   }
-}
-
-/** @param {Thumbnail} thumbnail */
-function color({ grid, canvas }) {
-  if (grid !== null) cellsOf(grid, largestOf(grid), theme(), canvas);
 }

@@ -46,7 +46,7 @@ export class Strip {
     const { row, col } = this.pane.cross();
     const high = values === null ? 0 : Math.max(...values);
     this.words.forEach((word, i) => {
-      const place = values === null ? 0 : placeOf(values[i], high), color = colorAt(place, theme());
+      const place = values === null ? 0 : placeOf(values[i], high, values.length), color = colorAt(place, theme());
       word.style.backgroundColor = values === null || place < 0.1 ? "" : css(color);
       word.style.color = values === null || place < 0.1 ? "" : inkOn(color);
       word.classList.toggle("looks", i === row);

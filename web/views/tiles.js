@@ -22,6 +22,8 @@ export class Tiles {
     this.high = 0;
     this.waiting = 0;
     this.failed = "";
+    /** @type {Tile | null} the whole map while it is being made */
+    this.part = null;
     /** @type {Map<string, Tile>} */
     this.tiles = new Map();
     this.top = Math.max(0, Math.ceil(Math.log2(size / tileSize)));
@@ -58,9 +60,16 @@ export class Tiles {
       },
     ).finally(() => {
       --this.waiting;
+      if (this.waiting === 0) this.part = null;
       this.arrived();
     });
     return null;
+  }
+
+  takePartial() {
+    const grid = this.source.partial?.(this.look) ?? null;
+    this.part = grid === null ? null : { grid, image: this.part?.image ?? null, colored: "" };
+    if (grid !== null) this.high = Math.max(this.high, largestOf(grid));
   }
 
   /**
@@ -70,7 +79,7 @@ export class Tiles {
   imageOf(tile, theme) {
     const colored = `${theme} ${this.high}`;
     if (tile.colored !== colored && tile.grid !== null) {
-      tile.image = cellsOf(tile.grid, this.high, theme, tile.image ?? undefined);
+      tile.image = cellsOf(tile.grid, this.high, this.size, theme, tile.image ?? undefined);
       tile.colored = colored;
     }
     return tile.image;

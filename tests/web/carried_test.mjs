@@ -1,0 +1,87 @@
+// Every map that the page makes from q, k and v is the one that the program makes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { attend, attendJson, families, goldenModel, sourceOf } from "./program.mjs";
+
+const text = "The banks of the river, money is the bank.";
+const near = 2e-6;  // weights are float32 in the program
+
+function assertNear(actual, expected, what, most = near) {
+  assert.equal(actual.length, expected.length, what);
+  actual.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) <= most, `${what}, ${i}: ${value}, expected ${expected[i]}`));
+}
+
+async function mapOf(source, look) {
+  const { rows, cols, values } = await source.tile({ ...look, level: 0, y: 0, x: 0 });
+  return [...Array(rows).keys()].map((i) => Array.from(values.subarray(i * cols, (i + 1) * cols)));
+}
+
+const looks = [
+  { layer: null, head: null, method: "raw", units: "words", special: false },
+  { layer: 1, head: 1, method: "raw", units: "tokens", special: true },
+  { layer: 2, head: null, method: "norm", units: "words", special: false },
+  { layer: null, head: null, method: "norm", units: "tokens", special: true },
+  { layer: 1, head: 0, method: "norm", units: "words", special: true },
+  { layer: null, head: null, method: "rollout", units: "words", special: false },
+  { layer: 1, head: null, method: "rollout", units: "tokens", special: true },
+];
+
+function argumentsOf({ layer, head, method, units, special }) {
+  return ["--method", method, ...(layer === null ? [] : ["--layer", layer]), ...(head === null ? [] : ["--head", head + 1]),
+    ...(units === "tokens" ? ["--tokens"] : []), ...(special ? ["--special"] : [])];
+}
+
+for (const family of families) {
+  test(`maps of ${family} are the program's`, async (t) => {
+    const model = goldenModel(t, family), source = sourceOf(attend(["explain", text, "--model", model, "--format", "html"]));
+    for (const look of looks) {
+      if (look.layer > source.facts.layers) continue;
+      const { weights } = attendJson(["explain", text, "--model", model, ...argumentsOf(look)]);
+      const map = await mapOf(source, look);
+      weights.forEach((row, i) => assertNear(map[i], row, `${JSON.stringify(look)} row ${i}`));
+      assertNear(Array.from(await source.row({ ...look, row: 2 })), weights[2], "one row by itself");
+    }
+  });
+}
+
+test("one weight is made of the parts that the steps show", async (t) => {
+  for (const family of ["bert", "mpnet", "gpt2"]) {
+    const model = goldenModel(t, family), source = sourceOf(attend(["explain", text, "--model", model, "--format", "html"]));
+    const of = { layer: 1, head: 1, query: 4 }, look = { layer: 1, head: 1, units: "tokens", special: true };
+    const { weights } = attendJson(["explain", text, "--model", model, ...argumentsOf({ ...look, method: "raw" })]);
+    const taken = attendJson(["explain", text, "--model", model, ...argumentsOf({ ...look, method: "norm" })]).weights[4];
+    const row = await source.scoresRow(of);
+    assertNear(Array.from(row.weights), weights[4], `${family}: the softmax row`);
+    for (let key = 0; key < weights.length; ++key) {
+      const cell = await source.cell({ ...of, key });
+      const dot = cell.q.reduce((sum, value, i) => sum + value * cell.k[i], 0);
+      if (!cell.masked) assert.ok(Math.abs(cell.scale * dot + cell.bias - cell.score) < 1e-12);
+      assert.ok(Math.abs(Math.exp(cell.score - cell.max) / cell.sum - weights[4][key]) < near);
+      assert.equal(cell.masked, family === "gpt2" && key > 4);
+      assert.ok(Math.abs(cell.contribution - taken[key]) < near);
+    }
+  }
+});
+
+test("a cell of a coarse level is the largest of those it covers", async (t) => {
+  const model = goldenModel(t, "bert"), source = sourceOf(attend(["explain", text, "--model", model, "--format", "html"]));
+  const look = { layer: 1, head: 0, method: "raw", units: "tokens", special: true }, fine = await mapOf(source, look);
+  const coarse = await source.tile({ ...look, level: 2, y: 0, x: 0 });
+  assert.equal(coarse.rows, Math.ceil(fine.length / 4));
+  for (let i = 0; i < coarse.rows; ++i) {
+    for (let j = 0; j < coarse.cols; ++j) {
+      const covered = fine.slice(4 * i, 4 * i + 4).flatMap((row) => row.slice(4 * j, 4 * j + 4));
+      assert.equal(coarse.values[i * coarse.cols + j], Math.max(...covered));
+    }
+  }
+  const thumbnail = await source.summary({ ...look, buckets: 3 });
+  assert.equal(thumbnail.rows, 3);
+  assert.equal(Math.max(...thumbnail.values), Math.max(...fine.flat()));
+});
+
+test("a page of two texts keeps both", (t) => {
+  const model = goldenModel(t, "bert");
+  const { facts } = sourceOf(attend(["explain", "the bank", "--second", "the river", "--model", model, "--format", "html"]));
+  assert.equal(facts.second, "the river");
+  assert.deepEqual(facts.words.filter((word) => !word.special).map((word) => word.part), [0, 0, 1, 1]);
+});

@@ -1,0 +1,42 @@
+// The program under test, and readings of it as the page would carry them.
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { carriedSource } from "../../web/data/carried.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const program = process.env.ATTEND ?? join(root, "build/release/attend");
+
+/** What the program prints. */
+export function attend(args, input = "") {
+  return execFileSync(program, args, { input, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["pipe", "pipe", "pipe"] });
+}
+
+export function attendJson(args, input) {
+  return JSON.parse(attend([...args, "--json"], input));
+}
+
+/** What stands in an element of the page, by its id. */
+export function carriedIn(html, id) {
+  const [, text] = html.match(new RegExp(`id="${id}">([^<]*)</script>`)) ?? [];
+  return text;
+}
+
+/** The source of a page, without a browser. */
+export function sourceOf(html) {
+  const facts = JSON.parse(carriedIn(html, "facts"));
+  return carriedSource(facts, (layer) => carriedIn(html, `layer-${layer}`));
+}
+
+export const families = ["bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "gpt2"];
+
+/** A folder with a golden checkpoint and a vocabulary of words; removed when the test ends. */
+export function goldenModel(test, family) {
+  const folder = mkdtempSync(join(tmpdir(), "attend-web-"));
+  test.after(() => rmSync(folder, { recursive: true }));
+  for (const name of ["config.json", "model.safetensors"]) copyFileSync(join(root, "tests/golden/models", family, name), join(folder, name));
+  writeFileSync(join(folder, "vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nbank\n##s\nof\nriver\nmoney\nis\n,\n.\n");
+  return folder;
+}

@@ -1,0 +1,38 @@
+// The address holds the state, and an address from elsewhere does no harm.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fitted, fromAddress, initialState, Store, toAddress } from "../../web/ui/state.js";
+
+const everything = { tab: "lines", layer: 4, head: 1, method: "norm", units: "tokens", special: true, row: 8, col: 0, steps: true };
+
+test("a state comes back from its address", () => {
+  for (const state of [initialState, everything, { ...everything, head: null, col: null, steps: false }]) {
+    assert.deepEqual(fromAddress(toAddress(state), initialState), state);
+  }
+});
+
+test("heads and words are counted from 1, as people do", () => {
+  assert.equal(toAddress({ ...initialState, layer: 4, head: 1, row: 0 }), "layer=4&head=2&row=1");
+});
+
+test("an empty address means what is usual", () => {
+  assert.equal(fromAddress("", everything), everything);
+});
+
+test("nonsense in an address is left out", () => {
+  assert.deepEqual(fromAddress("tab=x&layer=-1&head=1.5&method=y&row=1e99&units=<b>", initialState), initialState);
+});
+
+test("a state is fitted to its reading", () => {
+  const facts = { layers: 2, heads: 2 };
+  assert.deepEqual(fitted(everything, facts, 5), { ...everything, layer: null, head: null, row: null, col: null, steps: false });
+  assert.equal(fitted({ ...everything, layer: 1, method: "rollout" }, facts, 9).head, null);
+});
+
+test("a store tells of changes, and of nothing else", () => {
+  const store = new Store(initialState), heard = [];
+  store.listen((now, before) => heard.push([before.row, now.row]));
+  store.set({ row: 3 });
+  store.set({ row: 3 });
+  assert.deepEqual(heard, [[null, 3]]);
+});
