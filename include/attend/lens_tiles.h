@@ -34,7 +34,7 @@ struct LensTile {
 // of 2^L × 2^L pairs, so that thin lines stay visible. The last level is one tile.
 //
 // Fine levels are made when they are asked for, from queries, keys and row states: a tile takes what its own
-// pairs take. Coarse ones are made together, once, in one pass over the map that keeps no map: 22 MB at 8,192
+// pairs take. Coarse ones are made together, once, in one pass over the map that keeps 5.6 MB at 8,192
 // units. Not for several threads at once. Reading and units (those of
 // words() or single_tokens(), in their order) must outlive it.
 class LensTiles {

@@ -17,8 +17,8 @@ using lens::cells_at;
 using lens::Range;
 using lens::tiles_for;
 
-constexpr std::size_t kMostKept = std::size_t{24} << 20;  // bytes of coarse levels; 22.4 MB at 8,192 units
-constexpr std::int64_t kRowsAtOnce = 64;                  // units of the pass that makes them
+constexpr std::size_t kMostKept = std::size_t{6} << 20;  // bytes of coarse levels: those from 4 × 4 on at 8,192 units
+constexpr std::int64_t kRowsAtOnce = 96;  // units of the pass that makes them: two tiles of attention_rows()
 
 // The first level that is kept: not the finest, which is quick to make, and no more than fits.
 std::int64_t first_kept(std::int64_t units) {
