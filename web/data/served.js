@@ -1,15 +1,13 @@
 // The Source of numbers in the served page: asks the server, a screenful at a time.
+import { unitsOf } from "./source.js";
 
 /**
- * @typedef {{text: string, special: boolean, part: number, place: [number, number]}} Token
- * @typedef {Token & {first: number, last: number}} Word
- * @typedef {{model: string, family: string, causal: boolean, layers: number, heads: number, headSize: number, scale: number,
- *   text: string, second: string, served: boolean, tokens: Token[], words: Word[], dropped: number, methods: string[]}} Facts
- * @typedef {{layer: number | null, head: number | null, method: string, units: "words" | "tokens"}} MapName
- * @typedef {{rows: number, cols: number, values: Float32Array}} Tile
- * @typedef {{q: Float32Array, k: Float32Array, v: Float32Array, scale: number, masked: boolean, bias: number, score: number,
- *   max: number, sum: number, weight: number, contribution: number | null}} Cell
- * @typedef {{textCosine: number, textDistance: number, wordCosines: number[]}} Change
+ * @typedef {import("./source.js").Facts} Facts
+ * @typedef {import("./source.js").Look} Look
+ * @typedef {import("./source.js").Grid} Grid
+ * @typedef {import("./source.js").Cell} Cell
+ * @typedef {import("./source.js").Change} Change
+ * @typedef {import("./source.js").Comparison} Comparison
  */
 
 const TILE = 256; // cells along a side, as the server makes them
@@ -46,6 +44,11 @@ function query(parameters) {
   return "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
 }
 
+/** @param {Look} look */
+function named({ layer, head, method, units, special }) {
+  return { layer, head, method, units, special: special ? 1 : 0 };
+}
+
 /** @param {Response} response */
 async function numbers(response) {
   return new Float64Array(await response.arrayBuffer());
@@ -72,7 +75,7 @@ export async function read(wanted) {
 /**
  * One word in two texts.
  * @param {{first: string, second: string, word: string, model?: string}} wanted
- * @returns {Promise<{staticCosine: number, cosines: number[]}>}
+ * @returns {Promise<Comparison>}
  */
 export async function compare(wanted) {
   return (await ask("/api/compare", wanted)).json();
@@ -96,19 +99,19 @@ export class ServedSource {
 
   /**
    * One row of a map.
-   * @param {MapName & {row: number}} wanted
+   * @param {Look & {row: number}} wanted
    */
-  async row({ layer, head, method, units, row }) {
-    return numbers(await this.#get("row", { layer, head, method, units, row }));
+  async row({ row, ...look }) {
+    return numbers(await this.#get("row", { ...named(look), row }));
   }
 
   /**
    * Up to 256 x 256 cells of a map.
-   * @param {MapName & {level: number, y: number, x: number}} wanted
-   * @returns {Promise<Tile>}
+   * @param {Look & {level: number, y: number, x: number}} wanted
+   * @returns {Promise<Grid>}
    */
-  async tile({ layer, head, method, units, level, y, x }) {
-    const response = await this.#get("tile", { layer, head, method, units, level, y, x });
+  async tile({ level, y, x, ...look }) {
+    const response = await this.#get("tile", { ...named(look), level, y, x });
     const [rows, cols, low, high] = ["X-Rows", "X-Cols", "X-Low", "X-High"].map((name) => Number(response.headers.get(name)));
     // Cells are square roots, so that small weights are told apart.
     const meaning = Float32Array.from({ length: 256 }, (_, cell) => low + (high - low) * (cell / 255) ** 2);
@@ -118,13 +121,13 @@ export class ServedSource {
 
   /**
    * The whole map, at most `buckets` cells along a side.
-   * @param {MapName & {buckets: number}} wanted
+   * @param {Look & {buckets: number}} wanted
    */
-  summary({ buckets, ...map }) {
+  async summary({ buckets, ...look }) {
     const most = Math.max(1, Math.min(buckets, TILE));
     let level = 0;
-    for (let cells = this.facts[map.units].length; cells > TILE; cells = Math.ceil(cells / 2)) level += 1;
-    return this.tile({ ...map, level, y: 0, x: 0 }).then((tile) => shrunk(tile, most));
+    for (let cells = unitsOf(this.facts, look.units, look.special).length; cells > TILE; cells = Math.ceil(cells / 2)) level += 1;
+    return shrunk(await this.tile({ ...look, level, y: 0, x: 0 }), most);
   }
 
   /**
@@ -173,9 +176,9 @@ export class ServedSource {
 
 /**
  * A tile of at most `most` cells along a side: the largest of each square, as in the server's own levels.
- * @param {Tile} tile
+ * @param {Grid} tile
  * @param {number} most
- * @returns {Tile}
+ * @returns {Grid}
  */
 function shrunk(tile, most) {
   const side = Math.ceil(Math.max(tile.rows, tile.cols) / most);

@@ -31,7 +31,8 @@ export class Shell {
       element("button", { type: "button", "data-tab": name, onclick: () => this.open(/** @type {State["tab"]} */ (name)) }, label)));
     this.tab = fromAddress(location.hash.slice(1).split(";")[0], usual).tab;
     this.other = element("input", { type: "file", accept: ".html,text/html", class: "unseen", "aria-label": "Another page of attend", tabindex: -1, onchange: () => this.openFile() });
-    this.beside = element("button", { type: "button", onclick: () => (this.panes.length > 1 ? this.closeSecond() : this.other.click()) }, "Second text…");
+    this.askForSecond = () => this.other.click();
+    this.beside = element("button", { type: "button", onclick: () => (this.panes.length > 1 ? this.closeSecond() : this.askForSecond()) }, "Second text…");
     this.tools = element("div", { class: "tools" }, this.beside, this.other,
       element("button", { type: "button", onclick: () => this.save("svg"), "data-save": "svg" }, "Save SVG"),
       element("button", { type: "button", onclick: () => this.save("png"), "data-save": "png" }, "Save PNG"),
@@ -64,6 +65,11 @@ export class Shell {
     this.beside.textContent = this.panes.length > 1 ? "One text" : "Second text…";
     for (const each of this.panes) each.show();
     this.showTab();
+  }
+
+  /** @param {() => void} ask what “Second text…” does instead of opening a file */
+  offerSecond(ask) {
+    this.askForSecond = ask;
   }
 
   closeSecond() {
