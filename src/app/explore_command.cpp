@@ -1,6 +1,4 @@
 // attend explore: the explorer page, on a port of this machine.
-#include <malloc.h>
-
 #include <memory>
 #include <optional>
 
@@ -9,6 +7,7 @@
 #include "app/model_options.h"
 #include "app/output.h"
 #include "base/error.h"
+#include "explore/memory.h"
 #include "explore/server.h"
 
 namespace attend::app {
@@ -33,17 +32,8 @@ struct Arguments {
   std::optional<int> port;
 };
 
-// Memory goes back to the system once it is free: otherwise glibc keeps up to 64 MB for each thread, for the
-// next time.
-void give_memory_back() {
-#ifdef M_MMAP_THRESHOLD
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  mallopt(M_TRIM_THRESHOLD, 4 << 20);
-#endif
-}
-
 void run_explore(const Arguments& given) {
-  give_memory_back();
+  explore::give_memory_back_early();
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
   explore::Api api(given.model, given.text ? input_text(*given.text) : kSentence);

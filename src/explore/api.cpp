@@ -11,6 +11,7 @@
 #include "explore/bodies.h"
 #include "explore/callers.h"
 #include "explore/facts.h"
+#include "explore/memory.h"
 #include "explore/target.h"
 
 namespace attend::explore {
@@ -113,8 +114,10 @@ Response Api::read(const std::string& body) {
   const ReadBody wanted = parse_read(body);
   const TextModel model = models_.load(wanted.model);
   const std::string id = readings_.read(model, wanted.text, wanted.second);
-  return json_response(
+  Response response = json_response(
       {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()))}});
+  give_memory_back_now();
+  return response;
 }
 
 Response Api::tile(const std::string& id, Target& target) {
