@@ -33,7 +33,7 @@ std::vector<Word> plain(const std::vector<Word>& units) {
 
 }  // namespace
 
-Readings::Readings() {
+Readings::Readings(std::size_t most_tile_bytes) : most_tile_bytes_(most_tile_bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::random_device random;
   for (int i = 0; i < 8; ++i) run_ += kDigits[random() % 16];
@@ -116,12 +116,12 @@ std::size_t Readings::tile_bytes() const {
 // First the fine levels of those used longest ago, then all of them. That in use stays.
 void Readings::let_go_of_tiles() {
   std::size_t sum = tile_bytes();
-  for (auto entry = tiles_.rbegin(); sum > kMostTileBytes && entry != std::prev(tiles_.rend()); ++entry) {
+  for (auto entry = tiles_.rbegin(); sum > most_tile_bytes_ && entry != std::prev(tiles_.rend()); ++entry) {
     sum -= entry->tiles.bytes();
     entry->tiles.forget_details();
     sum += entry->tiles.bytes();
   }
-  while (sum > kMostTileBytes && tiles_.size() > 1) {
+  while (sum > most_tile_bytes_ && tiles_.size() > 1) {
     sum -= tiles_.back().tiles.bytes();
     tiles_.pop_back();
   }

@@ -35,7 +35,7 @@ struct MapName {
 
 class Readings {
  public:
-  Readings();
+  explicit Readings(std::size_t most_tile_bytes = kMostTileBytes);
 
   // Reads a text; what is older and no longer fits is let go of first. Returns its id.
   std::string read(const TextModel& model, const std::string& text, const std::string& second);
@@ -67,6 +67,7 @@ class Readings {
   void make_room_for(std::size_t bytes);
   void let_go_of_tiles();
 
+  std::size_t most_tile_bytes_;
   std::string run_;  // tells the ids of this run from those of another
   std::int64_t count_ = 0;
   std::list<std::unique_ptr<const Kept>> kept_;  // newest first
