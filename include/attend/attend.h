@@ -5,7 +5,10 @@
 #include <attend/attention_backward.h>
 #include <attend/cache.h>
 #include <attend/checkpoint.h>
+#include <attend/cross_entropy.h>
+#include <attend/dropout.h>
 #include <attend/dtype.h>
+#include <attend/embedding.h>
 #include <attend/encoder.h>
 #include <attend/file_error.h>
 #include <attend/gelu.h>
@@ -22,9 +25,11 @@
 #include <attend/pooling.h>
 #include <attend/positions.h>
 #include <attend/reference.h>
+#include <attend/rms_norm.h>
 #include <attend/save.h>
 #include <attend/softmax.h>
 #include <attend/stage.h>
+#include <attend/swiglu.h>
 #include <attend/tensor.h>
 #include <attend/text_model.h>
 #include <attend/threads.h>

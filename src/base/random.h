@@ -53,6 +53,7 @@ class DropoutStream {
 
   // For vectors: bits = mix(mix(row ^ row_key) ^ column_bits), as a signed number below threshold = dropped.
   std::uint32_t row_key() const { return row_key_; }
+  std::uint32_t column_key() const { return column_key_; }
   std::uint32_t column_bits(std::int64_t column) const {
     return mix(static_cast<std::uint32_t>(column) ^ column_key_);
   }

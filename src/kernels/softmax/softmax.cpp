@@ -78,7 +78,7 @@ HWY_ATTR HWY_INLINE double exponentials(const float* x, std::int64_t n, float sh
   return total;
 }
 
-HWY_ATTR void softmax_elements(const float* x, std::int64_t n, float* out) {
+HWY_ATTR SoftmaxSums softmax_elements(const float* x, std::int64_t n, float* out) {
   const D d;
   const float max = row_max(x, n);
   // A row of nothing but -inf (or NaN) is shifted by 0: -inf - -inf would be NaN.
@@ -87,6 +87,7 @@ HWY_ATTR void softmax_elements(const float* x, std::int64_t n, float* out) {
   for (std::int64_t i = 0; i < n; i += lanes()) {
     store_some(hn::Mul(load_some(out + i, n - i), factor), out + i, n - i);
   }
+  return {max, sum};
 }
 
 }  // namespace HWY_NAMESPACE
@@ -101,8 +102,8 @@ HWY_EXPORT(softmax_elements);
 
 }  // namespace
 
-void softmax_row(const float* x, std::int64_t n, float* out) noexcept {
-  HWY_DYNAMIC_DISPATCH(softmax_elements)(x, n, out);
+SoftmaxSums softmax_row(const float* x, std::int64_t n, float* out) noexcept {
+  return HWY_DYNAMIC_DISPATCH(softmax_elements)(x, n, out);
 }
 
 }  // namespace attend::kernels

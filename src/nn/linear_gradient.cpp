@@ -1,0 +1,101 @@
+#include "nn/linear_gradient.h"
+
+#include <attend/matmul.h>
+#include <attend/reference.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/rows.h"
+#include "nn/row_sums.h"
+
+namespace attend {
+namespace {
+
+constexpr const char* kOperation = "add_linear_gradient";
+
+// Rows that are multiplied together: x turned over and d_out packed are (in + out) x 4 KiB then, which stays
+// in the outer cache for layers of a few hundred, where all rows of a batch would not.
+constexpr std::int64_t kRows = 1024;
+
+std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+
+// (rows, n) -> (n, rows), side by side. Squares of 16 by 16: a line here, a line there.
+void turn_over(ConstTensorView x, float* to) {
+  constexpr std::int64_t kSquare = 16;
+  const std::int64_t rows = x.size(0), n = x.size(1), row_step = x.stride(0), step = x.stride(1);
+  const float* const from = x.data<float>();
+  parallel_for((n + kSquare - 1) / kSquare, [&](std::int64_t chunk, int) noexcept {
+    const std::int64_t first = chunk * kSquare, last = std::min(n, first + kSquare);
+    for (std::int64_t r = 0; r < rows; r += kSquare) {
+      const std::int64_t end = std::min(rows, r + kSquare);
+      for (std::int64_t j = first; j < last; ++j) {
+        for (std::int64_t i = r; i < end; ++i) to[j * rows + i] = from[i * row_step + j * step];
+      }
+    }
+  });
+}
+
+template <class T>
+void add_column_sums(ConstTensorView d_out, TensorView d_bias) {
+  const std::int64_t n = d_out.size(1), step = d_out.stride(1);
+  const T* const from = d_out.data<T>();
+  const std::vector<double> totals =
+      sum_rows<T>(d_out.size(0), n, [&](std::int64_t row, T* sums, T*) noexcept {
+        const T* const values = from + row * d_out.stride(0);
+        for (std::int64_t j = 0; j < n; ++j) sums[j] += values[j * step];
+      });
+  T* const to = d_bias.data<T>();
+  for (std::int64_t j = 0; j < n; ++j) {
+    T& sum = to[j * d_bias.stride(0)];
+    sum = static_cast<T>(static_cast<double>(sum) + totals[static_cast<std::size_t>(j)]);
+  }
+}
+
+}  // namespace
+
+std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out) {
+  return whole_lines(kRows * in) + element_count(PackedMatrix::panels_shape(kRows, out));
+}
+
+void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
+                         TensorView room) {
+  require_floats(kOperation, {"x", x}, 2, 2);
+  require_floats(kOperation, {"d_out", d_out}, 2, 2);
+  const std::int64_t rows = x.size(0), in = x.size(1), out = d_out.size(1);
+  if (x.dtype() != DType::f32 && x.dtype() != DType::f64) {
+    refuse(kOperation, "x is ", name_of(x.dtype()), ", expected f32 or f64");
+  }
+  require_shape(kOperation, {"d_out", d_out}, {rows, out});
+  require_shape(kOperation, {"d_w", d_w}, {in, out});
+  require_dtype_of(kOperation, {"d_out", d_out}, {"x", x});
+  require_dtype_of(kOperation, {"d_w", d_w}, {"x", x});
+  require_writable(kOperation, {"d_w", d_w}, {{"x", x}, {"d_out", d_out}});
+  if (d_bias.given()) {
+    require_shape(kOperation, {"d_bias", d_bias}, {out});
+    require_dtype_of(kOperation, {"d_bias", d_bias}, {"x", x});
+    require_writable(kOperation, {"d_bias", d_bias}, {{"x", x}, {"d_out", d_out}, {"d_w", d_w}});
+  }
+  if (rows == 0 || out == 0) return;
+  if (x.dtype() == DType::f64) {
+    if (d_bias.given()) add_column_sums<double>(d_out, d_bias);
+    if (in > 0) reference::matmul(x.transposed(0, 1), d_out, d_w, {.residual = d_w});
+    return;
+  }
+  if (d_bias.given()) add_column_sums<float>(d_out, d_bias);
+  if (in == 0) return;
+  if (room.count() < linear_gradient_room(in, out)) {
+    refuse(kOperation, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
+  }
+  float* const turned = room.data<float>();
+  float* const panels = turned + whole_lines(kRows * in);
+  for (std::int64_t first = 0; first < rows; first += kRows) {
+    const std::int64_t last = std::min(rows, first + kRows), count = last - first;
+    turn_over(x.slice(0, first, last), turned);
+    const PackedMatrix packed(d_out.slice(0, first, last),
+                              TensorView(panels, PackedMatrix::panels_shape(count, out)));
+    matmul(ConstTensorView(turned, {in, count}), packed, d_w, {.residual = d_w});
+  }
+}
+
+}  // namespace attend

@@ -1,0 +1,21 @@
+// What a linear layer out = x w + bias owes its parameters, added to what is there: steps are made of several
+// batches, and batches of several pieces.
+#pragma once
+
+#include <attend/tensor.h>
+
+#include <cstdint>
+
+namespace attend {
+
+// d_w += x^T d_out and d_bias += the sum of d_out over the rows. x (rows, in), d_out (rows, out), d_w (in,
+// out), d_bias (out) or not given; any strides; all f32, or all f64, which is the reference. The same bits
+// with any number of threads. Outputs overlap nothing else.
+//
+// room: f32, contiguous, 64-byte aligned, of linear_gradient_room(in, out) elements or more; not looked at
+// for f64.
+void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
+                         TensorView room);
+std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out);
+
+}  // namespace attend
