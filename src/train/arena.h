@@ -1,0 +1,52 @@
+// Memory that is planned once: views are asked for by shape, and all of them come to life together.
+#pragma once
+
+#include <attend/tensor.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace attend::train {
+
+class Arena {
+ public:
+  // `view`, which stays where it is, will look at memory of this shape.
+  void want(TensorView& view, const Dims& shape) {
+    wishes_.push_back({&view, shape, next_});
+    constexpr std::int64_t kLine = 16;
+    next_ += (element_count(shape) + kLine - 1) / kLine * kLine;
+    end_ = std::max(end_, next_);
+  }
+
+  // What is asked for after rewind(mark) lies where that after mark() does: for things that do not live at
+  // the same time.
+  std::int64_t mark() const noexcept { return next_; }
+  void rewind(std::int64_t mark) noexcept { next_ = mark; }
+  // What follows lies behind everything so far.
+  void keep_all() noexcept { next_ = end_; }
+
+  void allocate(DType dtype) {
+    memory_ = Tensor(dtype, {end_});
+    for (const Wish& wish : wishes_) {
+      const TensorView flat = memory_.view().slice(0, wish.offset, wish.offset + element_count(wish.shape));
+      *wish.view = TensorView(flat.raw(), dtype, wish.shape, row_major_strides(wish.shape));
+    }
+  }
+  std::int64_t elements() const noexcept { return end_; }
+
+ private:
+  struct Wish {
+    TensorView* view;
+    Dims shape;
+    std::int64_t offset;
+  };
+  std::vector<Wish> wishes_;
+  std::int64_t next_ = 0, end_ = 0;
+  Tensor memory_;
+};
+
+// The first `count` rows.
+inline TensorView first_rows(TensorView view, std::int64_t count) { return view.slice(0, 0, count); }
+
+}  // namespace attend::train

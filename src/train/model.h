@@ -1,0 +1,101 @@
+// A model that learns: from ids to the loss and back. All its memory is planned when it is made.
+#pragma once
+
+#include <attend/cross_entropy.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "train/block.h"
+#include "train/embedder.h"
+
+namespace attend::train {
+
+// Sequences of one length, side by side; those that are shorter are filled up, and say how long they are.
+struct Sequences {
+  std::int64_t count = 0, length = 0;
+  std::vector<std::int32_t> ids{};      // (count, length)
+  std::vector<std::int64_t> lengths{};  // (count), or none: all are whole
+};
+
+struct Batch {
+  Sequences tokens{};
+  std::vector<std::int32_t> targets{};  // for each token what should be guessed there, or kNoTarget
+  Sequences source{};                   // of an encoder-decoder; its count is that of tokens
+};
+
+// The most that one batch may have.
+struct BatchLimits {
+  std::int64_t sequences = 1;
+};
+
+// A block's attention, as it happens.
+struct LayerAttention {
+  enum class Which : std::uint8_t { encoder, decoder, cross };
+  Which which;
+  std::int64_t layer;  // from 0
+  AttentionMoment moment;
+};
+using AttentionObserver = std::function<void(const LayerAttention&)>;
+
+class Model {
+ public:
+  // f32, or f64, which is the reference: the same model in plain float64.
+  Model(const ModelShape& shape, const BatchLimits& limits, DType dtype = DType::f32);
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const ModelShape& shape() const noexcept { return shape_; }
+  Parameters& parameters() noexcept { return parameters_; }
+  std::int64_t activation_bytes() const;  // planned once, beside the parameters
+
+  // The loss of a batch, without dropout.
+  CrossEntropy evaluate(const Batch& batch, const AttentionObserver& observer = {});
+
+  // The loss of a batch, with dropout of this seed; adds weight times its gradient to that of the parameters.
+  CrossEntropy learn(const Batch& batch, double weight, std::uint64_t seed);
+
+  // The logits of one row of tokens, (vocabulary), without dropout: row r of sequence s is s length + r.
+  Tensor logits(const Batch& batch, std::int64_t row);
+
+ private:
+  struct Stack;
+  void plan(const BatchLimits& limits);
+  void check(const Batch& batch) const;
+  Pass pass_for(const Batch& batch, bool training, std::uint64_t seed);
+  // What leaves the last block, and the final norm.
+  TensorView forward(Pass& pass, const Batch& batch, const AttentionObserver& observer);
+  TensorView run_stack(Pass& pass, std::deque<Block>& blocks, Embedder& embedder, std::optional<Norm>& norm,
+                       TensorView normed, const Sequences& tokens, ConstTensorView source,
+                       std::vector<TensorView>& streams, const AttentionObserver& observer, bool encoder);
+  void back_through_stack(Pass& pass, std::deque<Block>& blocks, Embedder& embedder,
+                          std::optional<Norm>& norm, const Sequences& tokens, ConstTensorView source,
+                          const std::vector<TensorView>& streams, TensorView d, TensorView d_source);
+  // Of the rows that have a target, some at a time. d_hidden: where their gradient goes, or not given.
+  CrossEntropy guess(Pass& pass, ConstTensorView hidden, std::span<const std::int32_t> targets, double weight,
+                     TensorView d_hidden);
+  ConstTensorView output_matrix();
+
+  ModelShape shape_;
+  BatchLimits limits_;
+  Parameters parameters_;
+  int words_ = -1, positions_ = -1, output_ = -1;
+  std::optional<Embedder> source_embedder_, embedder_;
+  std::deque<Block> encoder_, decoder_;  // a deque: views inside a block are planned, so it must not move
+  std::optional<Norm> encoder_norm_, final_norm_;
+  std::vector<TensorView> encoder_streams_, streams_;  // what enters each block, and what leaves the last
+
+  Arena arena_;
+  Room room_;
+  TensorView memory_{}, normed_{};  // (rows, E): after the final norms
+  TensorView d_{}, d_memory_{};     // (rows, E)
+  TensorView picked_{}, logits_{};  // (some rows, E), (some rows, vocabulary)
+  Tensor cosines_, sines_;
+};
+
+}  // namespace attend::train

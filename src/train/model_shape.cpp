@@ -1,0 +1,31 @@
+#include "train/model_shape.h"
+
+#include "base/error.h"
+
+namespace attend::train {
+
+void check(const ModelShape& shape) {
+  constexpr const char* kOperation = "train";
+  const auto positive = [](const char* name, std::int64_t value) {
+    if (value < 1) refuse(kOperation, name, " is ", value, ", expected a number from 1");
+  };
+  positive("vocabulary", shape.vocabulary);
+  positive("length", shape.length);
+  positive("layers", shape.layers);
+  positive("hidden", shape.hidden);
+  positive("heads", shape.heads);
+  positive("inner", shape.inner);
+  if (shape.hidden % shape.heads != 0) {
+    refuse(kOperation, "hidden is ", shape.hidden, ", expected a multiple of the ", shape.heads, " heads");
+  }
+  if (shape.positions == PositionKind::rotary && shape.hidden / shape.heads % 2 != 0) {
+    refuse(kOperation, "a head has ", shape.hidden / shape.heads,
+           " dimensions, and rotary positions turn them in pairs");
+  }
+  if (!(shape.epsilon >= 0)) refuse(kOperation, "epsilon is ", shape.epsilon, ", expected 0 or more");
+  if (!(shape.dropout >= 0 && shape.dropout < 1)) {
+    refuse(kOperation, "dropout is ", shape.dropout, ", expected a number from 0 to below 1");
+  }
+}
+
+}  // namespace attend::train

@@ -1,0 +1,42 @@
+// What a model that learns is made of.
+#pragma once
+
+#include <cstdint>
+
+namespace attend::train {
+
+enum class ModelKind : std::uint8_t {
+  encoder,          // every token sees every other
+  decoder,          // a token sees those before it
+  encoder_decoder,  // a decoder that also looks at what an encoder made of a source
+};
+enum class NormKind : std::uint8_t { layer, rms };
+enum class FeedForwardKind : std::uint8_t { gelu, gelu_tanh, swiglu };
+enum class PositionKind : std::uint8_t { none, sinusoidal, learned, rotary, alibi };
+
+struct ModelShape {
+  ModelKind kind = ModelKind::decoder;
+  std::int64_t vocabulary = 0;
+  std::int64_t length = 0;  // the longest sequence, of source and target alike
+  std::int64_t layers = 2;  // of each of encoder and decoder
+  std::int64_t hidden = 64;
+  std::int64_t heads = 4;
+  std::int64_t inner = 256;  // of the feed-forward part
+
+  // A part reads the norm of what it adds to, and there is one more norm at the end (GPT-2); or the norm
+  // stands behind each sum, and one behind the embeddings (BERT).
+  bool norm_first = true;
+  NormKind norm = NormKind::layer;
+  FeedForwardKind feed_forward = FeedForwardKind::gelu_tanh;
+  PositionKind positions = PositionKind::learned;
+  bool tied = true;        // the output layer is the table of words
+  bool scaled = true;      // scores are divided by sqrt(d); without it one sees why they are
+  double epsilon = 1e-5;   // of the norms
+  double dropout = 0;      // of embeddings, weights and what each part adds
+  bool recompute = false;  // keep only what enters a block, and run the block again on the way back
+};
+
+// Throws std::invalid_argument, in one sentence, for numbers that make no model.
+void check(const ModelShape& shape);
+
+}  // namespace attend::train

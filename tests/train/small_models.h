@@ -1,0 +1,80 @@
+// Small models of every kind, and a batch for each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "train/model.h"
+
+namespace attend::train {
+
+struct NamedShape {
+  std::string name;
+  ModelShape shape;
+};
+
+inline ModelShape tiny(ModelKind kind) {
+  return {.kind = kind, .vocabulary = 11, .length = 5, .layers = 2, .hidden = 8, .heads = 2, .inner = 12};
+}
+
+// Every choice at least once.
+inline std::vector<NamedShape> small_models() {
+  std::vector<NamedShape> list;
+  const auto add = [&](const char* name, ModelKind kind, const auto& change) {
+    list.push_back({name, tiny(kind)});
+    change(list.back().shape);
+  };
+  using K = ModelKind;
+  add("gpt2", K::decoder, [](ModelShape&) {});
+  add("bert", K::encoder, [](ModelShape& s) {
+    s.norm_first = false;
+    s.feed_forward = FeedForwardKind::gelu;
+    s.tied = false;
+  });
+  add("llama", K::decoder, [](ModelShape& s) {
+    s.norm = NormKind::rms;
+    s.feed_forward = FeedForwardKind::swiglu;
+    s.positions = PositionKind::rotary;
+    s.recompute = true;
+  });
+  add("alibi", K::decoder, [](ModelShape& s) { s.positions = PositionKind::alibi; });
+  add("dropout", K::decoder, [](ModelShape& s) {
+    s.positions = PositionKind::none;
+    s.dropout = 0.3;
+    s.recompute = true;
+  });
+  add("seq2seq", K::encoder_decoder, [](ModelShape& s) { s.positions = PositionKind::sinusoidal; });
+  add("seq2seq_post", K::encoder_decoder, [](ModelShape& s) {
+    s.norm_first = false;
+    s.dropout = 0.2;
+    s.recompute = true;
+  });
+  return list;
+}
+
+inline Sequences random_sequences(const ModelShape& shape, std::int64_t count, std::uint64_t seed,
+                                  bool ragged) {
+  Sequences result{.count = count, .length = shape.length};
+  for (std::int64_t i = 0; i < count * shape.length; ++i) {
+    result.ids.push_back(static_cast<std::int32_t>(random_bits(seed, static_cast<std::uint64_t>(i)) %
+                                                   static_cast<std::uint64_t>(shape.vocabulary)));
+  }
+  if (ragged) {
+    for (std::int64_t s = 0; s < count; ++s) result.lengths.push_back(shape.length - s % 3);
+  }
+  return result;
+}
+
+// Some tokens have no target.
+inline Batch random_batch(const ModelShape& shape, std::int64_t count, std::uint64_t seed) {
+  Batch batch{.tokens = random_sequences(shape, count, seed, shape.kind == ModelKind::encoder)};
+  for (std::size_t i = 0; i < batch.tokens.ids.size(); ++i) {
+    batch.targets.push_back(i % 4 == 1 ? kNoTarget
+                                       : static_cast<std::int32_t>(random_bits(seed + 1, i) % 11));
+  }
+  if (shape.kind == ModelKind::encoder_decoder) batch.source = random_sequences(shape, count, seed + 2, true);
+  return batch;
+}
+
+}  // namespace attend::train
