@@ -44,7 +44,9 @@ TEST(Dropout, DropsTheShareItIsToldTo) {
     EXPECT_NEAR(share_of_zeros(out), probability, 4 * std::sqrt(probability * (1 - probability) / 1e5));
     for (std::size_t i = 0; i < 100; ++i) {
       const float kept = out.values<float>()[i];
-      if (kept != 0) EXPECT_FLOAT_EQ(kept, x.values<float>()[i] / static_cast<float>(1 - probability));
+      if (kept != 0) {
+        EXPECT_FLOAT_EQ(kept, x.values<float>()[i] / static_cast<float>(1 - probability));
+      }
     }
   }
   EXPECT_TRUE(same_bits(dropped(x, {}), x));
