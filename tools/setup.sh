@@ -9,8 +9,8 @@
 #   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
 # A missing compiler or library ends the script with one sentence. A missing *optional* tool (clang for the address sanitizer and the
-# fuzzer, the Python test packages, everything for ARM) is written to build/gaps.txt instead: the C++ tests still run, and `make test`
-# names the gap.
+# fuzzer, the Python test packages, a browser and what drives it, everything for ARM) is written to build/gaps.txt instead: the C++
+# tests still run, and `make test` names the gap.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,6 +26,7 @@ test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
 clang_packages=(clang-16 libclang-rt-16-dev llvm-16)
 python_packages=(python3 python3-venv python3-dev)
+browser_packages=(nodejs npm chromium)
 arm_packages=(g++-aarch64-linux-gnu qemu-user)
 arm_libraries=(libhwy-dev libhwy1 libgtest-dev librapidcheck-dev libsimdjson-dev libsimdjson14 libutf8proc-dev libutf8proc2
   libpcre2-dev libpcre2-8-0)  # of architecture arm64, unpacked and not installed
@@ -42,6 +43,9 @@ present() {
     python3) "$(python)" -c '' 2>/dev/null ;;
     ninja-build) command -v ninja >/dev/null ;;
     clang-format-16) command -v clang-format-16 >/dev/null ;;
+    nodejs) [ "$(node -p 'process.versions.node.split(".")[0] >= 18' 2>/dev/null)" = true ] ;;
+    npm) command -v npm >/dev/null ;;
+    chromium) [ -x /usr/bin/chromium ] ;;
     clang-16) command -v clang++-16 >/dev/null ;;
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
@@ -119,6 +123,18 @@ python_environment() {
   fi
 }
 
+# What checks the page: web/package-lock.json names every version and its hash.
+browser_environment() {
+  local stamp=web/node_modules/attend-package-lock.json
+  cmp -s web/package-lock.json "$stamp" && return 0
+  echo "setup: installing $(node -p 'Object.keys(require("./web/package.json").devDependencies).join(" ")') into web/node_modules"
+  if npm ci --prefix web --no-audit --no-fund >>"$log" 2>&1; then
+    cp web/package-lock.json "$stamp"
+  else
+    echo "browser tests: npm could not install the packages of web/package-lock.json (details in $log)" >>"$gaps"
+  fi
+}
+
 default_model() {
   "$(python)" tools/default_model.py >>"$log" 2>&1 ||
     echo "default model: $(tail -n 1 "$log" | sed 's/^ *//') (details in $log)" >>"$gaps"
@@ -162,6 +178,7 @@ require "${test_packages[@]}"
 want "format check" "${format_packages[@]}"
 want "asan and fuzz targets" "${clang_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
+want "browser tests" "${browser_packages[@]}" && browser_environment
 default_model
 [ "$what" = full ] && [ "$(uname -m)" != aarch64 ] || exit 0
 

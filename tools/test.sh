@@ -4,7 +4,7 @@
 #
 #   tools/test.sh              every stage of `make test`
 #   tools/test.sh full         the same, the full numerics grid, the tests on an emulated ARM, and ten minutes of fuzzing a target
-#   tools/test.sh only STAGE   one stage: format, release, python, asan, python_asan, tsan, fuzz, grid, neon
+#   tools/test.sh only STAGE   one stage: format, release, web, python, asan, python_asan, tsan, fuzz, grid, neon
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,6 +37,15 @@ tail_of_ctest() {
 
 stage_release() { build_and_test release; }
 stage_asan() { build_and_test asan; }
+
+# The page: its types, its numbers against the program's, and every view in a real browser. From the tree of release.
+stage_web() {
+  cmake --preset release >build/release.log && cmake --build --preset release --target attend_program -- --quiet &&
+    web/node_modules/.bin/tsc --noEmit --project web &&
+    node --test --test-reporter=spec tests/web/*_test.mjs >build/web.log 2>&1 || { grep -vE '^ *✔' build/web.log; return 1; }
+  grep -E '^. (tests|pass|fail|skipped) ' build/web.log | paste -sd ' '
+  grep -E '^﹣' build/web.log || true  # what was skipped, with its reason
+}
 
 # Everything that uses threads; the rest would only repeat asan's run. So would the grids of exact values: the properties draw from
 # the same shapes and options, and run each with several numbers of threads.
@@ -135,6 +144,7 @@ case ${1:-} in
     [ "${1:-}" = full ] && fuzz_seconds=${FUZZ_SECONDS:-600}
     run_unless_gap format "format check"
     run release
+    run_unless_gap web "browser tests"
     run_unless_gap python "python tests"
     run_unless_gap asan "asan and fuzz targets"
     run_unless_gap python_asan "python tests" "asan and fuzz targets"

@@ -46,7 +46,7 @@ for (const each of presets) {
       const chosen = on(...names.filter((_, i) => (bits >> i) & 1));
       if (names.some((name) => chosen[name] && hindrance(each, chosen, name) !== "")) continue;
       const lesson = lessonOf(each, chosen), file = fileOf(lesson);
-      if (seen.has(file) || (each.name !== "love" && bits % 3 === 2)) continue;  // one sentence whole, of the others two thirds
+      if (seen.has(file) || (["cat", "apple"].includes(each.name) && bits % 3 === 2)) continue;  // of the later ones two thirds
       seen.add(file);
       assertSame(walk(lesson), attendJson(["steps", "-"], file), JSON.stringify(chosen));
     }

@@ -1,6 +1,6 @@
 // A matrix as a table: plain, coloured, or with numbers that can be changed.
 import { colorAt, css, inkOn, placeOf } from "../math/color.js";
-import { element } from "../ui/dom.js";
+import { element, scrolling } from "../ui/dom.js";
 import { short } from "../ui/format.js";
 import { theme } from "../ui/theme.js";
 
@@ -26,7 +26,7 @@ export function matrixTable(matrix, { name, rows, columns, colored = false, chos
   const head = columns === undefined ? [] : [element("thead", {}, element("tr", {}, element("td", {}), ...columns.map((text) => element("th", { scope: "col" }, text))))];
   return element("figure", { class: "matrix" },
     element("figcaption", {}, element("b", {}, name), ` (${matrix.length}, ${matrix[0].length})`),
-    element("div", { class: "wide-table" }, element("table", { "aria-label": name }, ...head,
+    scrolling(element("table", { "aria-label": name }, ...head,
       element("tbody", {}, ...matrix.map((row, i) => element("tr", { class: i === chosen ? "chosen" : null },
         element("th", { scope: "row" }, choose === undefined ? label(i) : element("button", { type: "button", class: "link", "aria-pressed": String(i === chosen), onclick: () => choose(i) }, label(i))),
         ...row.map((value, j) => cell(value, colored, change === undefined ? null : { label: `${name}, ${label(i)}, number ${j + 1}`, set: (to) => change(i, j, to) }))))))));

@@ -1,7 +1,7 @@
 // Why scores are divided by √d: random queries and keys of more and more numbers.
 import { breathe } from "../data/pause.js";
 import { RandomScores } from "../math/saturation.js";
-import { element } from "../ui/dom.js";
+import { element, scrolling } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 
 const sizes = [4, 16, 64, 256];
@@ -26,7 +26,7 @@ export function whyScale() {
   const answer = element("details", { class: "question", open: true }, element("summary", {}, "Why the scale?"),
     element("p", {}, "The more numbers are multiplied and added, the farther scores spread: like √d. Softmax then gives nearly all to one key, and hardly any gradient comes back, so nothing is learned. Of 512 rows of 16 random keys with 256 numbers each, half have a largest weight above ",
       last, "; divided by √d, above ", scaled, "."),
-    element("div", { class: "wide-table" }, element("table", { class: "saturation" },
+    scrolling(element("table", { class: "saturation" },
       element("thead", {},
         element("tr", {}, element("td", {}), element("th", { scope: "colgroup", colspan: 3 }, "bare"), element("th", { scope: "colgroup", colspan: 3 }, "÷ √d")),
         element("tr", {}, ...["d", "spread", "largest", "gradient", "spread", "largest", "gradient"].map((name) => element("th", { scope: "col" }, name)))),

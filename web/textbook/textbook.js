@@ -1,7 +1,7 @@
 // The textbook mode: from X Xᵀ to everything that models do, with vectors that can be changed at any point.
 import { walk } from "../math/walk.js";
 import { sinusoidal } from "../math/matrix.js";
-import { element } from "../ui/dom.js";
+import { element, scrolling } from "../ui/dom.js";
 import { onTheme } from "../ui/theme.js";
 import { howRnn, whatContext, whatRow, whatSum, whyDot, whyShape, whySoftmax, whySquare, whyThree } from "./answers.js";
 import { matrixTable } from "./matrix_view.js";
@@ -84,7 +84,7 @@ export class Textbook {
       element("h3", {}, `4. The mixture: weights ${v}`),
       element("div", { class: "matrices" }, ...(walked.heads.length > 1 ? [heads("output", "Mixture", false)] : []), matrixTable(walked.output, { name: "Result", rows: book.preset.tokens, chosen: book.row, choose })),
       whatSum(page), whyShape(page), ...[whatContext(book), howRnn(book)].filter((node) => node !== null));
-    this.shapes.replaceChildren(element("div", { class: "wide-table" }, element("table", { class: "shapes" },
+    this.shapes.replaceChildren(scrolling(element("table", { class: "shapes" },
       element("thead", {}, element("tr", {}, ...["step", "formula", "shape"].map((name) => element("th", { scope: "col" }, name)))),
       element("tbody", {}, ...walked.steps.map(({ name, formula, shape }) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, formula), element("td", {}, shape)))))));
   }

@@ -26,6 +26,19 @@ export function newId(stem) {
 }
 
 /**
+ * What may be wider than the page scrolls by itself, by pointer or keys.
+ * @param {HTMLTableElement} table
+ */
+export function scrolling(table) {
+  const box = element("div", { class: "wide-table" }, table);
+  new ResizeObserver(() => {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }).observe(box);
+  return box;
+}
+
+/**
  * A bar as long as a share of its place.
  * @param {number} share
  * @param {string} [kind]

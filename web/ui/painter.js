@@ -111,7 +111,7 @@ export function svgPainter(width, height, title) {
       parts.push(`<text x="${short(x)}" y="${short(y)}" dy="0.35em" font-size="${size}"${bold ? ' font-weight="600"' : ""} text-anchor="${anchor}" fill="${escaped(fill)}"${turned}>${escaped(text)}</text>`);
     },
     image(image, x, y, w, h) {
-      parts.push(`<image x="${short(x)}" y="${short(y)}" width="${short(w)}" height="${short(h)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${image.toDataURL("image/png")}"/>`);
+      parts.push(`<image x="${short(x)}" y="${short(y)}" width="${short(w)}" height="${short(h)}" preserveAspectRatio="none" image-rendering="pixelated" href="${image.toDataURL("image/png")}"/>`);
     },
     clip(x, y, w, h) {
       parts.push(`<clipPath id="clip${++clips}"><rect x="${short(x)}" y="${short(y)}" width="${short(w)}" height="${short(h)}"/></clipPath><g clip-path="url(#clip${clips})">`);

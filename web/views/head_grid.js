@@ -1,6 +1,6 @@
 // A number that is a mean over heads, taken apart: the same pair in every head.
 import { colorAt, css, inkOn, placeOf } from "../math/color.js";
-import { element } from "../ui/dom.js";
+import { element, scrolling } from "../ui/dom.js";
 import { short } from "../ui/format.js";
 import { theme } from "../ui/theme.js";
 
@@ -42,7 +42,7 @@ export function headGrid(values, heads, choose) {
         return element("td", {}, button);
       })));
   }
-  return element("div", { class: "wide-table" }, element("table", { class: "head-grid" },
+  return scrolling(element("table", { class: "head-grid" },
     element("thead", {}, element("tr", {}, element("td", {}), ...[...Array(heads).keys()].map((h) => element("th", { scope: "col" }, String(h + 1))))),
     element("tbody", {}, ...rows)));
 }

@@ -32,7 +32,7 @@ export class MapView {
       element("div", { class: "zoom", role: "group", "aria-label": "Zoom" },
         element("button", { type: "button", onclick: zoom(1.5), "aria-label": "Zoom in" }, "+"),
         element("button", { type: "button", onclick: zoom(1 / 1.5), "aria-label": "Zoom out" }, "−"),
-        element("button", { type: "button", onclick: zoom(0), "aria-label": "Show the whole map" }, "Fit")));
+        element("button", { type: "button", onclick: zoom(0), "aria-label": "Fit the whole map" }, "Fit")));
     this.listen();
   }
 

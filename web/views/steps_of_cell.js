@@ -1,5 +1,5 @@
 // The steps from a query and a key to one weight, in one head, between two tokens.
-import { element } from "../ui/dom.js";
+import { element, scrolling } from "../ui/dom.js";
 import { number, percent } from "../ui/format.js";
 import { vectorBars } from "./bars.js";
 
@@ -119,7 +119,7 @@ function softmaxTable(scores, weights, max, key, tokens) {
   const shown = order.slice(0, few);
   if (!shown.includes(key)) shown.push(key);
   const rest = order.filter((j) => !shown.includes(j)).reduce((total, j) => total + weights[j], 0);
-  return element("div", { class: "wide-table" }, element("table", { class: "softmax" },
+  return scrolling(element("table", { class: "softmax" },
     element("thead", {}, element("tr", {}, ...["token", "score", "e^(score − max)", "weight"].map((name) => element("th", { scope: "col" }, name)))),
     element("tbody", {},
       ...shown.map((j) => element("tr", { class: j === key ? "chosen" : null }, element("th", { scope: "row" }, tokens[j].text),
