@@ -27,11 +27,13 @@ export class MapFrame {
     this.width = width;
     this.left = Math.min(labels + 14, width * 0.3);
     const across = width - this.left - 8;
-    const roughly = Math.min(across / size, 64);
-    this.slanted = roughly >= 18;
-    this.top = this.slanted ? labels * 0.72 + 16 : labels + 14;
-    const slant = this.slanted ? labels * 0.6 : 0;  // the last label leans out to the right
-    this.fit = Math.max(Math.min((across - slant) / size, (tallest - this.top) / size, 64), 1 / 64);
+    // Slanted labels are easier to read, need 20 pixels not to touch, and lean out to the right.
+    for (const slanted of [true, false]) {
+      this.slanted = slanted;
+      this.top = slanted ? labels * 0.72 + 16 : labels + 14;
+      this.fit = Math.max(Math.min((across - (slanted ? labels * 0.6 : 0)) / size, (tallest - this.top) / size, 64), 1 / 64);
+      if (this.fit >= slantedPitch) break;
+    }
     if (reset || fitted) this.cell = this.fit;
     this.cell = Math.max(this.cell, this.fit);
     this.height = this.top + Math.min(size * this.cell, Math.max(tallest - this.top, size * this.fit)) + legendHeight;
@@ -85,3 +87,4 @@ export class MapFrame {
 }
 
 export const legendHeight = 52;
+export const slantedPitch = 20;  // pixels from one slanted label to the next

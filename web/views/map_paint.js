@@ -10,6 +10,7 @@ import { paintLegend } from "./legend.js";
 /** @typedef {{theme: import("../math/color.js").Theme, ink: string, quiet: string, accent: string, paper: string}} Colors */
 
 export const labelLetters = 16;
+const zoomButtons = 130;  // pixels that they take to the right of the legend
 
 /**
  * @param {Painter} painter
@@ -31,8 +32,8 @@ export function paintMap(painter, frame, tiles, labels, cross, colors, density) 
   paintCross(painter, frame, cross, colors);
   painter.unclip();
   paintLabels(painter, frame, labels, cross, colors);
-  const width = Math.min(220, frame.plotWidth);
-  paintLegend(painter, frame.left, frame.top + frame.plotHeight + 22, Math.max(width, 120), tiles.high, frame.size, colors.theme, colors.quiet);
+  const width = Math.max(90, Math.min(220, frame.width - frame.left - zoomButtons));
+  paintLegend(painter, frame.left, frame.top + frame.plotHeight + 22, width, tiles.high, frame.size, colors.theme, colors.quiet);
 }
 
 /** @param {MapFrame} frame */
@@ -80,7 +81,7 @@ function paintCross(painter, frame, { row, col }, colors) {
 /** @param {Painter} painter @param {MapFrame} frame @param {string[]} labels @param {{row: number | null, col: number | null}} cross @param {Colors} colors */
 function paintLabels(painter, frame, labels, cross, colors) {
   const { top, bottom, left, right } = shown(frame);
-  const every = Math.ceil((frame.slanted ? 15 : 13) / frame.cell);  // labels that would touch are thinned out
+  const every = Math.ceil(14 / frame.cell);  // labels that would touch are thinned out
   const near = (/** @type {number} */ i, /** @type {number | null} */ chosen) => chosen !== null && i !== chosen && Math.abs(i - chosen) < every;
   const style = (/** @type {boolean} */ chosen) => ({ fill: chosen ? colors.accent : colors.ink, bold: chosen, size: 13 });
   for (let row = top; row < bottom; ++row) {

@@ -34,7 +34,7 @@ export class ModelView {
     const grid = element("div", { class: method === "rollout" ? "heads depth" : "heads" });
     grid.style.setProperty("--heads", String(heads.length));
     for (let layer = 1; layer <= facts.layers; ++layer) {
-      grid.append(element("span", { class: "layer-name" }, method === "rollout" ? `After layer ${layer}` : `Layer ${layer}`));
+      if (method !== "rollout") grid.append(element("span", { class: "layer-name" }, `Layer ${layer}`));
       for (const head of heads) grid.append(this.thumbnail(layer, head));
     }
     this.element.replaceChildren(
@@ -53,7 +53,7 @@ export class ModelView {
       type: "button", class: "thumbnail",
       "aria-label": nameOfLook({ layer, head, method: head === null ? "rollout" : "raw" }, this.pane.source.facts),
       onclick: () => this.pane.store.set({ tab: "map", layer, head }),
-    }, canvas, element("span", { class: "head-name", "aria-hidden": "true" }, head === null ? "" : String(head + 1)));
+    }, canvas, element("span", { class: head === null ? "depth-name" : "head-name", "aria-hidden": "true" }, head === null ? `After layer ${layer}` : String(head + 1)));
   }
 
   // One after the other, as long as these are the ones to be shown.

@@ -31,13 +31,9 @@ export class Strip {
     if (key === this.key) return;
     this.key = key;
     const shown = unitsOf(facts, units, special);
-    this.words = shown.map((unit) => element("span", { role: "option", class: unit.special ? "word special" : "word", "aria-selected": "false" }, unit.text));
+    this.words = shown.map((unit, i) => element("span", { role: "option", class: unit.special ? "word special" : glued(shown, i, units) ? "word glued" : "word", "aria-selected": "false" }, unit.text));
     this.element.replaceChildren();
-    shown.forEach((unit, i) => {
-      const before = shown[i - 1];
-      if (before !== undefined && (units === "tokens" || before.special || unit.special || before.part !== unit.part || unit.place[0] > before.place[1])) this.element.append(" ");
-      this.element.append(this.words[i]);
-    });
+    this.words.forEach((word, i) => this.element.append(i === 0 || glued(shown, i, units) ? "" : " ", word));
   }
 
   /** @param {Float64Array | null} values of the word that looks; null: none does */
@@ -58,4 +54,15 @@ export class Strip {
       if (offsetTop < this.element.scrollTop || offsetTop > this.element.scrollTop + this.element.clientHeight - 30) this.element.scrollTop = offsetTop - 40;
     }
   }
+}
+
+/**
+ * Whether a unit follows the one before without a space, as a full stop does.
+ * @param {import("../data/source.js").Unit[]} units
+ * @param {number} i
+ * @param {import("../data/source.js").Units} kind
+ */
+function glued(units, i, kind) {
+  const before = units[i - 1], unit = units[i];
+  return kind === "words" && before !== undefined && !before.special && !unit.special && before.part === unit.part && unit.place[0] <= before.place[1];
 }
