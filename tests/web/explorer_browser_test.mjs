@@ -162,6 +162,8 @@ test("a second text stands beside the first; what is no page is refused with a s
   writeFileSync(other, browser.pair);
   await page.setInputFiles("input[type=file]", other);
   await page.waitForFunction(() => document.querySelectorAll(".pane").length === 2);
+  await page.check(".pane:first-child input[value=norm]");
+  assert.ok(await page.isChecked(".pane:last-child input[value=norm]"));
   await page.click("text=One text");
   assert.equal(await page.$$eval(".pane", (all) => all.length), 1);
   writeFileSync(other, "<p>nothing</p>");

@@ -72,17 +72,18 @@ export class Textbook {
       book.row = row;
       this.update();
     };
-    const heads = (/** @type {"masked" | "weights" | "output"} */ what, /** @type {string} */ name, /** @type {boolean} */ colored) => element("div", { class: "matrices" },
-      ...walked.heads.map((head, h) => matrixTable(head[what], {
+    const heads = (/** @type {"masked" | "weights" | "output"} */ what, /** @type {string} */ name, /** @type {boolean} */ colored) =>
+      walked.heads.map((head, h) => matrixTable(head[what], {
         name: walked.heads.length > 1 ? `${name}, head ${h + 1}` : name, rows: book.preset.tokens, columns: what === "output" ? undefined : keyTokens, colored, chosen: book.row, choose,
-      })));
+      }));
+    const together = (/** @type {Node[]} */ ...tables) => element("div", { class: "matrices" }, ...tables);
     const q = book.on.projections || lesson.x === undefined ? "Q" : "X", k = book.on.projections || lesson.x === undefined ? "K" : book.on.cross ? "C" : "X", v = k === "K" ? "V" : k;
     this.results.replaceChildren(
       element("h3", {}, `2. How alike are two words? ${q} ${k}ᵀ`),
-      heads("masked", `Scores${book.on.scale ? " ÷ √d" : ""}`, false), whySquare(page), whyDot(page),
-      element("h3", {}, "3. Shares of attention: softmax"), heads("weights", "Weights", true), whatRow(page), whySoftmax(page),
+      together(...heads("masked", `Scores${book.on.scale ? " ÷ √d" : ""}`, false)), whySquare(page), whyDot(page),
+      element("h3", {}, "3. Shares of attention: softmax"), together(...heads("weights", "Weights", true)), whatRow(page), whySoftmax(page),
       element("h3", {}, `4. The mixture: weights ${v}`),
-      element("div", { class: "matrices" }, ...(walked.heads.length > 1 ? [heads("output", "Mixture", false)] : []), matrixTable(walked.output, { name: "Result", rows: book.preset.tokens, chosen: book.row, choose })),
+      together(...(walked.heads.length > 1 ? heads("output", "Mixture", false) : []), matrixTable(walked.output, { name: "Result", rows: book.preset.tokens, chosen: book.row, choose })),
       whatSum(page), whyShape(page), ...[whatContext(book), howRnn(book)].filter((node) => node !== null));
     this.shapes.replaceChildren(scrolling(element("table", { class: "shapes" },
       element("thead", {}, element("tr", {}, ...["step", "formula", "shape"].map((name) => element("th", { scope: "col" }, name)))),

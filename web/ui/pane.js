@@ -130,6 +130,31 @@ export class Pane {
     this.store.set({ ...change, row, col, steps: state.steps && col !== null });
   }
 
+  /**
+   * The same look at another text; and the same word, if it has it.
+   * @param {import("../data/source.js").Facts} facts
+   * @returns {State}
+   */
+  stateFor(facts) {
+    const { state } = this.store, name = (/** @type {number | null} */ place) => (place === null ? null : unitsOf(this.source.facts, state.units, state.special)[place].text.toLowerCase());
+    const row = unitsOf(facts, state.units, state.special).findIndex((unit) => unit.text.toLowerCase() === name(state.row));
+    return { ...state, row: row < 0 ? null : row, col: null, steps: false };
+  }
+
+  /**
+   * What is looked at in one text is looked at in the text beside it.
+   * @param {State} now of that other text
+   * @param {State} before
+   */
+  lookLike(now, before) {
+    const { layer, head, method, units, special } = now, { facts } = this.source;
+    if (units !== before.units || special !== before.special) this.changeUnits({ units, special });
+    if (layer !== before.layer || head !== before.head || method !== before.method) {
+      const next = fitted({ ...this.store.state, layer, head, method }, facts, Infinity);
+      this.store.set({ layer: next.layer, head: next.head, method });
+    }
+  }
+
   title() {
     return `${this.source.facts.model}: ${nameOfLook(this.look(), this.source.facts)}`;
   }

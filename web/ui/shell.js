@@ -53,11 +53,13 @@ export class Shell {
    * @param {{beside?: boolean, state?: State}} [how]
    */
   add(source, { beside = false, state } = {}) {
-    const place = beside ? 1 : 0, part = location.hash.slice(1).split(";")[place] ?? "";
-    const pane = new Pane(source, state ?? { ...fromAddress(part, this.usual), tab: this.tab });
+    const part = location.hash.slice(1).split(";")[beside ? 1 : 0] ?? "";
+    const usual = beside ? this.panes[0].stateFor(source.facts) : this.usual;
+    const pane = new Pane(source, state ?? { ...fromAddress(part, usual), tab: this.tab });
     this.panes = beside ? [this.panes[0], pane] : [pane];
-    pane.store.listen((now) => {
+    pane.store.listen((now, before) => {
       if (now.tab !== this.tab) this.open(now.tab);
+      for (const other of this.panes) if (other !== pane) other.lookLike(now, before);
       this.writeAddress();
     });
     this.readings.replaceChildren(...this.panes.map((each) => each.element));
