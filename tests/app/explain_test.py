@@ -1,6 +1,7 @@
 """attend explain and attend compare on a small BERT and on the default model, against NumPy in float64; bad input."""
 
 import json
+import re
 import subprocess
 from xml.etree import ElementTree
 
@@ -172,6 +173,19 @@ def test_every_format(small_bert, tmp_path):
     assert "river-bank" in texts and "not by themselves an explanation" in " ".join(texts.split())
 
 
+def test_a_page(small_bert, tmp_path):
+    first = ["--focus", "money", "--layer", "1", "--head", "2", "--method", "norm", "--tokens", "--special", "--view", "lines"]
+    done = run("explain", "-m", str(small_bert), TEXT, *first, "-o", str(tmp_path / "page.html"))
+    assert (done.code, done.out, done.err) == (0, "", "")
+    page = (tmp_path / "page.html").read_text()
+    assert page == run("explain", "-m", str(small_bert), TEXT, *first, "--format", "html").out
+    carried = {name: json.loads(re.search(f'id="{name}">([^<]*)</script>', page)[1]) for name in ("facts", "first-view")}
+    view = carried["first-view"]
+    assert (view["tab"], view["method"], view["units"], view["special"], view["layer"], view["head"]) == ("lines", "norm", "tokens", True, 1, 1)
+    assert carried["facts"]["tokens"][view["row"]]["text"] == "money"
+    assert carried["facts"]["text"] == TEXT
+
+
 @pytest.mark.parametrize("view", ["map", "lines", "model", "film"])
 def test_every_view(small_bert, view, tmp_path):
     text = run("explain", "-m", str(small_bert), TEXT, "--view", view)
@@ -288,6 +302,9 @@ BAD = {
     "no layer to ablate": (["explain", "the", "--ablate", "9.1"], 1, "layer is 9, and the model has 1 to "),
     "no word to ablate": (["explain", "the bank", "--ablate", "the>river"], 1, 'there is no word "river"'),
     "an endless scale": (["explain", "the", "--ablate", "1.1=inf"], 1, "is not finite"),
+    "page of flow": (["explain", "the", "--focus", "the", "--method", "flow", "-o", "a.html"], 2, "--format html shows raw, norm and rollout, and not flow"),
+    "page of lists": (["explain", "the bank", "--focus", "the", "--to", "bank", "--format", "html"], 2, "--format html is a page of maps"),
+    "page of rollout": (["explain", "the", "--method", "rollout", "--layer", "1", "--head", "1", "--format", "html"], 2, "not one head"),
     "format": (["explain", "the", "-o", "map.doc"], 2, "expected a name that ends in .svg"),
     "format without a file": (["explain", "the", "--format", "png"], 2, "--format png needs -o FILE"),
     "no such folder": (["explain", "the", "-o", "/nowhere/map.svg"], 1, "/nowhere"),
