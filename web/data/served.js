@@ -1,61 +1,15 @@
-// The Source of numbers in the served page: asks the server, a screenful at a time.
-import { unitsOf } from "./source.js";
+// A source whose numbers come from the program, a screenful at a time: attend explore serves them.
+
+/** @typedef {import("./source.js").Facts} Facts */
+/** @typedef {import("./source.js").Look} Look */
+/** @typedef {import("./source.js").Grid} Grid */
+/** @typedef {import("./source.js").Cell} Cell */
+/** @typedef {import("./source.js").Source} Source */
+
+const largest = 256;  // cells along a side of a tile
 
 /**
- * @typedef {import("./source.js").Facts} Facts
- * @typedef {import("./source.js").Look} Look
- * @typedef {import("./source.js").Grid} Grid
- * @typedef {import("./source.js").Cell} Cell
- * @typedef {import("./source.js").Change} Change
- * @typedef {import("./source.js").Comparison} Comparison
- */
-
-const TILE = 256; // cells along a side, as the server makes them
-
-/**
- * An answer, or an Error with the server's own sentence.
- * @param {string} address
- * @param {object} [body] sent as JSON
- * @returns {Promise<Response>}
- */
-async function ask(address, body) {
-  const response = await fetch(
-    address,
-    body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) },
-  );
-  if (response.ok) return response;
-  let sentence = `the server answered ${response.status}`;
-  try {
-    sentence = (await response.json()).error ?? sentence;
-  } catch {
-    // no JSON: the status is all there is to say
-  }
-  const error = new Error(sentence);
-  error.name = response.status === 410 ? "NoLongerKept" : "Refused";
-  throw error;
-}
-
-/**
- * "?a=1&b=x", without what is null: no layer means all layers, no head all heads.
- * @param {Record<string, string | number | null>} parameters
- */
-function query(parameters) {
-  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
-  return "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-}
-
-/** @param {Look} look */
-function named({ layer, head, method, units, special }) {
-  return { layer, head, method, units, special: special ? 1 : 0 };
-}
-
-/** @param {Response} response */
-async function numbers(response) {
-  return new Float64Array(await response.arrayBuffer());
-}
-
-/**
- * The models of this machine, and the text that the server was started with.
+ * The models of this machine, the one that is used where none is named, and the text that the page begins with.
  * @returns {Promise<{models: {name: string}[], default: string, text: string}>}
  */
 export async function models() {
@@ -63,132 +17,132 @@ export async function models() {
 }
 
 /**
- * Reads a text.
- * @param {{text: string, second?: string, model?: string}} wanted
- * @returns {Promise<ServedSource>}
+ * Has a text read, or a pair of texts.
+ * @param {{text: string, second?: string, model?: string}} of
+ * @returns {Promise<Source>}
  */
-export async function read(wanted) {
-  const { id, facts } = await (await ask("/api/read", wanted)).json();
-  return new ServedSource(id, facts);
+export async function read(of) {
+  const { id, facts } = await (await ask("/api/read", of)).json();
+  return servedSource(id, facts);
 }
 
 /**
- * One word in two texts.
- * @param {{first: string, second: string, word: string, model?: string}} wanted
- * @returns {Promise<Comparison>}
+ * One word in two texts: how alike it starts, and how far its surroundings take it apart, layer by layer.
+ * @param {{first: string, second: string, word: string, model?: string}} of
+ * @returns {Promise<import("./source.js").Comparison>}
  */
-export async function compare(wanted) {
-  return (await ask("/api/compare", wanted)).json();
-}
-
-/** A text that the server has read. */
-export class ServedSource {
-  /**
-   * @param {string} id
-   * @param {Facts} facts
-   */
-  constructor(id, facts) {
-    this.id = id;
-    this.facts = facts;
-  }
-
-  /** @param {string} what @param {Record<string, string | number | null>} parameters */
-  #get(what, parameters) {
-    return ask(`/api/${this.id}/${what}${query(parameters)}`);
-  }
-
-  /**
-   * One row of a map.
-   * @param {Look & {row: number}} wanted
-   */
-  async row({ row, ...look }) {
-    return numbers(await this.#get("row", { ...named(look), row }));
-  }
-
-  /**
-   * Up to 256 x 256 cells of a map.
-   * @param {Look & {level: number, y: number, x: number}} wanted
-   * @returns {Promise<Grid>}
-   */
-  async tile({ level, y, x, ...look }) {
-    const response = await this.#get("tile", { ...named(look), level, y, x });
-    const [rows, cols, low, high] = ["X-Rows", "X-Cols", "X-Low", "X-High"].map((name) => Number(response.headers.get(name)));
-    // Cells are square roots, so that small weights are told apart.
-    const meaning = Float32Array.from({ length: 256 }, (_, cell) => low + (high - low) * (cell / 255) ** 2);
-    const cells = new Uint8Array(await response.arrayBuffer());
-    return { rows, cols, values: Float32Array.from(cells, (cell) => meaning[cell]) };
-  }
-
-  /**
-   * The whole map, at most `buckets` cells along a side.
-   * @param {Look & {buckets: number}} wanted
-   */
-  async summary({ buckets, ...look }) {
-    const most = Math.max(1, Math.min(buckets, TILE));
-    let level = 0;
-    for (let cells = unitsOf(this.facts, look.units, look.special).length; cells > TILE; cells = Math.ceil(cells / 2)) level += 1;
-    return shrunk(await this.tile({ ...look, level, y: 0, x: 0 }), most);
-  }
-
-  /**
-   * All numbers that one weight between tokens is made of.
-   * @param {{layer: number, head: number, query: number, key: number}} wanted
-   * @returns {Promise<Cell>}
-   */
-  async cell(wanted) {
-    const answer = await (await this.#get("cell", wanted)).json();
-    for (const name of ["q", "k", "v"]) answer[name] = Float32Array.from(answer[name]);
-    return answer;
-  }
-
-  /**
-   * What softmax took, and gave.
-   * @param {{layer: number, head: number, query: number}} wanted
-   */
-  async scoresRow(wanted) {
-    const both = await numbers(await this.#get("scores", wanted));
-    return { scores: both.slice(0, both.length / 2), weights: both.slice(both.length / 2) };
-  }
-
-  /** @param {{text: string, second?: string, model?: string}} wanted */
-  read(wanted) {
-    return read(wanted);
-  }
-
-  async models() {
-    return (await models()).models;
-  }
-
-  /**
-   * What becomes of the output without heads or links: "4.2", "it>animal".
-   * @param {{edits: string[]}} wanted
-   * @returns {Promise<Change>}
-   */
-  async change({ edits }) {
-    return (await ask(`/api/${this.id}/change`, { edits })).json();
-  }
-
-  /** @param {{first: string, second: string, word: string, model?: string}} wanted */
-  compare(wanted) {
-    return compare(wanted);
-  }
+export async function compare(of) {
+  return (await ask("/api/compare", of)).json();
 }
 
 /**
- * A tile of at most `most` cells along a side: the largest of each square, as in the server's own levels.
- * @param {Grid} tile
+ * @param {string} id of a text that the server has read
+ * @param {Facts} facts
+ * @returns {Source}
+ */
+export function servedSource(id, facts) {
+  const get = (/** @type {string} */ what, /** @type {Record<string, string | number | null>} */ of) => ask(`/api/${id}/${what}?${query(of)}`);
+  const tile = async (/** @type {Look & {level: number, y: number, x: number}} */ { level, y, x, ...look }) =>
+    tileFrom(await get("tile", { ...nameOf(look), level, y, x }));
+
+  return {
+    facts,
+    row: async ({ row, ...look }) => numbersFrom(await get("row", { ...nameOf(look), row })),
+    tile,
+    summary: async ({ buckets, ...look }) => {
+      let level = 0;
+      for (let cells = unitCount(facts, look); cells > largest; cells = Math.ceil(cells / 2)) level += 1;
+      return shrunk(await tile({ ...look, level, y: 0, x: 0 }), buckets);
+    },
+    scoresRow: async ({ layer, head, query: row }) => {
+      const both = await numbersFrom(await get("scores", { layer, head, query: row })), half = both.length / 2;
+      return { scores: both.slice(0, half), weights: both.slice(half) };
+    },
+    cell: async ({ layer, head, query: row, key }) => cellFrom(await (await get("cell", { layer, head, query: row, key })).json()),
+    change: async ({ edits }) => (await ask(`/api/${id}/change`, { edits })).json(),
+    compare: (of) => compare({ ...of, model: facts.model }),
+  };
+}
+
+/**
+ * An answer; or an Error with the server's own sentence, whose name is "NoLongerKept" where the text must be read again.
+ * @param {string} address
+ * @param {object} [body] is sent as JSON
+ * @returns {Promise<Response>}
+ */
+async function ask(address, body) {
+  const sent = body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const response = await fetch(address, sent);
+  if (response.ok) return response;
+  const said = await response.json().catch(() => ({}));
+  const error = new Error(typeof said.error === "string" ? said.error : `The server answered ${response.status}.`);
+  error.name = response.status === 410 ? "NoLongerKept" : "Refused";
+  throw error;
+}
+
+/**
+ * What is null is left out: no head means the mean over all.
+ * @param {Record<string, string | number | null>} of
+ */
+function query(of) {
+  return Object.entries(of).filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`).join("&");
+}
+
+/** @param {Look} look */
+function nameOf({ layer, head, method, units, special }) {
+  return { layer, head, method, units, special: special ? 1 : 0 };
+}
+
+/** @param {Facts} facts @param {Look} look */
+function unitCount(facts, { units, special }) {
+  const all = units === "words" ? facts.words : facts.tokens;
+  const plain = all.filter((unit) => !unit.special).length;
+  return special || plain === 0 ? all.length : plain;
+}
+
+/** @param {Response} response */
+async function numbersFrom(response) {
+  return new Float64Array(await response.arrayBuffer());
+}
+
+/**
+ * A cell is a square root, so that small weights are told apart: value = low + (high - low) (cell / 255)².
+ * @param {Response} response
+ * @returns {Promise<Grid>}
+ */
+async function tileFrom(response) {
+  const header = (/** @type {string} */ name) => Number(response.headers.get(name));
+  const low = header("X-Low"), high = header("X-High");
+  const meaning = Float32Array.from({ length: 256 }, (_, cell) => low + (high - low) * (cell / 255) ** 2);
+  const cells = new Uint8Array(await response.arrayBuffer()), values = new Float32Array(cells.length);
+  for (let i = 0; i < cells.length; ++i) values[i] = meaning[cells[i]];
+  return { rows: header("X-Rows"), cols: header("X-Cols"), values };
+}
+
+/**
+ * JSON has no infinity: the score of a key that takes no part is null there.
+ * @param {any} answer
+ * @returns {Cell}
+ */
+function cellFrom(answer) {
+  const [q, k, v] = [answer.q, answer.k, answer.v].map((values) => Float32Array.from(values));
+  return { ...answer, q, k, v, score: answer.score ?? -Infinity };
+}
+
+/**
+ * At most `most` cells along a side: the largest of each square, as in the server's own levels.
+ * @param {Grid} grid
  * @param {number} most
  * @returns {Grid}
  */
-function shrunk(tile, most) {
-  const side = Math.ceil(Math.max(tile.rows, tile.cols) / most);
-  if (side <= 1) return tile;
-  const rows = Math.ceil(tile.rows / side), cols = Math.ceil(tile.cols / side);
-  const values = new Float32Array(rows * cols);
-  for (let r = 0; r < tile.rows; r += 1) {
-    for (let c = 0; c < tile.cols; c += 1) {
+function shrunk(grid, most) {
+  const side = Math.ceil(Math.max(grid.rows, grid.cols) / Math.max(most, 1));
+  if (side <= 1) return grid;
+  const rows = Math.ceil(grid.rows / side), cols = Math.ceil(grid.cols / side), values = new Float32Array(rows * cols);
+  for (let r = 0; r < grid.rows; ++r) {
+    for (let c = 0; c < grid.cols; ++c) {
       const place = Math.floor(r / side) * cols + Math.floor(c / side);
-      values[place] = Math.max(values[place], tile.values[r * tile.cols + c]);
+      values[place] = Math.max(values[place], grid.values[r * grid.cols + c]);
     }
   }
   return { rows, cols, values };
