@@ -9,7 +9,7 @@ import { Shell } from "./ui/shell.js";
 const shell = new Shell(/** @type {HTMLElement} */ (document.getElementById("app")), initialState);
 
 /**
- * @param {import("./data/served.js").ServedSource} source
+ * @param {import("./data/source.js").Source} source
  * @param {boolean} beside
  */
 function show(source, beside) {

@@ -4,7 +4,7 @@ import { bar, element } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 
 export class ComparePanel {
-  /** @param {import("../data/served.js").ServedSource} source */
+  /** @param {import("../data/source.js").Source} source */
   constructor(source) {
     this.source = source;
     this.other = element("textarea", { rows: 2, "aria-label": "The other text", placeholder: "Another text that has the word" });

@@ -8,7 +8,7 @@ const few = 8; // words that moved most
 export class EditsPanel {
   /**
    * @param {import("../ui/pane.js").Pane} pane
-   * @param {import("../data/served.js").ServedSource} source
+   * @param {import("../data/source.js").Source} source
    */
   constructor(pane, source) {
     this.pane = pane;
@@ -64,7 +64,7 @@ export class EditsPanel {
   async change(edits) {
     const asked = ++this.asked;
     try {
-      const change = edits.length === 0 ? null : await this.source.change({ edits });
+      const change = edits.length === 0 ? null : (await this.source.change?.({ edits })) ?? null;
       if (asked !== this.asked) return;
       this.edits = edits;
       this.show(change);

@@ -6,7 +6,7 @@ const longestInAddress = 2000; // characters
 
 export class ReadingForm {
   /**
-   * @param {(source: import("../data/served.js").ServedSource, beside: boolean) => void} show
+   * @param {(source: import("../data/source.js").Source, beside: boolean) => void} show
    * @param {(sentence: string) => void} complain
    */
   constructor(show, complain) {
