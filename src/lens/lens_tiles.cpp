@@ -17,7 +17,8 @@ using lens::cells_at;
 using lens::Range;
 using lens::tiles_for;
 
-constexpr std::size_t kMostKept = std::size_t{6} << 20;  // bytes of coarse levels: those from 4 × 4 on at 8,192 units
+constexpr std::size_t kMostKept = std::size_t{6}
+                                  << 20;  // bytes of coarse levels: those from 4 × 4 on at 8,192 units
 constexpr std::int64_t kRowsAtOnce = 96;  // units of the pass that makes them: two tiles of attention_rows()
 
 // The first level that is kept: not the finest, which is quick to make, and no more than fits.
@@ -28,21 +29,27 @@ std::int64_t first_kept(std::int64_t units) {
   return level;
 }
 
-// From tokens to units: the sum over the tokens of a key, the mean over those of a query.
-void merge(std::span<const float> tokens, std::span<const Word> rows, std::span<const Word> columns,
-           std::span<float> out) {
-  const std::int64_t first_row = rows.front().first_token, first_key = columns.front().first_token;
+constexpr std::int64_t kTokenNumbers = std::int64_t{1} << 20;  // between tokens, before they become units
+
+// Rows of tokens [rows.first, rows.last) join those of their units: the sum over the tokens of a key, the
+// mean over those of a query. tokens: (rows, keys from the first column's to the last one's).
+void add_merged(std::span<const float> tokens, Range rows, std::span<const Word> queries,
+                std::span<const Word> columns, std::span<float> out) {
+  const std::int64_t first_key = columns.front().first_token;
   const std::int64_t width = columns.back().last_token - first_key;
-  parallel_for(static_cast<std::int64_t>(rows.size()), [&](std::int64_t place, int) noexcept {
-    const auto u = static_cast<std::size_t>(place);
-    const float share = 1.0F / static_cast<float>(rows[u].last_token - rows[u].first_token);
-    for (std::size_t w = 0; w < columns.size(); ++w) {
-      float sum = 0;
-      for (std::int64_t i = rows[u].first_token; i < rows[u].last_token; ++i) {
+  parallel_for(static_cast<std::int64_t>(queries.size()), [&](std::int64_t place, int) noexcept {
+    const Word& query = queries[static_cast<std::size_t>(place)];
+    const float share = 1.0F / static_cast<float>(query.last_token - query.first_token);
+    float* const target = out.data() + place * static_cast<std::int64_t>(columns.size());
+    for (std::int64_t i = std::max(query.first_token, rows.first); i < std::min(query.last_token, rows.last);
+         ++i) {
+      const float* const row = tokens.data() + (i - rows.first) * width;
+      for (std::size_t w = 0; w < columns.size(); ++w) {
+        float sum = 0;
         for (std::int64_t j = columns[w].first_token; j < columns[w].last_token; ++j)
-          sum += tokens[static_cast<std::size_t>((i - first_row) * width + j - first_key)];
+          sum += row[j - first_key];
+        target[w] += share * sum;
       }
-      out[u * columns.size() + w] = share * sum;
     }
   });
 }
@@ -61,7 +68,7 @@ struct LensTiles::Parts {
   std::optional<lens::LensBlocks> blocks{};
   Tensor whole{};  // of rollout
   std::optional<lens::MapPyramid> coarse{};
-  std::vector<float> tokens{};  // scratch
+  std::vector<float> tokens{};  // scratch of one question
   // Where tokens are left out, (units): what a row adds up to without them; negative: not known yet.
   std::vector<float> kept{};
 
@@ -96,9 +103,14 @@ struct LensTiles::Parts {
     const Range down{queries.front().first_token, queries.back().last_token};
     const Range across{keys.front().first_token, keys.back().last_token};
     if (down.size() == rows.size() && across.size() == columns.size()) return blocks->fill(down, across, out);
-    tokens.resize(static_cast<std::size_t>(down.size() * across.size()));
-    blocks->fill(down, across, tokens);
-    merge(tokens, queries, keys, out);
+    std::fill(out.begin(), out.end(), 0.0F);
+    const std::int64_t step = std::max<std::int64_t>(1, kTokenNumbers / across.size());
+    for (std::int64_t first = down.first; first < down.last; first += step) {
+      const Range some{first, std::min(first + step, down.last)};
+      tokens.resize(static_cast<std::size_t>(some.size() * across.size()));
+      blocks->fill(some, across, tokens);
+      add_merged(tokens, some, queries, keys, out);
+    }
   }
 
   void copy_whole(Range rows, Range columns, std::span<float> out) const {
@@ -191,12 +203,14 @@ LensTile LensTiles::tile(std::int64_t level, std::int64_t y, std::int64_t x) {
   const auto range = [&](std::int64_t place) {
     return Range{place * kTileCells, std::min((place + 1) * kTileCells, side)};
   };
-  if (level < parts_->first_level()) return parts_->fine(level, range(y), range(x));
-  if (parts_->coarse) {
-    if (const LensTile* kept = parts_->coarse->tile(level, y, x)) return *kept;
+  if (level >= parts_->first_level()) {
+    if (!parts_->coarse || parts_->coarse->tile(level, y, x) == nullptr) parts_->build();
+    parts_->tokens = {};
+    return *parts_->coarse->tile(level, y, x);
   }
-  parts_->build();
-  return *parts_->coarse->tile(level, y, x);
+  LensTile tile = parts_->fine(level, range(y), range(x));
+  parts_->tokens = {};
+  return tile;
 }
 
 std::vector<double> LensTiles::row(std::size_t unit) {
@@ -214,19 +228,18 @@ std::vector<double> LensTiles::row(std::size_t unit) {
     return {row.begin(), row.end()};
   }
   const std::vector<float> values = parts_->values({place, place + 1}, {0, parts_->size()});
+  parts_->tokens = {};
   return {values.begin(), values.end()};
 }
 
 std::size_t LensTiles::bytes() const noexcept {
   const Parts& parts = *parts_;
   return (parts.blocks ? parts.blocks->bytes() : 0) + (parts.coarse ? parts.coarse->bytes() : 0) +
-         parts.tokens.capacity() * sizeof(float) +
-         static_cast<std::size_t>(parts.whole.count()) * sizeof(double);
+         parts.kept.size() * sizeof(float) + static_cast<std::size_t>(parts.whole.count()) * sizeof(double);
 }
 
 void LensTiles::forget_details() {
   if (parts_->coarse) parts_->coarse->forget_details();
-  parts_->tokens = {};
 }
 
 }  // namespace attend
