@@ -35,5 +35,6 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
 void add_explore_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_pull_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_train_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 
 }  // namespace attend::app

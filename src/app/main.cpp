@@ -22,6 +22,7 @@ constexpr const char* kFooter = R"(Try:
   attend steps                             attention on four words, every number shown
   attend steps --example it --focus it     one row of it, written out
   attend steps --help                      its options, its examples, the form of a file
+  attend train                             learn to look: see attention find an answer
   attend embed texts.txt -o vectors.npy    one vector for each line of a file
   attend bench --quick                     how fast, as a share of this machine's peak
   attend doctor                            what this machine and the model will use, and why)";
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
   app::add_explore_command(program, globals, run);
   app::add_compare_command(program, globals, run);
   app::add_steps_command(program, globals, run);
+  app::add_train_command(program, globals, run);
   app::add_bench_command(program, globals, run);
   app::add_embed_command(program, globals, run);
   app::add_pull_command(program, globals, run);

@@ -1,0 +1,267 @@
+// attend train: learn the projections, and watch attention learn.
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "draw/figure.h"
+#include "draw/heatmap_terminal.h"
+#include "draw/number.h"
+#include "draw/plot_terminal.h"
+#include "draw/prose.h"
+#include "draw/text_width.h"
+#include "draw_cairo/save_figure.h"
+#include "learn/config.h"
+#include "learn/trainer.h"
+
+namespace attend::app {
+namespace {
+
+struct TrainOptions {
+  std::optional<std::string> config, folder;
+  std::vector<std::string> settings;
+  bool print_config = false, resume = false;
+};
+
+constexpr const char* kFooter = R"(
+Tasks:
+  recall    "d7 a3 f1 ... a?": find the digit of the letter that is asked for
+  copy      repeat a sequence
+  reverse   repeat it backwards, with an encoder and a decoder
+  text      a language model of a file (data.file), by bytes or by a tokenizer
+
+CONFIG is a task's name, or a JSON file of the form that --print-config prints;
+keys that it leaves out are as the task has them.
+
+Try:
+  attend train recall                            one minute; then see where attention looks
+  attend train recall --print-config             every key with its value
+  attend train recall --set model.scaled=false   without the 1/sqrt(d)
+  attend train text --set data.file=book.txt -o book
+  attend train --resume -o book                  go on where it was stopped
+
+The folder gets model.safetensors, config.json and tokenizer.json, which
+`attend explain -m FOLDER` opens; metrics.jsonl; loss.svg; and training.safetensors,
+from which --resume goes on to the same bits. Ctrl-C saves and stops.)";
+
+std::atomic<bool> interrupted{false};
+
+// From Ctrl-C on, the next step is the last; a second one ends the program as usual.
+class Interruptible {
+ public:
+  Interruptible() {
+    interrupted = false;
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+  ~Interruptible() { sigaction(SIGINT, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+std::string fixed(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
+  return text;
+}
+
+// One line that changes, where somebody looks.
+class ProgressBar {
+ public:
+  ~ProgressBar() { clear(); }
+  void show(const learn::StepReport& report) const {
+    if (!watched_) return;
+    constexpr int kWidth = 24;
+    const auto full = static_cast<int>(kWidth * report.step / report.steps);
+    std::string bar;
+    for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
+    std::cerr << "\r\x1b[K" << bar << " " << report.step << "/" << report.steps << "  loss "
+              << fixed(report.loss, 4) << "  " << fixed(report.tokens_per_second, 0) << " tokens/s  "
+              << duration(report.seconds_left) << " left" << std::flush;
+  }
+  void clear() const {
+    if (watched_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+
+ private:
+  bool watched_ = isatty(STDERR_FILENO) == 1;
+};
+
+learn::Config chosen_config(const TrainOptions& options) {
+  const std::string name = options.config.value_or("recall");
+  try {
+    bool is_task = false;
+    for (const std::string_view task : learn::task_names()) is_task = is_task || task == name;
+    const bool is_file = name.find_first_of("./") != name.npos || std::filesystem::exists(name);
+    learn::Config config = is_task || !is_file ? learn::default_config(name) : learn::read_config(name);
+    for (const std::string& setting : options.settings) {
+      const std::size_t equals = setting.find('=');
+      if (equals == setting.npos) {
+        throw UsageError("--set \"" + draw::printable(setting) + "\" is not of the form KEY=VALUE");
+      }
+      learn::set_key(config, setting.substr(0, equals), setting.substr(equals + 1));
+    }
+    learn::check(config);
+    return config;
+  } catch (const learn::ConfigError& error) {
+    throw UsageError(draw::printable(error.key + ": " + error.what()));
+  }
+}
+
+draw::Plot loss_plot(const learn::Trainer& trainer) {
+  draw::Plot plot;
+  plot.title = "Loss of " + trainer.config().task;
+  plot.x.label = "step";
+  plot.y.label = "loss";
+  draw::Series learned, held;
+  learned.name = "training";
+  held.name = "validation";
+  // At most 200 points, each the mean of its stretch: single batches jump.
+  const auto& losses = trainer.losses();
+  const std::size_t stretch = std::max<std::size_t>(1, losses.size() / 200);
+  for (std::size_t first = 0; first + stretch <= losses.size(); first += stretch) {
+    double sum = 0;
+    for (std::size_t i = first; i < first + stretch; ++i) sum += losses[i].second;
+    learned.x.push_back(static_cast<double>(losses[first + stretch - 1].first));
+    learned.y.push_back(sum / static_cast<double>(stretch));
+  }
+  for (const learn::Evaluation& evaluation : trainer.evaluations()) {
+    held.x.push_back(static_cast<double>(evaluation.step));
+    held.y.push_back(evaluation.loss);
+  }
+  plot.series = {learned, held};
+  return plot;
+}
+
+std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& found) {
+  std::string text = "Step " + std::to_string(found.step) + ": on what it never learned from, " +
+                     fixed(100 * found.accuracy, 1) + "% of the answers are right, loss " +
+                     fixed(found.loss, 4);
+  if (trainer.config().task == "text") text += ", perplexity " + fixed(std::exp(found.loss), 2);
+  return text + ".";
+}
+
+draw::Heatmap map_figure(const learn::Trainer& trainer, const learn::ExampleMap& map) {
+  const learn::Example example = *trainer.task().example();
+  draw::Heatmap figure;
+  figure.title = "Layer " + std::to_string(map.layer + 1) + ", head " + std::to_string(map.head) + ", step " +
+                 std::to_string(trainer.step());
+  figure.rows = example.row_labels.size();
+  figure.columns = example.column_labels.size();
+  figure.row_labels = example.row_labels;
+  figure.column_labels = example.column_labels;
+  figure.values = map.weights;
+  figure.row_title = "query";
+  figure.column_title = "key";
+  figure.value_label = "weight";
+  figure.focus_row = figure.rows - 1;
+  return figure;
+}
+
+void save_part(const draw::Part& part, const std::filesystem::path& file) {
+  draw::Figure figure;
+  figure.parts.push_back(part);
+  draw::save_figure(figure, file, draw::PageFormat::svg);
+}
+
+void run_train(const TrainOptions& options, const Globals& globals) {
+  if (options.print_config) {
+    write_output(learn::to_json(chosen_config(options)));
+    return;
+  }
+  if (options.resume && (options.config || !options.settings.empty())) {
+    throw UsageError(
+        "--resume goes on with the configuration that was saved, so it takes no CONFIG and no --set");
+  }
+  if (options.resume && !options.folder) throw UsageError("--resume needs -o FOLDER, the folder to go on in");
+  const draw::Terminal terminal = draw::detect_terminal(STDOUT_FILENO, globals.color);
+
+  const learn::Config config = options.resume ? learn::Config{} : chosen_config(options);
+  const std::filesystem::path folder = options.folder.value_or(config.task + "-model");
+  std::optional<learn::Trainer> made;
+  try {
+    made.emplace(options.resume ? learn::Trainer::resume(folder) : learn::Trainer::start(config, folder));
+  } catch (const learn::ConfigError& error) {
+    throw UsageError(draw::printable(error.key + ": " + error.what()));
+  }
+  learn::Trainer& trainer = *made;
+  write_output(draw::paragraph(
+      (options.resume ? "Going on from step " + std::to_string(trainer.step()) + ": " : std::string()) +
+          trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
+          " parameters.",
+      terminal));
+  {
+    const Interruptible interruptible;
+    const ProgressBar bar;
+    trainer.run({.step = [&](const learn::StepReport& report) { bar.show(report); },
+                 .evaluation =
+                     [&](const learn::Evaluation& found) {
+                       bar.clear();
+                       write_output(verdict(trainer, found) + "\n");
+                     },
+                 .stop = &interrupted});
+  }
+  const bool whole = trainer.step() == trainer.config().schedule.steps;
+  std::string text;
+  if (!trainer.losses().empty()) {
+    const draw::Plot plot = loss_plot(trainer);
+    text += "\n" + draw::render_plot(plot, terminal);
+    save_part(plot, folder / "loss.svg");
+  }
+  if (const auto map = trainer.example_map()) {
+    const draw::Heatmap figure = map_figure(trainer, *map);
+    text += "\n" + draw::render_heatmap(figure, terminal);
+    text += draw::paragraph("The weight on the answer is " + fixed(map->on_answers, 3) + ".", terminal);
+    save_part(figure, folder / "attention.svg");
+  }
+  const std::string name = draw::printable(folder.string());
+  text +=
+      "\n" + draw::paragraph(whole ? "Saved in " + name + "."
+                                   : "Stopped at step " + std::to_string(trainer.step()) + " and saved in " +
+                                         name + "; `attend train --resume -o " + name + "` goes on.",
+                             terminal);
+  write_output(text);
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
+  const auto options = std::make_shared<TrainOptions>();
+  CLI::App* const command = program.add_subcommand("train", "Learn the projections: watch attention learn");
+  command->add_option("CONFIG", options->config, "A task, or a JSON file (default: recall)")->type_name("");
+  command->add_option("-o,--output", options->folder, "The folder of the model (default: TASK-model)")
+      ->take_last()
+      ->type_name("FOLDER");
+  command->add_option("--set", options->settings, "Another value for a key; may come several times")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--print-config", options->print_config, "Print every key with its value and stop")
+      ->disable_flag_override();
+  command->add_flag("--resume", options->resume, "Go on with the training in FOLDER")
+      ->disable_flag_override();
+  add_color_option(*command, globals);
+  command->footer(kFooter);
+  command->callback(
+      [options, &globals, &run] { run = [options, &globals] { run_train(*options, globals); }; });
+}
+
+}  // namespace attend::app

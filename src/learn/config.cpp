@@ -1,0 +1,240 @@
+#include "learn/config.h"
+
+#include <attend/file_error.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "checkpoint/json_reader.h"
+#include "checkpoint/open_file.h"
+#include "learn/config_keys.h"
+
+namespace attend::learn {
+namespace {
+
+constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
+
+template <class Names>
+std::string listed(const Names& names) {
+  std::string text;
+  for (const std::string_view name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+[[noreturn]] void wrong(std::string_view key, std::string_view value, const std::string& expected) {
+  throw ConfigError(std::string(key), joined('"', value, "\" is not ", expected));
+}
+
+void parse(std::string_view key, std::string_view text, std::int64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) wrong(key, text, "a whole number");
+}
+
+void parse(std::string_view key, std::string_view text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) wrong(key, text, "a number");
+}
+
+void parse(std::string_view key, std::string_view text, bool& value) {
+  if (text != "true" && text != "false") wrong(key, text, "true or false");
+  value = text == "true";
+}
+
+void parse(std::string_view, std::string_view text, std::string& value) { value = text; }
+
+template <class Choice>
+  requires std::is_enum_v<Choice>
+void parse(std::string_view key, std::string_view text, Choice& value) {
+  const auto names = names_of(value);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != text) continue;
+    value = static_cast<Choice>(i);
+    return;
+  }
+  wrong(key, text, "one of " + listed(names));
+}
+
+template <class Value>
+nlohmann::ordered_json as_json(const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return names_of(value)[static_cast<std::size_t>(value)];
+  } else {
+    return value;
+  }
+}
+
+std::string known_keys() {
+  std::string text;
+  const Config config;
+  each_key(config,
+           [&](std::string_view key, const auto&) { text.append(text.empty() ? "" : ", ").append(key); });
+  return text;
+}
+
+// Every value of a file as key and text, sections joined by a dot.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+std::string value_text(checkpoint::JsonReader& json, const std::string& key) {
+  using checkpoint::JsonKind;
+  switch (json.kind()) {
+    case JsonKind::string:
+      return std::string(json.string(key));
+    case JsonKind::number:
+      return std::string(json.number_word(key));
+    case JsonKind::boolean:
+      return json.boolean(key) ? "true" : "false";
+    default:
+      throw FileError(json.file(), key, "is neither a number, a text, true nor false");
+  }
+}
+
+Settings settings_of(checkpoint::JsonReader& json) {
+  Settings settings;
+  json.object("", [&](std::string_view name) {
+    const std::string section(name);
+    if (json.kind() != checkpoint::JsonKind::object) {
+      settings.emplace_back(section, value_text(json, section));
+      return;
+    }
+    json.object(section, [&](std::string_view inner) {
+      const std::string key = section + "." + std::string(inner);
+      settings.emplace_back(key, value_text(json, key));
+    });
+  });
+  json.end();
+  return settings;
+}
+
+}  // namespace
+
+std::vector<std::string_view> task_names() { return {"recall", "copy", "reverse", "text"}; }
+
+Config default_config(std::string_view task) {
+  Config config;
+  config.task = task;
+  if (task == "recall") {
+    config.model.layers = 1;
+    config.model.heads = 2;
+    config.schedule = {.peak = 3e-3, .floor = 0.1, .warmup = 50, .steps = 600};
+    return config;
+  }
+  if (task == "copy" || task == "reverse") {
+    config.schedule = {.peak = 3e-3, .floor = 0.1, .warmup = 50, .steps = 400};
+    if (task == "reverse") config.model.layers = 1;
+    return config;
+  }
+  if (task == "text") {
+    config.model.layers = 4;
+    config.model.hidden = 128;
+    config.model.inner = 512;
+    config.length = 128;
+    config.batch = 16;
+    config.schedule = {.peak = 2e-3, .floor = 0.1, .warmup = 100, .steps = 1000};
+    return config;
+  }
+  throw ConfigError("task", joined('"', task, "\" is not one of ", listed(task_names())));
+}
+
+void set_key(Config& config, std::string_view key, std::string_view value) {
+  bool found = false;
+  each_key(config, [&](std::string_view name, auto& place) {
+    if (name != key) return;
+    found = true;
+    parse(key, value, place);
+  });
+  if (!found) throw ConfigError(std::string(key), "there is no such key; there are " + known_keys());
+}
+
+Config read_config(const std::filesystem::path& file) {
+  const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file), kMaxConfigBytes);
+  return parse_config({text.span().begin(), text.span().end()}, text.name);
+}
+
+Config parse_config(std::string text, const std::string& name) {
+  checkpoint::JsonReader json(name, text);
+  const Settings settings = settings_of(json);
+  try {
+    std::string task = "recall";
+    for (const auto& [key, value] : settings) {
+      if (key == "task") task = value;
+    }
+    Config config = default_config(task);
+    for (const auto& [key, value] : settings) set_key(config, key, value);
+    return config;
+  } catch (const ConfigError& error) {
+    throw FileError(name, error.key, error.what());
+  }
+}
+
+void check(const Config& config) {
+  const auto at_least = [](const char* key, std::int64_t value, std::int64_t least) {
+    if (value < least) throw ConfigError(key, joined(value, " is not a number from ", least));
+  };
+  const auto between = [](const char* key, double value, double low, double high) {
+    if (!(value >= low && value <= high)) {
+      throw ConfigError(key, joined(value, " is not a number from ", low, " to ", high));
+    }
+  };
+  at_least("model.layers", config.model.layers, 1);
+  at_least("model.hidden", config.model.hidden, 1);
+  at_least("model.heads", config.model.heads, 1);
+  at_least("model.inner", config.model.inner, 1);
+  if (config.model.hidden % config.model.heads != 0) {
+    throw ConfigError("model.heads",
+                      joined(config.model.heads, " does not divide the hidden size ", config.model.hidden));
+  }
+  if (config.model.positions == train::PositionKind::rotary &&
+      config.model.hidden / config.model.heads % 2 != 0) {
+    throw ConfigError("model.positions", joined("a head has ", config.model.hidden / config.model.heads,
+                                                " dimensions, and rotary turns them in pairs"));
+  }
+  between("model.epsilon", config.model.epsilon, 0, 1);
+  between("model.dropout", config.model.dropout, 0, 0.99);
+  at_least("data.pairs", config.pairs, 1);
+  at_least("data.keys", config.keys, 1);
+  at_least("data.values", config.values, 2);
+  at_least("data.symbols", config.symbols, 2);
+  at_least("data.length", config.length, 1);
+  if (config.task == "recall" && config.pairs > config.keys) {
+    throw ConfigError("data.pairs",
+                      joined(config.pairs, " pairs have no different keys among ", config.keys));
+  }
+  if (config.task == "recall" && config.keys > 26) {
+    throw ConfigError("data.keys", joined(config.keys, " is more than the letters of the alphabet"));
+  }
+  between("data.validation", config.validation, 0.001, 0.9);
+  at_least("training.steps", config.schedule.steps, 1);
+  at_least("training.batch", config.batch, 1);
+  at_least("training.accumulate", config.accumulate, 1);
+  at_least("training.warmup", config.schedule.warmup, 0);
+  at_least("training.seed", config.seed, 0);
+  at_least("training.evaluate", config.evaluate, 1);
+  at_least("training.save", config.save, 1);
+  at_least("training.stop_after", config.stop_after, 0);
+  between("training.rate", config.schedule.peak, 0, 1e30);
+  between("training.floor", config.schedule.floor, 0, 1);
+  between("training.beta1", config.adamw.beta1, 0, 0.999999);
+  between("training.beta2", config.adamw.beta2, 0, 0.999999);
+  between("training.epsilon", config.adamw.epsilon, 1e-30, 1);
+  between("training.decay", config.adamw.decay, 0, 1e6);
+  between("training.clip", config.adamw.clip, 0, 1e30);
+}
+
+std::string to_json(const Config& config) {
+  nlohmann::ordered_json json;
+  each_key(config, [&](std::string_view key, const auto& value) {
+    const std::size_t dot = key.find('.');
+    if (dot == key.npos) {
+      json[std::string(key)] = as_json(value);
+    } else {
+      json[std::string(key.substr(0, dot))][std::string(key.substr(dot + 1))] = as_json(value);
+    }
+  });
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace attend::learn

@@ -1,0 +1,59 @@
+// What `attend train` is told: one list of keys, which is read, set, printed and checked.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "train/model_shape.h"
+#include "train/optimiser.h"
+
+namespace attend::learn {
+
+struct Config {
+  std::string task = "recall";
+  train::ModelShape model{};  // kind, vocabulary and length follow from the task
+  train::AdamWOptions adamw{};
+  train::Schedule schedule{};
+  std::int64_t batch = 64;      // sequences
+  std::int64_t accumulate = 1;  // batches of a step
+  std::int64_t seed = 1;        // of the start, the data and dropout
+  std::int64_t evaluate = 100;  // every so many steps
+  std::int64_t save = 500;      // every so many steps, and at the end
+  std::int64_t stop_after = 0;  // steps, of this run; 0: all
+
+  std::int64_t pairs = 16, keys = 16, values = 10;  // recall
+  std::int64_t symbols = 12, length = 12;           // copy, reverse; of text the tokens of a window
+  std::string file{};                               // text: a file, or a folder of them
+  std::string tokenizer{};                          // text: a tokenizer.json; empty: bytes
+  double validation = 0.1;                          // text: the share, at its end, that is not learned from
+};
+
+// What is wrong with a key, in one sentence that does not repeat it.
+struct ConfigError : std::runtime_error {
+  ConfigError(std::string which, const std::string& rule) : std::runtime_error(rule), key(std::move(which)) {}
+  std::string key;
+};
+
+// The tasks, and what a task starts from. Throws ConfigError for one that is not there.
+std::vector<std::string_view> task_names();
+Config default_config(std::string_view task);
+
+// A JSON file of sections: {"task": "recall", "model": {"layers": 1}, ...}. Keys that are left out are as the
+// task has them. Throws FileError.
+Config read_config(const std::filesystem::path& file);
+Config parse_config(std::string text, const std::string& name);  // `name` is what errors call it
+
+// "model.layers", "2". Throws ConfigError for a key that is not there and a value that does not fit it.
+void set_key(Config& config, std::string_view key, std::string_view value);
+
+// Throws ConfigError where numbers make no sense, alone or together.
+void check(const Config& config);
+
+// Every key with its value, as such a file.
+std::string to_json(const Config& config);
+
+}  // namespace attend::learn

@@ -1,0 +1,33 @@
+// A trained model as a folder that others can load: model.safetensors, config.json, tokenizer.json.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "train/model.h"
+
+namespace attend::learn {
+
+// A parameter, or a part of one, under the name and in the layout of a file.
+struct StoredTensor {
+  std::string name;
+  TensorView tensor;
+};
+
+// Whether the model is one that GPT-2's code computes: then it is stored under GPT-2's names, and everything
+// that reads GPT-2 reads it.
+bool is_gpt2(const train::ModelShape& shape);
+
+// As GPT-2 names them where is_gpt2(), else under the names of src/train.
+std::vector<StoredTensor> stored_tensors(train::Model& model);
+std::string config_json(const train::ModelShape& shape);
+
+// Each file is written whole or not at all. Throws FileError.
+void save_model_folder(const std::filesystem::path& folder, train::Model& model,
+                       const std::string& tokenizer_json);
+
+// Bytes into a file, whole or not at all.
+void write_file(const std::filesystem::path& file, std::string_view bytes);
+
+}  // namespace attend::learn

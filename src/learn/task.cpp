@@ -1,0 +1,71 @@
+#include "learn/task.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "text/byte_alphabet.h"
+#include "text/utf8.h"
+
+namespace attend::learn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json empty_tokenizer() {
+  return {{"version", "1.0"},          {"truncation", nullptr},
+          {"padding", nullptr},        {"added_tokens", Json::array()},
+          {"normalizer", nullptr},     {"pre_tokenizer", nullptr},
+          {"post_processor", nullptr}, {"decoder", nullptr},
+          {"model", nullptr}};
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_task(const Config& config) {
+  check(config);
+  if (config.task == "recall") return make_recall(config);
+  if (config.task == "copy") return make_copy(config);
+  if (config.task == "reverse") return make_reverse(config);
+  if (config.task == "text") return make_text(config);
+  (void)default_config(config.task);  // says what is wrong with it
+  return nullptr;
+}
+
+std::string word_tokenizer(const std::vector<std::string>& words) {
+  Json json = empty_tokenizer();
+  Json vocabulary = Json::object();
+  for (std::size_t id = 0; id < words.size(); ++id) vocabulary[words[id]] = id;
+  json["pre_tokenizer"] = {{"type", "WhitespaceSplit"}};
+  json["model"] = {{"type", "WordPiece"},
+                   {"unk_token", words.back()},
+                   {"continuing_subword_prefix", "##"},
+                   {"max_input_chars_per_word", 100},
+                   {"vocab", vocabulary}};
+  return json.dump(1) + "\n";
+}
+
+std::string byte_tokenizer() {
+  Json json = empty_tokenizer();
+  Json vocabulary = Json::object();
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    std::string character;
+    text::append_char(character, text::kByteAlphabet.character[byte]);
+    vocabulary[character] = byte;
+  }
+  const Json level{
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
+  json["pre_tokenizer"] = level;
+  json["decoder"] = level;
+  json["model"] = {{"type", "BPE"},
+                   {"dropout", nullptr},
+                   {"unk_token", nullptr},
+                   {"continuing_subword_prefix", nullptr},
+                   {"end_of_word_suffix", nullptr},
+                   {"fuse_unk", false},
+                   {"byte_fallback", false},
+                   {"vocab", vocabulary},
+                   {"merges", Json::array()}};
+  return json.dump(1) + "\n";
+}
+
+}  // namespace attend::learn

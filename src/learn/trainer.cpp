@@ -1,0 +1,214 @@
+#include "learn/trainer.h"
+
+#include <attend/attention.h>
+#include <attend/file_error.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "learn/model_folder.h"
+#include "learn/training_state.h"
+
+namespace attend::learn {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kMetricsFile = "metrics.jsonl";
+constexpr std::uint64_t kDropoutStream = 7;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::int64_t counted(const train::Batch& batch) {
+  return std::count_if(batch.targets.begin(), batch.targets.end(),
+                       [](std::int32_t target) { return target != kNoTarget; });
+}
+
+// Empty or new.
+void prepare_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw FileError(folder.string(), "", "cannot be made: " + error.message());
+  if (!fs::is_empty(folder, error) || error) {
+    throw FileError(folder.string(), "",
+                    "is not empty; --resume goes on with a training that was saved there, -o names another");
+  }
+}
+
+}  // namespace
+
+Trainer::Trainer(const Config& config, const fs::path& folder)
+    : config_(config), folder_(folder), task_(make_task(config)) {
+  task_->shape(config_.model);
+  model_ = std::make_unique<train::Model>(config_.model, train::BatchLimits{.sequences = config_.batch});
+}
+
+Trainer Trainer::start(const Config& config, const fs::path& folder) {
+  Trainer trainer(config, folder);
+  prepare_folder(folder);
+  trainer.model_->parameters().initialise(static_cast<std::uint64_t>(config.seed));
+  return trainer;
+}
+
+Trainer Trainer::resume(const fs::path& folder) {
+  const fs::path state = folder / kStateFile;
+  Config config = read_state_config(state);
+  config.stop_after = 0;
+  Trainer trainer(config, folder);
+  trainer.step_ = trainer.saved_ = load_state(state, *trainer.model_);
+  trainer.read_metrics();
+  return trainer;
+}
+
+// One step of all its batches; the mean loss before it.
+double Trainer::take_step() {
+  train::Parameters& parameters = model_->parameters();
+  const std::int64_t next = step_ + 1;
+  std::vector<train::Batch> batches;
+  std::int64_t targets = 0;
+  tokens_ = 0;
+  for (std::int64_t i = 0; i < config_.accumulate; ++i) {
+    batches.push_back(task_->batch(static_cast<std::uint64_t>(step_ * config_.accumulate + i)));
+    targets += counted(batches.back());
+    tokens_ += static_cast<std::int64_t>(batches.back().tokens.ids.size() + batches.back().source.ids.size());
+  }
+  parameters.clear_gradients();
+  double loss = 0;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const std::uint64_t number = static_cast<std::uint64_t>(step_ * config_.accumulate) + i;
+    const std::uint64_t seed =
+        random_bits(random_bits(static_cast<std::uint64_t>(config_.seed), kDropoutStream), number);
+    loss += model_->learn(batches[i], 1 / static_cast<double>(targets), seed).loss;
+  }
+  loss /= static_cast<double>(targets);
+  rate_ = config_.schedule.rate(next);
+  norm_ = train::gradient_norm(parameters);
+  if (!std::isfinite(loss) || !std::isfinite(norm_)) {
+    std::string where = saved_ > 0 ? joined("; the state of step ", saved_, " is kept in ", folder_.string())
+                                   : std::string("; nothing was saved yet");
+    throw std::runtime_error(
+        joined("the loss is no longer a number at step ", next, where, "; a lower training.rate may help"));
+  }
+  train::adamw_step(parameters, config_.adamw, rate_, next, norm_);
+  step_ = next;
+  return loss;
+}
+
+void Trainer::run(const Watching& watching) {
+  const std::int64_t first = step_, steps = config_.schedule.steps;
+  const std::int64_t last = config_.stop_after > 0 ? std::min(steps, step_ + config_.stop_after) : steps;
+  const auto stopped = [&] { return watching.stop != nullptr && watching.stop->load(); };
+  Clock::time_point start = Clock::now();
+  double learning = 0;
+  std::int64_t tokens = 0;
+  while (step_ < last && !stopped()) {
+    start = Clock::now();
+    const double loss = take_step();
+    learning += seconds_since(start);
+    tokens += tokens_;
+    const double pace = learning / static_cast<double>(step_ - first);
+    const StepReport report{.step = step_,
+                            .steps = steps,
+                            .loss = loss,
+                            .rate = rate_,
+                            .norm = norm_,
+                            .tokens_per_second = static_cast<double>(tokens) / learning,
+                            .seconds_left = pace * static_cast<double>(last - step_)};
+    losses_.emplace_back(step_, loss);
+    note(Json{{"step", step_},
+              {"loss", loss},
+              {"rate", rate_},
+              {"norm", norm_},
+              {"tokens_per_second", std::round(report.tokens_per_second)}}
+             .dump());
+    if (watching.step) watching.step(report);
+    if (step_ % config_.evaluate == 0 || step_ == steps) {
+      const Evaluation found = evaluate();
+      evaluations_.push_back(found);
+      note(Json{{"step", step_}, {"validation_loss", found.loss}, {"accuracy", found.accuracy}}.dump());
+      if (watching.evaluation) watching.evaluation(found);
+    }
+    if (step_ % config_.save == 0) save();
+  }
+  if (saved_ != step_) save();
+}
+
+Evaluation Trainer::evaluate() {
+  CrossEntropy total;
+  for (const train::Batch& batch : task_->validation()) {
+    const CrossEntropy part = model_->evaluate(batch);
+    total.loss += part.loss;
+    total.counted += part.counted;
+    total.right += part.right;
+  }
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, total.counted));
+  return {step_, total.loss / count, static_cast<double>(total.right) / count};
+}
+
+std::optional<ExampleMap> Trainer::example_map() {
+  const std::optional<Example> example = task_->example();
+  if (!example) return {};
+  std::optional<ExampleMap> best;
+  model_->evaluate(example->batch, [&](const train::LayerAttention& seen) {
+    if (seen.which != example->which) return;
+    const Tensor weights =
+        attention_rows(seen.moment.q, seen.moment.k, seen.moment.options, Stage::weights, {},
+                       seen.moment.row_state);  // (1, H, rows, columns)
+    const std::int64_t rows = weights.size(2), columns = weights.size(3);
+    for (std::int64_t head = 0; head < weights.size(1); ++head) {
+      const float* const from = weights.values<float>().data() + head * rows * columns;
+      ExampleMap map{.layer = seen.layer, .head = head, .weights = {from, from + rows * columns}};
+      double sum = 0, asked = 0;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t answer = example->answers[static_cast<std::size_t>(row)];
+        if (answer < 0) continue;
+        sum += static_cast<double>(from[row * columns + answer]);
+        asked += 1;
+      }
+      map.on_answers = sum / std::max(1.0, asked);
+      if (!best || map.on_answers > best->on_answers) best = std::move(map);
+    }
+  });
+  return best;
+}
+
+// The model first: whatever happens in between, each file is whole, and the state is the one that a run goes
+// on from.
+void Trainer::save() {
+  save_model_folder(folder_, *model_, task_->tokenizer_json());
+  write_file(folder_ / kMetricsFile, metrics_);
+  save_state(folder_ / kStateFile, *model_, config_, step_);
+  saved_ = step_;
+}
+
+// Lines up to the step of the state; what is no line of ours is left out.
+void Trainer::read_metrics() {
+  std::ifstream file(folder_ / kMetricsFile);
+  for (std::string line; std::getline(file, line);) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
+    const auto at = json["step"].get<std::int64_t>();
+    const auto number = [&](const char* key) {
+      return json.contains(key) && json[key].is_number() ? json[key].get<double>() : std::nan("");
+    };
+    if (at > step_) continue;
+    note(line);
+    if (json.contains("validation_loss")) {
+      evaluations_.push_back({at, number("validation_loss"), number("accuracy")});
+    } else {
+      losses_.emplace_back(at, number("loss"));
+    }
+  }
+}
+
+}  // namespace attend::learn

@@ -1,0 +1,86 @@
+// The run of a training: steps, now and then a look at how good it is, and its state on the disk.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "learn/config.h"
+#include "learn/task.h"
+#include "train/model.h"
+
+namespace attend::learn {
+
+struct StepReport {
+  std::int64_t step = 0, steps = 0;
+  double loss = 0;  // the mean over the tokens that are guessed
+  double rate = 0, norm = 0;
+  double tokens_per_second = 0, seconds_left = 0;
+};
+
+struct Evaluation {
+  std::int64_t step = 0;
+  double loss = 0, accuracy = 0;
+};
+
+// One head's attention in the task's example.
+struct ExampleMap {
+  std::int64_t layer = 0, head = 0;
+  std::vector<double> weights;  // (rows, columns)
+  double on_answers = 0;        // the mean weight on the key that has the answer, over the rows that have one
+};
+
+struct Watching {
+  std::function<void(const StepReport&)> step;
+  std::function<void(const Evaluation&)> evaluation;
+  const std::atomic<bool>* stop = nullptr;  // set by a signal
+};
+
+class Trainer {
+ public:
+  // Starts anew in an empty folder, or goes on where a state is. Throws ConfigError, FileError.
+  static Trainer start(const Config& config, const std::filesystem::path& folder);
+  static Trainer resume(const std::filesystem::path& folder);
+  Trainer(Trainer&&) = default;
+
+  // To the last step, or until `stop`; then the state is saved. Throws std::runtime_error, and saves nothing
+  // more, when the loss is no longer a number.
+  void run(const Watching& watching);
+
+  Evaluation evaluate();
+  // The head whose attention lies most on the answers, or none where the task has no example.
+  std::optional<ExampleMap> example_map();
+
+  const Config& config() const noexcept { return config_; }
+  const Task& task() const noexcept { return *task_; }
+  train::Model& model() noexcept { return *model_; }
+  std::int64_t step() const noexcept { return step_; }
+  // Since step 1, resumed runs included.
+  const std::vector<Evaluation>& evaluations() const noexcept { return evaluations_; }
+  const std::vector<std::pair<std::int64_t, double>>& losses() const noexcept { return losses_; }
+
+ private:
+  Trainer(const Config& config, const std::filesystem::path& folder);
+  double take_step();
+  void save();
+  void read_metrics();
+  void note(const std::string& line) { metrics_ += line + "\n"; }
+
+  Config config_;
+  std::filesystem::path folder_;
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<train::Model> model_;
+  std::int64_t step_ = 0, saved_ = -1;
+  double rate_ = 0, norm_ = 0;
+  std::int64_t tokens_ = 0;
+  std::string metrics_;  // lines of JSON
+  std::vector<Evaluation> evaluations_;
+  std::vector<std::pair<std::int64_t, double>> losses_;
+};
+
+}  // namespace attend::learn

@@ -1,0 +1,215 @@
+"""attend train: what it learns, what it leaves on the disk, how it goes on, and what it refuses."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from program import PROGRAM, environment, run
+
+# Small and quick: some seconds for all of this file.
+SMALL = ["--set", "model.hidden=16", "--set", "model.inner=32", "--set", "training.batch=8", "--set", "training.steps=20",
+         "--set", "training.evaluate=10", "--set", "training.save=5"]
+
+
+def train(folder: pathlib.Path, *arguments: str, task: str = "recall"):
+    return run("train", task, "-o", str(folder), *SMALL, *arguments)
+
+
+def test_learns_recall_and_looks_at_the_answer(tmp_path):
+    """With the defaults, in some seconds."""
+    result = run("train", "-o", str(tmp_path / "model"))
+    assert result.code == 0, result.err
+    share = float(result.out.split("never learned from, ")[-1].split("%")[0])
+    weight = float(result.out.split("The weight on the answer is ")[1].split(".\n")[0])
+    assert share >= 99 and weight > 0.8
+
+
+@pytest.mark.parametrize("task", ["copy", "reverse"])
+def test_learns_the_other_tasks(tmp_path, task):
+    result = run("train", task, "-o", str(tmp_path / "model"), "--set", "training.steps=150", "--set", "training.evaluate=150",
+                 "--set", "data.length=6", "--set", "data.symbols=5")
+    assert result.code == 0, result.err
+    assert float(result.out.split("never learned from, ")[1].split("%")[0]) >= 97
+
+
+def test_explain_opens_what_was_trained(tmp_path):
+    assert train(tmp_path / "model").code == 0
+    result = run("explain", "-m", str(tmp_path / "model"), "d7 a3 f1 a?", "--format", "json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["tokens"] == ["d7", "a3", "f1", "a?"]
+
+
+def test_a_text_by_bytes(tmp_path):
+    (tmp_path / "text").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "text" / name).write_text("the animal did not cross the street because it was tired. " * 40)
+    folder = tmp_path / "model"
+    result = train(folder, "--set", f"data.file={tmp_path / 'text'}", "--set", "data.length=32", "--set", "training.steps=120",
+                   "--set", "training.evaluate=120", "--set", "model.hidden=32", "--set", "training.rate=0.01", task="text")
+    assert result.code == 0, result.err
+    assert float(result.out.split("perplexity ")[1].split(".\n")[0]) < 8  # of 256 bytes
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    assert len(tokenizer["model"]["vocab"]) == 256
+
+
+def test_leaves_metrics_and_figures(tmp_path):
+    assert train(tmp_path / "model").code == 0
+    lines = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "loss" in line] == list(range(1, 21))
+    assert [line["step"] for line in lines if "validation_loss" in line] == [10, 20]
+    assert lines[-1]["accuracy"] >= 0
+    for figure in ("loss.svg", "attention.svg"):
+        assert (tmp_path / "model" / figure).read_text().rstrip().endswith("</svg>")
+
+
+@pytest.mark.parametrize("extra", [[], ["--set", "model.dropout=0.2", "--set", "training.accumulate=2", "--set", "model.recompute=true"]])
+def test_a_resumed_run_ends_in_the_same_bits(tmp_path, extra):
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    assert train(whole, *extra).code == 0
+    first = train(halves, "--set", "training.stop_after=7", *extra)
+    assert first.code == 0 and "Stopped at step 7" in first.out
+    second = run("train", "--resume", "-o", str(halves))
+    assert second.code == 0 and "Going on from step 7" in second.out
+    for name in ("training.safetensors", "model.safetensors", "config.json", "tokenizer.json"):
+        assert (whole / name).read_bytes() == (halves / name).read_bytes(), name
+    steps = [json.loads(line)["step"] for line in (halves / "metrics.jsonl").read_text().splitlines() if '"loss"' in line]
+    assert steps == list(range(1, 21))
+
+
+def test_the_number_of_threads_changes_no_bit(tmp_path):
+    states = []
+    for threads in ("1", "3"):
+        assert run("train", "-o", str(tmp_path / threads), *SMALL, env={"ATTEND_THREADS": threads}).code == 0
+        states.append((tmp_path / threads / "training.safetensors").read_bytes())
+    assert states[0] == states[1]
+
+
+def start(folder: pathlib.Path) -> subprocess.Popen:
+    """A run that takes long enough to be disturbed, once its first state is there."""
+    command = [PROGRAM, "train", "-o", str(folder), *SMALL, "--set", "training.steps=1000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    end = time.monotonic() + 30
+    while not (folder / "training.safetensors").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    return process
+
+
+def test_ctrl_c_saves_and_says_so(tmp_path):
+    process = start(tmp_path / "model")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert b"Stopped at step" in out and b"--resume" in out
+    step = out.split(b"Stopped at step ")[1].split(b" ")[0]
+    state = (tmp_path / "model" / "training.safetensors").read_bytes()
+    assert b'"step":"' + step + b'"' in state.replace(b": ", b":")
+
+
+def test_a_killed_run_leaves_a_whole_state(tmp_path):
+    for delay in (0.0, 0.05, 0.11):
+        folder = tmp_path / str(delay)
+        process = start(folder)
+        time.sleep(delay)
+        process.kill()
+        process.communicate()
+        assert sorted(file for file in os.listdir(folder) if file.startswith(".")) == []
+        assert run("explain", "-m", str(folder), "d7 a3 a?").code == 0
+        # It goes on from there; the rest of a million steps would be too many, so it is stopped again.
+        resumed = subprocess.Popen([PROGRAM, "train", "--resume", "-o", str(folder)], stdout=subprocess.PIPE, env=environment(),
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        assert resumed.stdout.readline().startswith(b"Going on from step")
+        time.sleep(0.2)
+        resumed.send_signal(signal.SIGINT)
+        assert b"Stopped at step" in resumed.communicate(timeout=30)[0]
+
+
+def test_a_diverging_loss_is_reported_and_the_last_good_state_kept(tmp_path):
+    wild = ["--set", "training.rate=1e30", "--set", "training.warmup=0", "--set", "training.clip=0"]
+    result = train(tmp_path / "kept", *wild, "--set", "training.save=1")
+    assert result.code == 1 and result.err.count("\n") == 1
+    assert "the loss is no longer a number at step 2; the state of step 1 is kept in" in result.err
+    assert b'"step":"1"' in (tmp_path / "kept" / "training.safetensors").read_bytes().replace(b": ", b":")
+    unsaved = train(tmp_path / "unsaved", *wild)
+    assert unsaved.code == 1 and "nothing was saved yet" in unsaved.err
+
+
+def test_print_config_prints_what_it_reads(tmp_path):
+    printed = run("train", "text", "--print-config", "--set", "model.norm=rms").out
+    config = json.loads(printed)
+    assert config["task"] == "text" and config["model"]["norm"] == "rms" and config["training"]["rate"] > 0
+    file = tmp_path / "config.json"
+    file.write_text(printed)
+    assert run("train", str(file), "--print-config").out == printed
+
+
+# What --set or a file says, and part of the sentence.
+BAD_KEYS = [
+    ({"model": {"layer": 2}}, "model.layer: there is no such key; there are task, model.layers"),
+    ({"nonsense": 1}, "nonsense: there is no such key"),
+    ({"task": "dance"}, 'task: "dance" is not one of recall, copy, reverse, text'),
+    ({"model": {"heads": 3}}, "model.heads: 3 does not divide the hidden size 64"),
+    ({"model": {"heads": "many"}}, 'model.heads: "many" is not a whole number'),
+    ({"model": {"norm": "batch"}}, 'model.norm: "batch" is not one of layer, rms'),
+    ({"model": {"tied": 1}}, 'model.tied: "1" is not true or false'),
+    ({"model": {"dropout": 1}}, "model.dropout: 1 is not a number from 0 to 0.99"),
+    ({"training": {"rate": "nan"}}, "training.rate: nan is not a number from 0"),
+    ({"training": {"rate": -1}}, "training.rate: -1 is not a number from 0"),
+    ({"training": {"steps": 0}}, "training.steps: 0 is not a number from 1"),
+    ({"training": {"batch": 1.5}}, 'training.batch: "1.5" is not a whole number'),
+    ({"training": {"rate": [1]}}, "training.rate: is neither a number, a text, true nor false"),
+    ({"data": {"pairs": 20}}, "data.pairs: 20 pairs have no different keys among 16"),
+    ({"task": "text"}, "data.file: is missing"),
+    ({"task": "text", "data": {"file": "/no/such/file"}}, "/no/such/file: cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("config", "sentence"), BAD_KEYS, ids=range(len(BAD_KEYS)))
+def test_refuses_a_bad_config(tmp_path, config, sentence):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config))
+    result = run("train", str(file), "-o", str(tmp_path / "model"))
+    assert result.code in (1, 2) and result.out == ""
+    assert sentence in result.err
+    assert result.err.splitlines()[0].startswith("attend train: ") and len(result.err.splitlines()) <= 2
+    assert not (tmp_path / "model" / "training.safetensors").exists()
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["--set", "model.layers"], '--set "model.layers" is not of the form KEY=VALUE'),
+    (["--set", "model.heads=5"], "model.heads: 5 does not divide the hidden size 64"),
+    (["dance"], 'task: "dance" is not one of recall'),
+    (["no/such.json"], "no/such.json: cannot be read"),
+    (["--resume"], "--resume needs -o FOLDER"),
+    (["--resume", "recall", "-o", "x"], "--resume goes on with the configuration that was saved"),
+])
+def test_refuses_a_bad_command_line(tmp_path, arguments, sentence):
+    result = run("train", *arguments)
+    assert result.code in (1, 2) and result.out == "" and sentence in result.err
+
+
+def test_refuses_an_empty_corpus(tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    result = run("train", "text", "--set", f"data.file={tmp_path / 'empty.txt'}", "-o", str(tmp_path / "model"))
+    assert result.code == 1 and "has 0 tokens, which leaves 0 to learn from" in result.err
+    assert not (tmp_path / "model").exists()
+
+
+def test_refuses_wrong_states(tmp_path):
+    folder = tmp_path / "model"
+    assert train(folder).code == 0
+    assert "is not empty" in train(folder).err
+    assert "cannot be read" in run("train", "--resume", "-o", str(tmp_path / "nowhere")).err
+    state = folder / "training.safetensors"
+    whole = state.read_bytes()
+    state.write_bytes(whole[: len(whole) // 2])
+    cut = run("train", "--resume", "-o", str(folder))
+    assert cut.code == 1 and cut.err.count("\n") == 1
+    state.write_bytes((folder / "model.safetensors").read_bytes())
+    other = run("train", "--resume", "-o", str(folder))
+    assert other.code == 1 and "is not the state of a training that attend wrote" in other.err
