@@ -10,6 +10,8 @@ help: ## list the targets
 
 run: build model ## set up, build, get the default model, and explain a sentence: make run TEXT="..." explains yours
 	@build/release/attend explain $(if $(TEXT),-- "$$TEXT",)
+	@build/release/attend explain -o build/attention.html $(if $(TEXT),-- "$$TEXT",)
+	@echo && echo "The same in the browser, with every head and every step: build/attention.html"
 
 model: ## get the default model, all-MiniLM-L6-v2, unless it is there
 	@tools/setup.sh run
