@@ -24,11 +24,16 @@ export async function openBrowser() {
 }
 
 /** Opens a page of its own in a window of its own. `act` gets it; then it must not have asked for anything nor complained. */
-export async function withPage({ browser, folder }, html, { hash = "", width = 1280, height = 900, colorScheme = "light" }, act) {
-  const file = join(folder, `page-${Math.random().toString(36).slice(2)}.html`);
+export async function withPage(opened, html, how, act) {
+  const file = join(opened.folder, `page-${Math.random().toString(36).slice(2)}.html`);
   writeFileSync(file, html);
+  await withAddress(opened, pathToFileURL(file).href, how, act);
+}
+
+/** The same for a page at an address; it may ask for what lies below it. expected: complaints that belong to the test. */
+export async function withAddress({ browser }, address, { hash = "", width = 1280, height = 900, colorScheme = "light", expected = [] }, act) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true });
-  const page = await context.newPage(), asked = [], complaints = [], address = pathToFileURL(file).href;
+  const page = await context.newPage(), asked = [], complaints = [];
   page.setDefaultTimeout(10000);
   page.on("request", (request) => asked.push(request.url()));
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
@@ -37,7 +42,7 @@ export async function withPage({ browser, folder }, html, { hash = "", width = 1
   try {
     await page.goto(address + (hash === "" ? "" : `#${hash}`));
     await act(page);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(complaints, expected);
     assert.deepEqual(asked.filter((url) => !url.startsWith(address) && !/^(data|blob):/.test(url)), []);
   } finally {
     await context.close();

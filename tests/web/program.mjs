@@ -1,5 +1,5 @@
 // The program under test, and readings of it as the page would carry them.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,4 +39,21 @@ export function goldenModel(test, family) {
   for (const name of ["config.json", "model.safetensors"]) copyFileSync(join(root, "tests/golden/models", family, name), join(folder, name));
   writeFileSync(join(folder, "vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nbank\n##s\nof\nriver\nmoney\nis\n,\n.\n");
   return folder;
+}
+
+/** The server, on the next port that is free: its address, and how to end it. */
+export async function serve(args) {
+  const server = spawn(program, ["explore", ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => server.on("exit", resolve));
+  const address = await new Promise((resolve, reject) => {
+    server.stdout.once("data", (line) => resolve(String(line).trim()));
+    ended.then((code) => reject(new Error(`the server ended at once, with ${code}`)));
+  });
+  return {
+    address,
+    close() {
+      server.kill("SIGTERM");
+      return ended;
+    },
+  };
 }

@@ -1,0 +1,95 @@
+// The page of attend explore in a real browser: texts are typed, heads switched off, words compared; nothing leaves the server's address.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser, ready, seriousIssues, withAddress } from "./browser.mjs";
+import { attendJson, goldenModel, serve } from "./program.mjs";
+
+const text = "The banks of the river, money is the bank.";
+let browser, server, model;
+const cleaners = [];
+before(async () => {
+  model = goldenModel({ after: (clean) => cleaners.push(clean) }, "bert");
+  server = await serve(["--model", model, text]);
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  assert.equal(await server?.close(), 0);
+  cleaners.forEach((clean) => clean());
+});
+
+const visit = (how, act) => withAddress(browser, server.address, how, act);
+const open = (page, panel) => page.click(`summary:has-text("${panel}")`);
+
+test("the text that the program was started with", () => visit({ hash: "layer=2&head=3&row=2" }, async (page) => {
+  await ready(page);
+  const rows = await page.$$eval(".row-table tbody tr", (lines) => lines.map((line) => [line.querySelector("th").textContent, Number(line.querySelector(".number").textContent)]));
+  const { words, weights } = attendJson(["explain", text, "--model", model, "--layer", "2", "--head", "3"]);
+  for (const [word, value] of rows.slice(0, 3)) {
+    const places = words.flatMap((each, i) => (each.text === word ? [i] : []));
+    assert.ok(places.some((i) => Math.abs(weights[1][i] - value) < 0.001), `${word} ${value}`);
+  }
+}));
+
+for (const [width, colorScheme] of [[1280, "light"], [390, "dark"]]) {
+  test(`every panel open, ${width} wide, ${colorScheme}`, () => visit({ width, colorScheme, hash: "layer=1&head=1" }, async (page) => {
+    await ready(page);
+    for (const panel of ["Switch heads", "Compare a word"]) await open(page, panel);
+    assert.deepEqual(await seriousIssues(page), []);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than its window");
+  }));
+}
+
+test("another text, and one beside it; the address keeps the first", () => visit({}, async (page) => {
+  await ready(page);
+  await page.fill("[aria-label=Text]", "money of the bank");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector("text=6 tokens");
+  assert.equal(new URL(page.url()).searchParams.get("text"), "money of the bank");
+  await page.fill("[aria-label=Text]", "the river");
+  await page.click("button:has-text('Read beside')");
+  await page.waitForSelector(".readings.two");
+  assert.equal(await page.locator(".pane").count(), 2);
+  await page.click("button:has-text('One text')");
+  assert.equal(await page.locator(".pane").count(), 1);
+  await page.reload();
+  await page.waitForSelector("text=6 tokens");
+}));
+
+test("heads and links are switched off and on again", () => visit({ hash: "layer=2&head=3&row=2&col=4" }, async (page) => {
+  await ready(page);
+  await open(page, "Switch heads");
+  await page.click("button:has-text('Head 2.3')");
+  await page.waitForSelector(".chips li");
+  const { change } = attendJson(["explain", text, "--model", model, "--ablate", "2.3"]);
+  assert.match(await page.textContent(".result p"), new RegExp(`the cosine with what it was is ${change.text_cosine.toFixed(3)}`));
+  await page.click("button:has-text('→')");
+  await page.waitForFunction(() => document.querySelectorAll(".chips li").length === 2);
+  for (const left of [1, 0]) {
+    await page.click(".chips button >> nth=0");
+    await page.waitForFunction((count) => document.querySelectorAll(".chips li").length === count, left);
+  }
+  assert.equal(await page.textContent(".result"), "");
+}));
+
+test("a mistake is one sentence, and nothing is lost", () => visit({ expected: ["Failed to load resource: the server responded with a status of 400 (Bad Request)"] }, async (page) => {
+  await ready(page);
+  await open(page, "Switch heads");
+  await page.fill("[aria-label='Switch off']", "9.9");
+  await page.click("button:has-text('Switch off')");
+  await page.waitForSelector(".result .problem:has-text('layer is 9')");
+}));
+
+test("a word in two texts", () => visit({}, async (page) => {
+  await ready(page);
+  await open(page, "Compare a word");
+  await page.fill("[aria-label='The other text']", "the bank of money");
+  await page.fill("[aria-label=Word]", "bank");
+  await page.click("button:has-text('Compare')");
+  await page.waitForSelector(".result table");
+  const shown = await page.$$eval(".result .number", (cells) => cells.slice(1).map((cell) => Number(cell.textContent.replace("−", "-"))));
+  const { pairs } = attendJson(["compare", text, "the bank of money", "--word", "bank", "--model", model]);
+  const expected = [pairs[0].static, ...pairs[0].layers];
+  assert.equal(shown.length, expected.length);
+  shown.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) < 0.001, `${i}: ${value} ${expected[i]}`));
+}));
