@@ -49,6 +49,7 @@ present() {
     clang-16) command -v clang++-16 >/dev/null ;;
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
+    libboost1.81-dev) grep -qsE '#define BOOST_VERSION 1(08[1-9]|09|1)' /usr/include/boost/version.hpp ;;  # or newer
     python3-venv) "$(python)" -c 'import venv, ensurepip' 2>/dev/null ;;
     python3-dev) [ -f "$("$(python)" -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ] ;;
     *) dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed ;;

@@ -18,8 +18,8 @@ inline constexpr std::size_t kMostReadings = 4;
 // Of queries, keys and values together. The newest reading is kept whatever its size: 240 MB at 8,192 tokens
 // of 6 layers × 384.
 inline constexpr std::size_t kMostReadingBytes = std::size_t{256} << 20;
-// Of tiles: four maps of 8,192 tokens with all that is kept of them, or the coarsest level of 270.
-inline constexpr std::size_t kMostTileBytes = std::size_t{24} << 20;
+// Of tiles: two maps of 8,192 tokens with all that is kept of them, and the coarsest levels of 50 more.
+inline constexpr std::size_t kMostTileBytes = std::size_t{16} << 20;
 
 // A map of a reading: which one.
 struct MapName {
