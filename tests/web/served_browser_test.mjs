@@ -72,6 +72,19 @@ test("heads and links are switched off and on again", () => visit({ hash: "layer
   assert.equal(await page.textContent(".result"), "");
 }));
 
+test("a text that the program has forgotten is read again", () => visit({ expected: ["Failed to load resource: the server responded with a status of 410 (Gone)"] }, async (page) => {
+  await ready(page);
+  for (const other of ["the", "bank", "river", "money", "of"]) {
+    const { ok } = await fetch(`${server.address}api/read`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ text: other }) });
+    assert.ok(ok);
+  }
+  await page.focus(".map-view canvas");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => document.querySelector(".row-table h2")?.textContent.includes("The"));
+  await page.selectOption("label:has-text('Layer') select", "1");
+  await ready(page);
+}));
+
 test("a mistake is one sentence, and nothing is lost", () => visit({ expected: ["Failed to load resource: the server responded with a status of 400 (Bad Request)"] }, async (page) => {
   await ready(page);
   await open(page, "Switch heads");

@@ -1,4 +1,5 @@
 // A text to read, and the model to read it with. The address keeps both, so that a link shows the same.
+import { renewed } from "../data/renewed.js";
 import { read } from "../data/served.js";
 import { element } from "../ui/dom.js";
 
@@ -60,7 +61,7 @@ export class ReadingForm {
     this.element.setAttribute("aria-busy", "true");
     this.button.disabled = this.beside.disabled = true;
     try {
-      const source = await read({ text, model });
+      const source = renewed(await read({ text, model }), () => read({ text, model }));
       this.complain("");
       if (!beside) this.writeAddress(text, model);
       this.show(source, beside);

@@ -70,8 +70,10 @@ export class MapView {
       if (this.tiles === null || this.element.clientWidth === 0) return;
       const context = sized(this.canvas, this.frame.width, this.frame.height);
       this.paint(canvasPainter(context));
+      this.canvas.style.touchAction = this.frame.cell > this.frame.fit ? "none" : "pan-y";  // one finger moves the map where there is more of it
       this.element.dataset.ready = String(this.tiles.waiting === 0);
       if (this.tiles.waiting > 0) this.later();
+      if (this.tiles.failed !== "") this.pane.readout.textContent = this.tiles.failed;
     });
   }
 

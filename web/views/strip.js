@@ -13,6 +13,8 @@ export class Strip {
     this.key = "";
     /** @type {HTMLElement[]} */
     this.words = [];
+    /** @type {string[]} how each word looks */
+    this.painted = [];
     /** @type {Float64Array | null} */
     this.values = null;
     this.element = element("div", {
@@ -32,6 +34,7 @@ export class Strip {
     this.key = key;
     const shown = unitsOf(facts, units, special);
     this.words = shown.map((unit, i) => element("span", { role: "option", class: unit.special ? "word special" : glued(shown, i, units) ? "word glued" : "word", "aria-selected": "false" }, unit.text));
+    this.painted = [];
     this.element.replaceChildren();
     this.words.forEach((word, i) => this.element.append(i === 0 || glued(shown, i, units) ? "" : " ", word));
   }
@@ -39,12 +42,16 @@ export class Strip {
   /** @param {Float64Array | null} values of the word that looks; null: none does */
   shade(values) {
     this.values = values;
-    const { row, col } = this.pane.cross();
+    const { row, col } = this.pane.cross(), now = theme();
     const high = values === null ? 0 : Math.max(...values);
     this.words.forEach((word, i) => {
-      const place = values === null ? 0 : placeOf(values[i], high, values.length), color = colorAt(place, theme());
-      word.style.backgroundColor = values === null || place < 0.1 ? "" : css(color);
-      word.style.color = values === null || place < 0.1 ? "" : inkOn(color);
+      const place = values === null ? 0 : placeOf(values[i], high, values.length), shade = place < 0.1 ? 0 : Math.round(255 * place);
+      const looks = `${shade} ${now} ${i === row} ${i === col}`;
+      if (looks === this.painted[i]) return;  // of thousands of words few change from one row to the next
+      this.painted[i] = looks;
+      const color = colorAt(shade / 255, now);
+      word.style.backgroundColor = shade === 0 ? "" : css(color);
+      word.style.color = shade === 0 ? "" : inkOn(color);
       word.classList.toggle("looks", i === row);
       word.classList.toggle("seen", i === col);
       word.setAttribute("aria-selected", String(i === row));
