@@ -36,7 +36,11 @@ void run_explore(const Arguments& given) {
   explore::give_memory_back_early();
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
-  explore::Api api(given.model, given.text ? input_text(*given.text) : kSentence);
+  const std::string text = given.text ? input_text(*given.text) : kSentence;
+  if (text.size() > explore::kMostBodyBytes / 2)  // JSON may take twice as much
+    throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
+                                    " KiB, more than the page can send"));
+  explore::Api api(given.model, text);
   explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
                        .ready = [](const std::string& address) { write_output(address + "\n"); }});
 }

@@ -65,7 +65,7 @@ Response Api::answer(const Request& request) {
     require_own(request);
     return route(request);
   } catch (const RequestError& error) {
-    return error_response(error.status, error.what());
+    return error_response(error);
   } catch (const std::invalid_argument& error) {
     return error_response(400, error.what());
   } catch (const FileError& error) {

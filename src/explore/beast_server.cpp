@@ -103,7 +103,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                     .host = std::string(message[http::field::host]),
                     .origin = std::string(message[http::field::origin]),
                     .body = std::move(parser_->get().body())};
-    keep_alive_ = message.keep_alive();
+    keep_alive_ = message.keep_alive() && message.method() != http::verb::head;  // whose answers have no body
     version_ = message.version();
     if (message.count(http::field::host) > 1 || message.count(http::field::origin) > 1)
       return refuse_request(400, "a header is there twice");
@@ -120,12 +120,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  // On the worker's thread. Nothing for a client that did not wait.
-  std::optional<Response> compute(const Request& request) {
-    if (shared_.stopping) return error_response(503, "the server is being stopped");
-    char byte = 0;
-    if (::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return std::nullopt;
-    return shared_.api.answer(request);
+  // On the worker's thread. Nothing for a client that did not wait, or where there is no memory to say so.
+  std::optional<Response> compute(const Request& request) noexcept {
+    try {
+      if (shared_.stopping) return error_response(503, "the server is being stopped");
+      char byte = 0;
+      if (::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        return std::nullopt;
+      return shared_.api.answer(request);
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
   }
 
   // Of what was read in part, or not at all.
@@ -218,13 +223,20 @@ class Server {
     acceptor_.async_accept([this](Error error, tcp::socket socket) {
       if (shared_.stopping) return;
       if (error) return accept_later();
-      if (shared_.connections.size() < kMostConnections || make_room()) {
-        std::make_shared<Connection>(std::move(socket), shared_)->read();
-      } else {
-        turn_away(socket);
+      try {
+        admit(std::move(socket));
+      } catch (const std::bad_alloc&) {  // this connection is lost, and no other
       }
       accept();
     });
+  }
+
+  void admit(tcp::socket&& socket) {
+    if (shared_.connections.size() < kMostConnections || make_room()) {
+      std::make_shared<Connection>(std::move(socket), shared_)->read();
+    } else {
+      turn_away(socket);
+    }
   }
 
   // There are no descriptors or no memory for another connection just now.

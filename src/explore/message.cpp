@@ -9,8 +9,15 @@ Response error_response(int status, std::string_view sentence) {
   return {.status = status, .body = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
+Response error_response(const RequestError& error) {
+  Response response = error_response(error.status, error.what());
+  if (!error.allowed.empty()) response.headers.emplace_back("Allow", error.allowed);
+  return response;
+}
+
 void require_method(const Request& request, std::string_view method) {
-  if (request.method != method) throw RequestError(405, "this address is for " + std::string(method));
+  const std::string allowed(method);
+  if (request.method != method) throw RequestError(405, "this address is for " + allowed, allowed);
 }
 
 }  // namespace attend::explore

@@ -26,12 +26,15 @@ struct Response {
 
 // A request that is answered with an error: status and one sentence.
 struct RequestError : std::runtime_error {
-  RequestError(int code, const std::string& sentence) : std::runtime_error(sentence), status(code) {}
+  RequestError(int code, const std::string& sentence, std::string method = {})
+      : std::runtime_error(sentence), status(code), allowed(std::move(method)) {}
   int status;
+  std::string allowed;  // the method that would have been, of 405
 };
 
 // {"error": "one sentence"}
 Response error_response(int status, std::string_view sentence);
+Response error_response(const RequestError& error);
 
 // Throws RequestError, 405, for another method than an address is for.
 void require_method(const Request& request, std::string_view method);

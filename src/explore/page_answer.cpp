@@ -45,7 +45,7 @@ Response page_answer(const Request& request) {
     return {
         .type = type_of(name), .body = std::string(bytes), .headers = {{"Content-Security-Policy", kPolicy}}};
   } catch (const RequestError& error) {
-    return error_response(error.status, error.what());
+    return error_response(error);
   }
 }
 

@@ -201,6 +201,7 @@ REFUSED = [
 def test_what_it_refuses(explorer, reading, method, path, body, status):
     answer, headers, data = explorer.ask(path.replace("ID", reading["id"]), body, method)
     assert answer == status and headers["Content-Type"] == "application/json"
+    assert (headers.get("Allow") in ("GET", "POST")) == (status == 405)
     sentence = json.loads(data)["error"]
     assert 0 < len(sentence) < 500 and "\n" not in sentence
 
@@ -210,3 +211,4 @@ def test_a_taken_port_and_a_model_that_is_not_there(explorer, small_bert):
     assert (taken.code, taken.out) == (1, "") and taken.err == f"attend explore: port {explorer.port} is taken, or not ours to listen on\n"
     assert run("explore", "-m", str(small_bert), "--port", "99999").code == 2
     assert run("explore", "-m", "/nowhere").code == 1
+    assert run("explore", "-m", str(small_bert), "-", stdin="the bank " * 100_000).err == "attend explore: the text has more than 512 KiB, more than the page can send\n"
