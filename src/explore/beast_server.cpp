@@ -2,7 +2,6 @@
 #include <sys/socket.h>
 
 #include <atomic>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -288,8 +287,6 @@ class Server {
 };
 
 }  // namespace
-
-bool has_server() noexcept { return true; }
 
 void serve(Api& api, const ServerOptions& options) {
   Shared shared{.api = api};

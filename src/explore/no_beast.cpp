@@ -5,8 +5,6 @@
 
 namespace attend::explore {
 
-bool has_server() noexcept { return false; }
-
 void serve(Api&, const ServerOptions&) {
   throw std::runtime_error("this attend was built without Boost.Beast, which the explorer's server needs");
 }

@@ -29,6 +29,4 @@ struct ServerOptions {
 // Throws std::runtime_error, one sentence, where it cannot listen.
 void serve(Api& api, const ServerOptions& options);
 
-bool has_server() noexcept;  // whether this build has one
-
 }  // namespace attend::explore
