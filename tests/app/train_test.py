@@ -213,3 +213,29 @@ def test_refuses_wrong_states(tmp_path):
     state.write_bytes((folder / "model.safetensors").read_bytes())
     other = run("train", "--resume", "-o", str(folder))
     assert other.code == 1 and "is not the state of a training that attend wrote" in other.err
+
+
+def test_generate_writes_what_was_learned(tmp_path):
+    (tmp_path / "text.txt").write_text("it was tired. " * 200)
+    folder = str(tmp_path / "model")
+    assert run("train", "text", "-o", folder, *SMALL, "--set", f"data.file={tmp_path / 'text.txt'}", "--set", "data.length=32",
+               "--set", "training.steps=200", "--set", "model.hidden=32", "--set", "training.warmup=20").code == 0
+    greedy = run("generate", "-m", folder, "it was", "-n", "60", "--temperature", "0")
+    assert greedy.code == 0, greedy.err
+    assert greedy.out.startswith("it was tired. it was tired. it was")  # beyond the 32 positions as well
+    seeded = [run("generate", "-m", folder, "it was", "--seed", seed).out for seed in ("1", "1", "2")]
+    assert seeded[0] == seeded[1]
+    assert run("generate", "-m", folder, "it", "-n", "4", "--temperature", "0", "--new-only").out == " was\n"
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    ([], "--model is required"),
+    (["-m", "no/such/folder", "x"], "no/such/folder"),
+    (["-m", "MODEL", ""], "the prompt is empty"),
+    (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature is not a number from 0"),
+])
+def test_generate_refuses(tmp_path, arguments, sentence):
+    if "MODEL" in arguments:
+        assert train(tmp_path / "model").code == 0
+    result = run("generate", *[argument.replace("MODEL", str(tmp_path / "model")) for argument in arguments])
+    assert result.code in (1, 2) and result.out == "" and sentence in result.err

@@ -1,0 +1,82 @@
+// attend generate: let a causal model write.
+#include <attend/model_files.h>
+#include <attend/tokenizer.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "draw/text_width.h"
+#include "learn/decoder.h"
+
+namespace attend::app {
+namespace {
+
+struct GenerateOptions {
+  std::string model, prompt = "\n";
+  std::int64_t tokens = 200;
+  learn::Sampling sampling{};
+  bool new_only = false;
+};
+
+constexpr const char* kFooter = R"(
+Reads models of GPT-2's family: those of `attend train text`, and others in the
+hub's cache. The same seed gives the same text.
+
+Try:
+  attend train text --set data.file=book.txt -o book
+  attend generate -m book "Once upon a time"
+  attend generate -m book "Once upon a time" --temperature 0)";
+
+void run_generate(const GenerateOptions& options) {
+  if (options.prompt.empty()) throw UsageError("the prompt is empty; a model needs a token to go on from");
+  if (!(options.sampling.temperature >= 0 && std::isfinite(options.sampling.temperature))) {
+    throw UsageError("--temperature is not a number from 0");
+  }
+  const ModelFiles files = find_model(options.model);
+  if (files.tokenizer.empty())
+    throw std::runtime_error(files.folder.string() + ": there is no tokenizer.json in it");
+  const Tokenizer tokenizer = Tokenizer::load(files.tokenizer);
+  learn::Decoder decoder(files);
+  const Encoding prompt = tokenizer.encode(options.prompt, {.add_special_tokens = false, .truncate = false});
+  const std::vector<std::int32_t> written =
+      learn::generate(decoder, prompt.ids, options.tokens, options.sampling);
+  write_output((options.new_only ? "" : options.prompt) + tokenizer.decode(written) + "\n");
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
+  const auto options = std::make_shared<GenerateOptions>();
+  CLI::App* const command = program.add_subcommand("generate", "Let a causal model write");
+  command->add_option("PROMPT", options->prompt, "What it goes on from (default: a line end)")->type_name("");
+  command->add_option("-m,--model", options->model, "A folder, or a model in the hub's cache")
+      ->required()
+      ->take_last()
+      ->type_name("MODEL");
+  command->add_option("-n,--tokens", options->tokens, "How many tokens (default: 200)")
+      ->check(CLI::Range(1, 1000000))
+      ->take_last()
+      ->type_name("N");
+  command
+      ->add_option("--temperature", options->sampling.temperature,
+                   "Higher is wilder; 0 always takes the most probable (default: 0.8)")
+      ->take_last()
+      ->type_name("T");
+  command->add_option("--top", options->sampling.top, "Only the N most probable; 0: all (default: 40)")
+      ->check(CLI::Range(0, 1000000))
+      ->take_last()
+      ->type_name("N");
+  command->add_option("--seed", options->sampling.seed, "Another text for another number (default: 1)")
+      ->take_last()
+      ->type_name("N");
+  command->add_flag("--new-only", options->new_only, "Print what follows the prompt, without it")
+      ->disable_flag_override();
+  add_color_option(*command, globals);
+  command->footer(kFooter);
+  command->callback([options, &run] { run = [options] { run_generate(*options); }; });
+}
+
+}  // namespace attend::app

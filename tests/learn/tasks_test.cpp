@@ -1,0 +1,99 @@
+#include <attend/tokenizer.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "learn/task.h"
+
+namespace attend::learn {
+namespace {
+
+Config small(const char* task) {
+  Config config = default_config(task);
+  config.batch = 3;
+  config.pairs = 5;
+  config.keys = 7;
+  config.values = 4;
+  config.length = 6;
+  config.symbols = 4;
+  return config;
+}
+
+train::ModelShape shape_of(const Task& task) {
+  train::ModelShape shape;
+  task.shape(shape);
+  return shape;
+}
+
+// Reads the words of a sequence as somebody would who knows the task, and finds the answer.
+TEST(Recall, TheAnswerIsTheValueOfTheKeyThatIsAskedFor) {
+  const auto task = make_task(small("recall"));
+  const Tokenizer words = Tokenizer::from_json(task->tokenizer_json());
+  EXPECT_EQ(words.vocabulary_size(), shape_of(*task).vocabulary);
+  const train::Batch batch = task->batch(0);
+  ASSERT_EQ(batch.tokens.ids.size(), 18u);
+  for (std::size_t s = 0; s < 3; ++s) {
+    const auto word = [&](std::size_t i) { return std::string(words.token(batch.tokens.ids[s * 6 + i])); };
+    std::set<char> keys;
+    std::string answer;
+    for (std::size_t i = 0; i < 5; ++i) {
+      keys.insert(word(i)[0]);
+      if (word(i)[0] == word(5)[0]) answer = word(i).substr(1);
+      EXPECT_EQ(batch.targets[s * 6 + i], kNoTarget);
+    }
+    EXPECT_EQ(keys.size(), 5u);
+    EXPECT_EQ(word(5)[1], '?');
+    EXPECT_EQ(words.token(batch.targets[s * 6 + 5]), answer);
+  }
+  EXPECT_EQ(words.encode("a0 b3 c? a0").ids.size(), 4u);
+}
+
+TEST(Tasks, ABatchIsAFunctionOfSeedAndNumber) {
+  for (const char* name : {"recall", "copy", "reverse"}) {
+    const auto task = make_task(small(name)), again = make_task(small(name));
+    Config other = small(name);
+    other.seed = 2;
+    EXPECT_EQ(task->batch(3).tokens.ids, again->batch(3).tokens.ids);
+    EXPECT_NE(task->batch(3).tokens.ids, task->batch(4).tokens.ids);
+    EXPECT_NE(task->batch(3).tokens.ids, make_task(other)->batch(3).tokens.ids);
+    EXPECT_NE(task->batch(0).tokens.ids, task->validation().front().tokens.ids);
+  }
+}
+
+TEST(Copy, TheSecondHalfIsTheFirst) {
+  const train::Batch batch = make_task(small("copy"))->batch(0);
+  for (std::size_t s = 0; s < 3; ++s) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(batch.targets[s * 12 + i], kNoTarget);
+      EXPECT_EQ(batch.targets[s * 12 + 6 + i], batch.tokens.ids[s * 12 + i]);
+      if (i > 0) {
+        EXPECT_EQ(batch.tokens.ids[s * 12 + 6 + i], batch.targets[s * 12 + 5 + i]);
+      }
+    }
+  }
+}
+
+TEST(Reverse, TheTargetIsTheSourceBackwards) {
+  const train::Batch batch = make_task(small("reverse"))->batch(0);
+  for (std::size_t s = 0; s < 3; ++s) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(batch.targets[s * 6 + i], batch.source.ids[s * 6 + 5 - i]);
+      if (i > 0) {
+        EXPECT_EQ(batch.tokens.ids[s * 6 + i], batch.targets[s * 6 + i - 1]);
+      }
+    }
+  }
+}
+
+TEST(ByteTokenizer, IdsAreBytes) {
+  const Tokenizer bytes = Tokenizer::from_json(byte_tokenizer());
+  const std::string text = "Ab \n\xC3\xA9";
+  const Encoding encoding = bytes.encode(text);
+  ASSERT_EQ(encoding.ids.size(), text.size());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    EXPECT_EQ(encoding.ids[i], static_cast<unsigned char>(text[i]));
+  EXPECT_EQ(bytes.decode(encoding.ids), text);
+}
+
+}  // namespace
+}  // namespace attend::learn
