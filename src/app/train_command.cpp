@@ -36,6 +36,7 @@ Tasks:
   copy      repeat a sequence
   reverse   repeat it backwards, with an encoder and a decoder
   text      a language model of a file (data.file), by bytes or by a tokenizer
+  masked    an encoder that guesses what was hidden in a file, as BERT does
 
 CONFIG is a task's name, or a JSON file of the form that --print-config prints;
 keys that it leaves out are as the task has them.
@@ -156,7 +157,8 @@ std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& foun
   std::string text = "Step " + std::to_string(found.step) + ": on what it never learned from, " +
                      fixed(100 * found.accuracy, 1) + "% of the answers are right, loss " +
                      fixed(found.loss, 4);
-  if (trainer.config().task == "text") text += ", perplexity " + fixed(std::exp(found.loss), 2);
+  if (trainer.config().task == "text" || trainer.config().task == "masked")
+    text += ", perplexity " + fixed(std::exp(found.loss), 2);
   return text + ".";
 }
 

@@ -111,7 +111,7 @@ Settings settings_of(checkpoint::JsonReader& json) {
 
 }  // namespace
 
-std::vector<std::string_view> task_names() { return {"recall", "copy", "reverse", "text"}; }
+std::vector<std::string_view> task_names() { return {"recall", "copy", "reverse", "text", "masked"}; }
 
 Config default_config(std::string_view task) {
   Config config;
@@ -127,7 +127,12 @@ Config default_config(std::string_view task) {
     if (task == "reverse") config.model.layers = 1;
     return config;
   }
-  if (task == "text") {
+  if (task == "text" || task == "masked") {
+    if (task == "masked") {
+      config.model.norm_first = false;
+      config.model.feed_forward = train::FeedForwardKind::gelu;
+      config.model.epsilon = 1e-12;
+    }
     config.model.layers = 4;
     config.model.hidden = 128;
     config.model.inner = 512;
@@ -207,6 +212,7 @@ void check(const Config& config) {
     throw ConfigError("data.keys", joined(config.keys, " is more than the letters of the alphabet"));
   }
   between("data.validation", config.validation, 0.001, 0.9);
+  between("data.masked", config.masked, 0.01, 0.9);
   at_least("training.steps", config.schedule.steps, 1);
   at_least("training.batch", config.batch, 1);
   at_least("training.accumulate", config.accumulate, 1);

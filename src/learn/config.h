@@ -30,6 +30,7 @@ struct Config {
   std::string file{};                               // text: a file, or a folder of them
   std::string tokenizer{};                          // text: a tokenizer.json; empty: bytes
   double validation = 0.1;                          // text: the share, at its end, that is not learned from
+  double masked = 0.15;                             // masked: the share of tokens that is to be guessed
 };
 
 // What is wrong with a key, in one sentence that does not repeat it.

@@ -43,6 +43,7 @@ void each_key(AnyConfig& config, const Visit& visit) {
   visit("data.file", config.file);
   visit("data.tokenizer", config.tokenizer);
   visit("data.validation", config.validation);
+  visit("data.masked", config.masked);
   visit("training.steps", config.schedule.steps);
   visit("training.batch", config.batch);
   visit("training.accumulate", config.accumulate);

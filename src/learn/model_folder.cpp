@@ -35,6 +35,39 @@ std::string gpt2_name(const std::string& name) {
   return name;
 }
 
+// BERT keeps queries, keys and values apart, and matrices as (out, in).
+void add_bert(const std::string& name, TensorView value, std::int64_t hidden,
+              std::vector<StoredTensor>& list) {
+  if (name == "output") return;
+  const auto add = [&](const std::string& as, TensorView tensor) {
+    list.push_back({as, tensor.rank() == 2 ? tensor.transposed(0, 1) : tensor});
+  };
+  const std::string kind = name.ends_with(".weight") || name.ends_with(".gamma") ? ".weight" : ".bias";
+  if (name == "words") return list.push_back({"embeddings.word_embeddings.weight", value});
+  if (name == "positions") return list.push_back({"embeddings.position_embeddings.weight", value});
+  if (name.starts_with("embedding.norm")) return add("embeddings.LayerNorm" + kind, value);
+  const std::size_t dot = name.find('.', 6);  // behind "layer.N"
+  const std::string layer = "encoder.layer." + name.substr(6, dot - 6) + ".", rest = name.substr(dot + 1);
+  if (rest.starts_with("attention.qkv")) {
+    const int axis = value.rank() - 1;
+    std::int64_t place = 0;
+    for (const char* const part : {"query", "key", "value"}) {
+      add(layer + "attention.self." + part + kind, value.slice(axis, place * hidden, (place + 1) * hidden));
+      ++place;
+    }
+    return;
+  }
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"attention.out", "attention.output.dense"},
+      {"attention.norm", "attention.output.LayerNorm"},
+      {"feed_forward.up", "intermediate.dense"},
+      {"feed_forward.down", "output.dense"},
+      {"feed_forward.norm", "output.LayerNorm"}};
+  for (const auto& [ours, theirs] : kNames) {
+    if (rest.starts_with(ours)) add(layer + std::string(theirs) + kind, value);
+  }
+}
+
 }  // namespace
 
 bool is_gpt2(const ModelShape& shape) {
@@ -43,14 +76,25 @@ bool is_gpt2(const ModelShape& shape) {
          shape.tied && shape.scaled;
 }
 
-std::vector<StoredTensor> stored_tensors(train::Model& model) {
+bool is_bert(const ModelShape& shape) {
+  return shape.kind == ModelKind::encoder && !shape.norm_first && shape.norm == train::NormKind::layer &&
+         shape.feed_forward != FeedForwardKind::swiglu && shape.positions == train::PositionKind::learned &&
+         shape.scaled;
+}
+
+std::vector<StoredTensor> stored_tensors(train::Model& model, TensorView zeros) {
   train::Parameters& parameters = model.parameters();
-  const bool gpt2 = is_gpt2(model.shape());
+  const bool gpt2 = is_gpt2(model.shape()), bert = is_bert(model.shape());
   std::vector<StoredTensor> list;
   for (int i = 0; i < parameters.count(); ++i) {
     const std::string& name = parameters[i].name;
+    if (bert) {
+      add_bert(name, parameters.value(i), model.shape().hidden, list);
+      continue;
+    }
     list.push_back({gpt2 ? gpt2_name(name) : name, parameters.value(i)});
   }
+  if (bert) list.push_back({"embeddings.token_type_embeddings.weight", zeros});
   return list;
 }
 
@@ -70,6 +114,19 @@ std::string config_json(const ModelShape& shape) {
             {"tie_word_embeddings", true},
             {"bos_token_id", nullptr},
             {"eos_token_id", nullptr}};
+  } else if (is_bert(shape)) {
+    json = {{"model_type", "bert"},
+            {"architectures", {"BertModel"}},
+            {"vocab_size", shape.vocabulary},
+            {"max_position_embeddings", shape.length},
+            {"hidden_size", shape.hidden},
+            {"num_hidden_layers", shape.layers},
+            {"num_attention_heads", shape.heads},
+            {"intermediate_size", shape.inner},
+            {"type_vocab_size", 2},
+            {"hidden_act", shape.feed_forward == FeedForwardKind::gelu ? "gelu" : "gelu_new"},
+            {"layer_norm_eps", shape.epsilon},
+            {"pad_token_id", nullptr}};
   } else {
     constexpr std::string_view kKinds[] = {"encoder", "decoder", "encoder_decoder"};
     const auto name = [](auto choice) { return names_of(choice)[static_cast<std::size_t>(choice)]; };
@@ -102,8 +159,10 @@ void save_model_folder(const std::filesystem::path& folder, train::Model& model,
                        const std::string& tokenizer_json) {
   write_file(folder / "config.json", config_json(model.shape()));
   write_file(folder / "tokenizer.json", tokenizer_json);
+  Tensor zeros(DType::f32, {2, model.shape().hidden});
   std::vector<NamedTensor> tensors;
-  for (const StoredTensor& stored : stored_tensors(model)) tensors.push_back({stored.name, stored.tensor});
+  for (const StoredTensor& stored : stored_tensors(model, zeros))
+    tensors.push_back({stored.name, stored.tensor});
   save_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
 }
 

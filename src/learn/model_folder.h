@@ -12,15 +12,19 @@ namespace attend::learn {
 // A parameter, or a part of one, under the name and in the layout of a file.
 struct StoredTensor {
   std::string name;
-  TensorView tensor;
+  ConstTensorView tensor;
 };
 
 // Whether the model is one that GPT-2's code computes: then it is stored under GPT-2's names, and everything
 // that reads GPT-2 reads it.
 bool is_gpt2(const train::ModelShape& shape);
 
-// As GPT-2 names them where is_gpt2(), else under the names of src/train.
-std::vector<StoredTensor> stored_tensors(train::Model& model);
+// The same for BERT's encoder, without an output layer.
+bool is_bert(const train::ModelShape& shape);
+
+// Under GPT-2's or BERT's names and in their layout, else under the names of src/train. A view among them may
+// look at `zeros`, (2, E).
+std::vector<StoredTensor> stored_tensors(train::Model& model, TensorView zeros);
 std::string config_json(const train::ModelShape& shape);
 
 // Each file is written whole or not at all. Throws FileError.

@@ -27,6 +27,7 @@ std::unique_ptr<Task> make_task(const Config& config) {
   if (config.task == "copy") return make_copy(config);
   if (config.task == "reverse") return make_reverse(config);
   if (config.task == "text") return make_text(config);
+  if (config.task == "masked") return make_masked(config);
   (void)default_config(config.task);  // says what is wrong with it
   return nullptr;
 }
@@ -44,7 +45,7 @@ std::string word_tokenizer(const std::vector<std::string>& words) {
   return json.dump(1) + "\n";
 }
 
-std::string byte_tokenizer() {
+std::string byte_tokenizer(bool mask) {
   Json json = empty_tokenizer();
   Json vocabulary = Json::object();
   for (std::size_t byte = 0; byte < 256; ++byte) {
@@ -54,6 +55,15 @@ std::string byte_tokenizer() {
   }
   const Json level{
       {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
+  if (mask) {
+    json["added_tokens"].push_back({{"id", 256},
+                                    {"content", "[MASK]"},
+                                    {"single_word", false},
+                                    {"lstrip", false},
+                                    {"rstrip", false},
+                                    {"normalized", false},
+                                    {"special", true}});
+  }
   json["pre_tokenizer"] = level;
   json["decoder"] = level;
   json["model"] = {{"type", "BPE"},

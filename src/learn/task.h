@@ -44,12 +44,13 @@ std::unique_ptr<Task> make_task(const Config& config);
 
 // A tokenizer.json of whole words, separated by spaces. The last of them is that of unknown ones.
 std::string word_tokenizer(const std::vector<std::string>& words);
-// Of single bytes: id b is byte b.
-std::string byte_tokenizer();
+// Of single bytes: id b is byte b. With [MASK], if wanted, as one token more.
+std::string byte_tokenizer(bool mask = false);
 
 std::unique_ptr<Task> make_recall(const Config& config);
 std::unique_ptr<Task> make_copy(const Config& config);
 std::unique_ptr<Task> make_reverse(const Config& config);
 std::unique_ptr<Task> make_text(const Config& config);
+std::unique_ptr<Task> make_masked(const Config& config);
 
 }  // namespace attend::learn

@@ -57,6 +57,19 @@ def test_a_text_by_bytes(tmp_path):
     assert len(tokenizer["model"]["vocab"]) == 256
 
 
+def test_masked_becomes_an_encoder_that_embed_and_explain_read(tmp_path):
+    (tmp_path / "text.txt").write_text("the animal did not cross the street because it was tired. " * 40)
+    folder = tmp_path / "model"
+    result = train(folder, "--set", f"data.file={tmp_path / 'text.txt'}", "--set", "data.length=32", task="masked")
+    assert result.code == 0, result.err
+    assert json.loads((folder / "config.json").read_text())["model_type"] == "bert"
+    (tmp_path / "lines.txt").write_text("the animal\nthe street\n")
+    vectors = tmp_path / "vectors.npy"
+    assert run("embed", str(tmp_path / "lines.txt"), "-m", str(folder), "-o", str(vectors)).code == 0
+    assert vectors.stat().st_size > 2 * 16 * 4
+    assert run("explain", "-m", str(folder), "the animal").code == 0
+
+
 def test_leaves_metrics_and_figures(tmp_path):
     assert train(tmp_path / "model").code == 0
     lines = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
@@ -152,7 +165,7 @@ def test_print_config_prints_what_it_reads(tmp_path):
 BAD_KEYS = [
     ({"model": {"layer": 2}}, "model.layer: there is no such key; there are task, model.layers"),
     ({"nonsense": 1}, "nonsense: there is no such key"),
-    ({"task": "dance"}, 'task: "dance" is not one of recall, copy, reverse, text'),
+    ({"task": "dance"}, 'task: "dance" is not one of recall, copy, reverse, text, masked'),
     ({"model": {"heads": 3}}, "model.heads: 3 does not divide the hidden size 64"),
     ({"model": {"heads": "many"}}, 'model.heads: "many" is not a whole number'),
     ({"model": {"norm": "batch"}}, 'model.norm: "batch" is not one of layer, rms'),

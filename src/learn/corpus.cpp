@@ -1,0 +1,103 @@
+#include "learn/corpus.h"
+
+#include <attend/file_error.h>
+#include <attend/tokenizer.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "checkpoint/open_file.h"
+#include "learn/task.h"
+
+namespace attend::learn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of one file
+
+std::string contents(const fs::path& file) {
+  const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file), kMostBytes);
+  return {text.span().begin(), text.span().end()};
+}
+
+// All files of a folder, in the order of their names, each followed by a line end.
+std::string read_corpus(const std::string& place) {
+  if (place.empty()) throw ConfigError("data.file", "is missing: which text is to be learned?");
+  std::error_code error;
+  if (!fs::is_directory(place, error)) return contents(place);
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(place, error)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  if (error) throw FileError(place, "", "cannot be read: " + error.message());
+  std::sort(files.begin(), files.end());
+  std::string all;
+  for (const fs::path& file : files) all += contents(file) + "\n";
+  return all;
+}
+
+}  // namespace
+
+Corpus::Corpus(const Config& config, bool masks) : length_(config.length), batch_(config.batch) {
+  const std::string text = read_corpus(config.file);
+  if (config.tokenizer.empty()) {
+    vocabulary_ = masks ? 257 : 256;
+    if (masks) mask_ = 256;
+    tokenizer_ = byte_tokenizer(masks);
+    ids_.reserve(text.size());
+    for (const char c : text) ids_.push_back(static_cast<unsigned char>(c));
+  } else {
+    const Tokenizer tokenizer = Tokenizer::load(config.tokenizer);
+    vocabulary_ = tokenizer.vocabulary_size();
+    tokenizer_ = contents(config.tokenizer);
+    for (const char* const name : {"[MASK]", "<mask>"}) {
+      if (mask_ < 0) mask_ = tokenizer.id(name).value_or(-1);
+    }
+    if (masks && mask_ < 0) {
+      throw FileError(config.tokenizer, "", "has neither [MASK] nor <mask>, which stands for what is hidden");
+    }
+    ids_ = tokenizer.encode(text, {.add_special_tokens = false, .truncate = false}).ids;
+  }
+  const auto size = static_cast<std::int64_t>(ids_.size());
+  const auto held = static_cast<std::int64_t>(static_cast<double>(size) * config.validation);
+  split_ = size - held;
+  // A window, and what follows its last token, in each part.
+  const std::int64_t least = length_ + 1;
+  if (split_ < least || held < least) {
+    throw FileError(config.file, "",
+                    joined("has ", size, " tokens, which leaves ", split_, " to learn from and ", held,
+                           " to try it on; each must be ", least, " or more"));
+  }
+}
+
+void Corpus::add_window(std::int64_t first, train::Batch& batch) const {
+  const auto from = ids_.begin() + first;
+  batch.tokens.ids.insert(batch.tokens.ids.end(), from, from + length_);
+  batch.targets.insert(batch.targets.end(), from + 1, from + length_ + 1);
+}
+
+train::Batch Corpus::window_batch(std::uint64_t seed, std::uint64_t number) const {
+  const std::uint64_t own = random_bits(seed, number), places = static_cast<std::uint64_t>(split_ - length_);
+  train::Batch batch{.tokens = {.count = batch_, .length = length_}};
+  for (std::int64_t s = 0; s < batch_; ++s) {
+    add_window(static_cast<std::int64_t>(random_bits(own, static_cast<std::uint64_t>(s)) % places), batch);
+  }
+  return batch;
+}
+
+std::vector<train::Batch> Corpus::held_out() const {
+  constexpr std::int64_t kMost = 64;
+  const std::int64_t all = (static_cast<std::int64_t>(ids_.size()) - split_ - 1) / length_;
+  const std::int64_t used = std::min(all, kMost);
+  std::vector<train::Batch> list;
+  for (std::int64_t w = 0; w < used; ++w) {
+    if (w % batch_ == 0) list.push_back({.tokens = {.count = 0, .length = length_}});
+    add_window(split_ + all * w / used * length_, list.back());
+    ++list.back().tokens.count;
+  }
+  return list;
+}
+
+}  // namespace attend::learn
