@@ -72,6 +72,12 @@ test("heads and links are switched off and on again", () => visit({ hash: "layer
   assert.equal(await page.textContent(".result"), "");
 }));
 
+test("numbers in cells come from rows, which are exact", () => visit({ hash: "layer=1&head=1" }, async (page) => {
+  const [row] = await Promise.all([page.waitForResponse((response) => response.url().includes("/row?")), page.reload()]);
+  assert.equal(row.status(), 200);
+  await ready(page);
+}));
+
 test("a text that the program has forgotten is read again", () => visit({ expected: ["Failed to load resource: the server responded with a status of 410 (Gone)"] }, async (page) => {
   await ready(page);
   for (const other of ["the", "bank", "river", "money", "of"]) {

@@ -5,6 +5,7 @@ import { cellsOf, largestOf } from "./cells.js";
 /** @typedef {import("../data/source.js").Grid} Grid */
 /** @typedef {{grid: Grid | null, image: HTMLCanvasElement | null, colored: string}} Tile */
 
+const keptRows = 128;  // of numbers that are written into cells: more than a screen has
 const kept = 96;  // tiles: 25 MB of values and as much of colours
 
 export class Tiles {
@@ -22,6 +23,8 @@ export class Tiles {
     this.high = 0;
     this.waiting = 0;
     this.failed = "";
+    /** @type {Map<number, Float64Array | null>} null: on its way */
+    this.rows = new Map();
     /** @type {Tile | null} the whole map while it is being made */
     this.part = null;
     /** @type {Map<string, Tile>} */
@@ -86,14 +89,32 @@ export class Tiles {
   }
 
   /**
-   * The value of a pair, if its tile is here.
+   * The value of a pair as it may be written down, null until it is here. Tiles that were served are rounded for the eye, so
+   * numbers come from rows.
    * @param {number} row
    * @param {number} col
    * @returns {number | null}
    */
   value(row, col) {
+    if (this.source.facts.served) return this.exactRow(row)?.[col] ?? null;
     const y = Math.floor(row / tileSize), x = Math.floor(col / tileSize);
     const grid = this.tiles.get(`0 ${y} ${x}`)?.grid;
     return grid ? grid.values[(row - y * tileSize) * grid.cols + col - x * tileSize] : null;
+  }
+
+  /**
+   * @param {number} row
+   * @returns {Float64Array | null}
+   */
+  exactRow(row) {
+    const known = this.rows.get(row);
+    if (known !== undefined) return known;
+    this.rows.set(row, null);
+    if (this.rows.size > keptRows) this.rows.delete(/** @type {number} */ (this.rows.keys().next().value));
+    this.source.row({ ...this.look, row }).then((values) => {
+      this.rows.set(row, values);
+      this.arrived();
+    }, () => this.rows.delete(row));
+    return null;
   }
 }
