@@ -11,13 +11,12 @@
 
 #include "app/command.h"
 #include "app/output.h"
-#include "draw/figure.h"
+#include "app/train_figures.h"
 #include "draw/heatmap_terminal.h"
 #include "draw/number.h"
 #include "draw/plot_terminal.h"
 #include "draw/prose.h"
 #include "draw/text_width.h"
-#include "draw_cairo/save_figure.h"
 #include "learn/config.h"
 #include "learn/trainer.h"
 
@@ -25,7 +24,7 @@ namespace attend::app {
 namespace {
 
 struct TrainOptions {
-  std::optional<std::string> config, folder;
+  std::optional<std::string> config, folder, watch;
   std::vector<std::string> settings;
   bool print_config = false, resume = false;
 };
@@ -49,7 +48,8 @@ Try:
   attend train --resume -o book                  go on where it was stopped
 
 The folder gets model.safetensors, config.json and tokenizer.json, which
-`attend explain -m FOLDER` opens; metrics.jsonl; loss.svg; and training.safetensors,
+`attend explain -m FOLDER` opens; metrics.jsonl; loss.svg; attention.svg and
+film.svg, where attention looked in the end and on the way; training.safetensors,
 from which --resume goes on to the same bits. Ctrl-C saves and stops.)";
 
 std::atomic<bool> interrupted{false};
@@ -128,31 +128,6 @@ learn::Config chosen_config(const TrainOptions& options) {
   }
 }
 
-draw::Plot loss_plot(const learn::Trainer& trainer) {
-  draw::Plot plot;
-  plot.title = "Loss of " + trainer.config().task;
-  plot.x.label = "step";
-  plot.y.label = "loss";
-  draw::Series learned, held;
-  learned.name = "training";
-  held.name = "validation";
-  // At most 200 points, each the mean of its stretch: single batches jump.
-  const auto& losses = trainer.losses();
-  const std::size_t stretch = std::max<std::size_t>(1, losses.size() / 200);
-  for (std::size_t first = 0; first + stretch <= losses.size(); first += stretch) {
-    double sum = 0;
-    for (std::size_t i = first; i < first + stretch; ++i) sum += losses[i].second;
-    learned.x.push_back(static_cast<double>(losses[first + stretch - 1].first));
-    learned.y.push_back(sum / static_cast<double>(stretch));
-  }
-  for (const learn::Evaluation& evaluation : trainer.evaluations()) {
-    held.x.push_back(static_cast<double>(evaluation.step));
-    held.y.push_back(evaluation.loss);
-  }
-  plot.series = {learned, held};
-  return plot;
-}
-
 std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& found) {
   std::string text = "Step " + std::to_string(found.step) + ": on what it never learned from, " +
                      fixed(100 * found.accuracy, 1) + "% of the answers are right, loss " +
@@ -160,29 +135,6 @@ std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& foun
   if (trainer.config().task == "text" || trainer.config().task == "masked")
     text += ", perplexity " + fixed(std::exp(found.loss), 2);
   return text + ".";
-}
-
-draw::Heatmap map_figure(const learn::Trainer& trainer, const learn::ExampleMap& map) {
-  const learn::Example example = *trainer.task().example();
-  draw::Heatmap figure;
-  figure.title = "Layer " + std::to_string(map.layer + 1) + ", head " + std::to_string(map.head) + ", step " +
-                 std::to_string(trainer.step());
-  figure.rows = example.row_labels.size();
-  figure.columns = example.column_labels.size();
-  figure.row_labels = example.row_labels;
-  figure.column_labels = example.column_labels;
-  figure.values = map.weights;
-  figure.row_title = "query";
-  figure.column_title = "key";
-  figure.value_label = "weight";
-  figure.focus_row = figure.rows - 1;
-  return figure;
-}
-
-void save_part(const draw::Part& part, const std::filesystem::path& file) {
-  draw::Figure figure;
-  figure.parts.push_back(part);
-  draw::save_figure(figure, file, draw::PageFormat::svg);
 }
 
 void run_train(const TrainOptions& options, const Globals& globals) {
@@ -211,6 +163,12 @@ void run_train(const TrainOptions& options, const Globals& globals) {
           trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
           " parameters.",
       terminal));
+  std::optional<Film> film;
+  if (options.watch) {
+    film.emplace(trainer.example_of(*options.watch));
+  } else if (const auto example = trainer.task().example()) {
+    film.emplace(*example);
+  }
   {
     const Interruptible interruptible;
     const ProgressBar bar;
@@ -219,6 +177,10 @@ void run_train(const TrainOptions& options, const Globals& globals) {
                      [&](const learn::Evaluation& found) {
                        bar.clear();
                        write_output(verdict(trainer, found) + "\n");
+                     },
+                 .snapshot =
+                     [&](std::int64_t step) {
+                       if (film) film->take(trainer, step);
                      },
                  .stop = &interrupted});
   }
@@ -229,11 +191,15 @@ void run_train(const TrainOptions& options, const Globals& globals) {
     text += "\n" + draw::render_plot(plot, terminal);
     save_part(plot, folder / "loss.svg");
   }
-  if (const auto map = trainer.example_map()) {
-    const draw::Heatmap figure = map_figure(trainer, *map);
-    text += "\n" + draw::render_heatmap(figure, terminal);
-    text += draw::paragraph("The weight on the answer is " + fixed(map->on_answers, 3) + ".", terminal);
-    save_part(figure, folder / "attention.svg");
+  if (film) {
+    if (!whole) film->take(trainer, trainer.step());
+    text += "\n" + draw::render_heatmap(film->last(), terminal);
+    if (film->has_answers()) {
+      text += draw::paragraph("The weight on the answer is " + fixed(film->weight_on_answers(), 3) + ".",
+                              terminal);
+    }
+    save_part(film->last(), folder / "attention.svg");
+    save_part(film->strip(), folder / "film.svg");
   }
   const std::string name = draw::printable(folder.string());
   text +=
@@ -256,6 +222,11 @@ void add_train_command(CLI::App& program, Globals& globals, std::function<void()
   command->add_option("--set", options->settings, "Another value for a key; may come several times")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  command
+      ->add_option("--watch", options->watch,
+                   "A text whose attention is shown while it learns (default: an example of the task)")
+      ->take_last()
+      ->type_name("TEXT");
   command->add_flag("--print-config", options->print_config, "Print every key with its value and stop")
       ->disable_flag_override();
   command->add_flag("--resume", options->resume, "Go on with the training in FOLDER")

@@ -2,8 +2,10 @@
 
 #include <attend/attention.h>
 #include <attend/file_error.h>
+#include <attend/tokenizer.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -32,6 +34,13 @@ double seconds_since(Clock::time_point start) {
 std::int64_t counted(const train::Batch& batch) {
   return std::count_if(batch.targets.begin(), batch.targets.end(),
                        [](std::int32_t target) { return target != kNoTarget; });
+}
+
+bool is_snapshot(std::int64_t step, std::int64_t steps) {
+  for (std::int64_t part = 32; part >= 1; part /= 2) {
+    if (step == std::max<std::int64_t>(1, steps / part)) return true;
+  }
+  return step == 0;
 }
 
 // Empty or new.
@@ -111,6 +120,7 @@ void Trainer::run(const Watching& watching) {
   Clock::time_point start = Clock::now();
   double learning = 0;
   std::int64_t tokens = 0;
+  if (step_ == 0 && watching.snapshot) watching.snapshot(0);
   while (step_ < last && !stopped()) {
     start = Clock::now();
     const double loss = take_step();
@@ -138,6 +148,7 @@ void Trainer::run(const Watching& watching) {
       note(Json{{"step", step_}, {"validation_loss", found.loss}, {"accuracy", found.accuracy}}.dump());
       if (watching.evaluation) watching.evaluation(found);
     }
+    if (watching.snapshot && is_snapshot(step_, steps)) watching.snapshot(step_);
     if (step_ % config_.save == 0) save();
   }
   if (saved_ != step_) save();
@@ -155,12 +166,10 @@ Evaluation Trainer::evaluate() {
   return {step_, total.loss / count, static_cast<double>(total.right) / count};
 }
 
-std::optional<ExampleMap> Trainer::example_map() {
-  const std::optional<Example> example = task_->example();
-  if (!example) return {};
-  std::optional<ExampleMap> best;
-  model_->evaluate(example->batch, [&](const train::LayerAttention& seen) {
-    if (seen.which != example->which) return;
+std::vector<ExampleMap> Trainer::maps(const Example& example) {
+  std::vector<ExampleMap> all;
+  model_->evaluate(example.batch, [&](const train::LayerAttention& seen) {
+    if (seen.which != example.which) return;
     const Tensor weights =
         attention_rows(seen.moment.q, seen.moment.k, seen.moment.options, Stage::weights, {},
                        seen.moment.row_state);  // (1, H, rows, columns)
@@ -170,16 +179,37 @@ std::optional<ExampleMap> Trainer::example_map() {
       ExampleMap map{.layer = seen.layer, .head = head, .weights = {from, from + rows * columns}};
       double sum = 0, asked = 0;
       for (std::int64_t row = 0; row < rows; ++row) {
-        const std::int64_t answer = example->answers[static_cast<std::size_t>(row)];
+        const std::int64_t answer = example.answers[static_cast<std::size_t>(row)];
         if (answer < 0) continue;
         sum += static_cast<double>(from[row * columns + answer]);
         asked += 1;
       }
       map.on_answers = sum / std::max(1.0, asked);
-      if (!best || map.on_answers > best->on_answers) best = std::move(map);
+      all.push_back(std::move(map));
     }
   });
-  return best;
+  return all;
+}
+
+Example Trainer::example_of(const std::string& text) const {
+  constexpr const char* kOperation = "watch";
+  const train::ModelShape& shape = model_->shape();
+  if (shape.kind == train::ModelKind::encoder_decoder) {
+    refuse(kOperation, "a model with an encoder and a decoder reads two sequences, not one text");
+  }
+  const Tokenizer tokenizer = Tokenizer::from_json(task_->tokenizer_json());
+  const std::vector<std::int32_t> ids =
+      tokenizer.encode(text, {.add_special_tokens = false, .truncate = false}).ids;
+  const auto size = static_cast<std::int64_t>(ids.size());
+  if (size < 1 || size > shape.length) {
+    refuse(kOperation, "the text has ", size, " tokens, expected 1 to ", shape.length);
+  }
+  Example example{.batch = {.tokens = {.count = 1, .length = size, .ids = ids}}};
+  example.batch.targets.assign(ids.size(), kNoTarget);
+  for (const std::int32_t id : ids) example.row_labels.push_back(tokenizer.decode(std::array{id}, false));
+  example.column_labels = example.row_labels;
+  example.answers.assign(ids.size(), -1);
+  return example;
 }
 
 // The model first: whatever happens in between, each file is whole, and the state is the one that a run goes

@@ -28,7 +28,7 @@ struct Evaluation {
   double loss = 0, accuracy = 0;
 };
 
-// One head's attention in the task's example.
+// One head's attention in an example.
 struct ExampleMap {
   std::int64_t layer = 0, head = 0;
   std::vector<double> weights;  // (rows, columns)
@@ -38,6 +38,8 @@ struct ExampleMap {
 struct Watching {
   std::function<void(const StepReport&)> step;
   std::function<void(const Evaluation&)> evaluation;
+  // At step 0 and at each doubling of 1/32 of all steps: when much changes, often.
+  std::function<void(std::int64_t step)> snapshot;
   const std::atomic<bool>* stop = nullptr;  // set by a signal
 };
 
@@ -53,8 +55,11 @@ class Trainer {
   void run(const Watching& watching);
 
   Evaluation evaluate();
-  // The head whose attention lies most on the answers, or none where the task has no example.
-  std::optional<ExampleMap> example_map();
+  // The attention of every head of every layer, as it is now.
+  std::vector<ExampleMap> maps(const Example& example);
+  // A text of the task's words as an example without answers. Throws std::invalid_argument where it does not
+  // fit the model.
+  Example example_of(const std::string& text) const;
 
   const Config& config() const noexcept { return config_; }
   const Task& task() const noexcept { return *task_; }

@@ -76,8 +76,22 @@ def test_leaves_metrics_and_figures(tmp_path):
     assert [line["step"] for line in lines if "loss" in line] == list(range(1, 21))
     assert [line["step"] for line in lines if "validation_loss" in line] == [10, 20]
     assert lines[-1]["accuracy"] >= 0
-    for figure in ("loss.svg", "attention.svg"):
+    for figure in ("loss.svg", "attention.svg", "film.svg"):
         assert (tmp_path / "model" / figure).read_text().rstrip().endswith("</svg>")
+
+
+def test_watches_a_text(tmp_path):
+    result = train(tmp_path / "model", "--watch", "d7 a3 a?")
+    assert result.code == 0, result.err
+    assert "mean of its heads" in result.out
+    longer = train(tmp_path / "longer", "--watch", "d7 a3 a?", "--set", "training.steps=64")
+    assert longer.code == 0
+    films = [len((tmp_path / name / "film.svg").read_text()) for name in ("model", "longer")]
+    assert films[0] < films[1]  # six frames, of steps 0, 1, 2, 5, 10 and 20; and seven
+    too_long = train(tmp_path / "other", "--watch", " ".join(["d7"] * 18))
+    assert too_long.code == 1 and "the text has 18 tokens, expected 1 to 17" in too_long.err
+    two = train(tmp_path / "another", "--watch", "s1 s2", task="reverse")
+    assert two.code == 1 and "reads two sequences, not one text" in two.err
 
 
 @pytest.mark.parametrize("extra", [[], ["--set", "model.dropout=0.2", "--set", "training.accumulate=2", "--set", "model.recompute=true"]])

@@ -1,0 +1,45 @@
+// What a training looks like: its losses, and where attention looked on the way.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "draw/figure.h"
+#include "learn/trainer.h"
+
+namespace attend::app {
+
+draw::Plot loss_plot(const learn::Trainer& trainer);
+
+// Snapshots of all heads in one example.
+class Film {
+ public:
+  explicit Film(learn::Example example) : example_(std::move(example)) {}
+  void take(learn::Trainer& trainer, std::int64_t step) { frames_.push_back({step, trainer.maps(example_)}); }
+
+  // Of the head that in the end lies most on the answers; where there are none, the mean of the last layer's.
+  draw::Heatmap last() const;
+  draw::FilmStrip strip() const;
+
+  bool has_answers() const;
+  double weight_on_answers() const;  // of that head, in the end
+
+ private:
+  struct Frame {
+    std::int64_t step;
+    std::vector<learn::ExampleMap> maps;
+  };
+  std::size_t best() const;
+  draw::Heatmap map(const Frame& frame) const;
+  std::string head_name() const;
+
+  learn::Example example_;
+  std::vector<Frame> frames_;
+};
+
+// As SVG.
+void save_part(const draw::Part& part, const std::filesystem::path& file);
+
+}  // namespace attend::app
