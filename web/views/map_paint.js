@@ -73,9 +73,9 @@ function paintNumbers(painter, frame, tiles, colors) {
 
 /** @param {Painter} painter @param {MapFrame} frame @param {{row: number | null, col: number | null}} cross @param {Colors} colors */
 function paintCross(painter, frame, { row, col }, colors) {
-  const cell = Math.max(frame.cell, 2);
-  if (row !== null) painter.frame(frame.left - 2, frame.top + row * frame.cell - frame.y, frame.plotWidth + 4, cell, colors.accent, 1.5);
-  if (col !== null) painter.frame(frame.left + col * frame.cell - frame.x, frame.top - 2, cell, frame.plotHeight + 4, colors.accent, 1.5);
+  const room = frame.cell < 6 ? 2 : 0, thick = frame.cell + 2 * room;  // around thin rows, not over them
+  if (row !== null) painter.frame(frame.left - 2, frame.top + row * frame.cell - frame.y - room, frame.plotWidth + 4, thick, colors.accent, room === 0 ? 1.5 : 1);
+  if (col !== null) painter.frame(frame.left + col * frame.cell - frame.x - room, frame.top - 2, thick, frame.plotHeight + 4, colors.accent, room === 0 ? 1.5 : 1);
 }
 
 /** @param {Painter} painter @param {MapFrame} frame @param {string[]} labels @param {{row: number | null, col: number | null}} cross @param {Colors} colors */
