@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 using Error = boost::system::error_code;
 
 constexpr std::chrono::seconds kIdle{kIdleSeconds};
-constexpr std::chrono::seconds kFarewell{2};  // for a client to take the answer to what was not read
+constexpr std::chrono::seconds kFarewell{2};  // for the last bytes of a connection that is about to end
 constexpr std::chrono::seconds kPatience{1};  // before a connection without a request may lose its place
 constexpr std::size_t kMostDiscarded = 8 << 20;
 
@@ -40,6 +40,7 @@ struct Shared {
   asio::thread_pool worker{1};
   std::atomic<bool> stopping = false;
   std::set<class Connection*> connections{};
+  asio::steady_timer farewell{io};  // runs while a server that stops waits for requests on their way
 };
 
 http::response<http::string_body> message_of(Response&& answer, unsigned version) {
@@ -60,7 +61,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(tcp::socket&& socket, Shared& shared) : stream_(std::move(socket)), shared_(shared) {
     shared_.connections.insert(this);
   }
-  ~Connection() { shared_.connections.erase(this); }
+  ~Connection() {
+    shared_.connections.erase(this);
+    if (shared_.stopping && shared_.connections.empty()) shared_.farewell.cancel();
+  }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -76,6 +80,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Since when it has sent no whole request; none while one is answered.
   std::optional<Clock::time_point> waiting_since() const { return waiting_since_; }
+
+  // Whether part of a request has come.
+  bool is_halfway() const { return waiting_since_ && parser_->got_some(); }
 
   void close() {
     waiting_since_.reset();
@@ -275,9 +282,21 @@ class Server {
     signals_.clear(ignored);  // a second signal ends the program at once
     acceptor_.close(ignored);
     pause_.cancel();
+    bool halfway = false;
     for (Connection* connection : shared_.connections) {
-      if (connection->waiting_since()) connection->close();
+      if (connection->is_halfway()) {
+        halfway = true;
+      } else if (connection->waiting_since()) {
+        connection->close();
+      }
     }
+    if (!halfway) return;
+    shared_.farewell.expires_after(kFarewell);
+    shared_.farewell.async_wait([this](Error) {
+      for (Connection* connection : shared_.connections) {
+        if (connection->waiting_since()) connection->close();
+      }
+    });
   }
 
   Shared& shared_;
