@@ -21,7 +21,7 @@ mkdir -p build
 rm -f "$gaps" "$log"
 
 build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev
-  libpcre2-dev libcurl4-openssl-dev libpango1.0-dev libboost1.81-dev fonts-dejavu-core)
+  libpcre2-dev libcurl4-openssl-dev libpango1.0-dev fonts-dejavu-core)
 test_packages=(libgtest-dev librapidcheck-dev)
 format_packages=(clang-format-16)
 clang_packages=(clang-16 libclang-rt-16-dev llvm-16)
@@ -168,7 +168,15 @@ arm_sysroot() {
   echo "${arm_libraries[*]}" >"$root/contents"
 }
 
+# Debian 12 has Boost 1.81 beside its usual one; other systems have a newer one. Without any there is no `attend explore`.
+boost() {
+  present libboost1.81-dev && return 0
+  echo "setup: installing Boost"
+  apt_install libboost1.81-dev || apt_install libboost-dev || echo "the explorer's server: $reason" >>"$gaps"
+}
+
 require "${build_packages[@]}"
+boost
 version=$(cmake --version | sed -n 's/^cmake version //p')
 [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
   fail "CMake $version is too old: attend needs 3.25, as in Debian 12 and Ubuntu 24.04"
