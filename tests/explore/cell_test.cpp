@@ -13,7 +13,7 @@ class Cells : public testing::TestWithParam<const char*> {
  protected:
   GoldenModel golden_{GetParam()};
   TextModel model_ = golden_.load();
-  Reading reading_{model_, "the banks of the river, money", {}, {}, Keep::attention};
+  Reading reading_{model_, "the banks of the river, money", {}, {.keep = Keep::attention}};
 };
 
 TEST_P(Cells, AWeightIsMadeOfItsParts) {
