@@ -144,9 +144,12 @@ void Model::plan(const BatchLimits& limits) {
   arena_.want(room_.d_query, {rows, 3 * e});
   if (source_embedder_) arena_.want(room_.d_context, {rows, 2 * e});
   arena_.rewind(parts);
-  arena_.want(room_.activated, {rows, shape_.inner});
-  arena_.want(room_.d_inner, {rows, wide});
-  if (shape_.feed_forward == FeedForwardKind::swiglu) arena_.want(room_.d_activated, {rows, shape_.inner});
+  const std::int64_t together = std::min(rows, FeedForward::kRows);
+  arena_.want(room_.activated, {together, shape_.inner});
+  arena_.want(room_.d_inner, {together, wide});
+  if (shape_.feed_forward == FeedForwardKind::swiglu) {
+    arena_.want(room_.d_activated, {together, shape_.inner});
+  }
 
   if (shape_.positions == PositionKind::rotary) {
     const std::int64_t pairs = e / shape_.heads / 2;

@@ -28,8 +28,8 @@ struct Room {
   TensorView factors{};                             // (2, E): a norm's gradients
   TensorView normed{}, d_normed{}, branch{};        // (rows, E)
   TensorView d_attended{}, d_query{}, d_context{};  // (rows, E), (rows, E or 3 E), (rows, 2 E)
-  TensorView activated{}, d_inner{};                // (rows, I), (rows, I or 2 I)
-  TensorView d_activated{};                         // (rows, I), with SwiGLU
+  TensorView activated{}, d_inner{};                // (some rows, I), (some rows, I or 2 I)
+  TensorView d_activated{};                         // (some rows, I), with SwiGLU
 };
 
 struct Pass {

@@ -153,6 +153,30 @@ TEST_P(EveryModel, GradientsAccumulate) {
   EXPECT_LT(max_abs_difference(apart.parameters().gradients(), together.parameters().gradients()), 2e-5);
 }
 
+// More rows than are worked on together anywhere: the gradient is the sum of those of single sequences.
+TEST(Model, ManyRowsAreTheSumOfFew) {
+  for (const FeedForwardKind kind : {FeedForwardKind::gelu_tanh, FeedForwardKind::swiglu}) {
+    ModelShape shape = tiny(ModelKind::decoder);
+    shape.feed_forward = kind;
+    constexpr std::int64_t kCount = 420;  // 2100 rows: three pieces of 1024
+    const Batch whole = random_batch(shape, kCount, 1);
+    Model together(shape, {.sequences = kCount}), apart(shape, {.sequences = 60});
+    together.parameters().initialise(kSeed);
+    apart.parameters().initialise(kSeed);
+    const double loss = together.learn(whole, 1.0 / kCount, 0).loss;
+    double sum = 0;
+    for (std::int64_t first = 0; first < kCount; first += 60) {
+      Batch batch{.tokens = {.count = 60, .length = shape.length}};
+      const auto from = first * shape.length, to = (first + 60) * shape.length;
+      batch.tokens.ids.assign(whole.tokens.ids.begin() + from, whole.tokens.ids.begin() + to);
+      batch.targets.assign(whole.targets.begin() + from, whole.targets.begin() + to);
+      sum += apart.learn(batch, 1.0 / kCount, 0).loss;
+    }
+    EXPECT_NEAR(sum, loss, 1e-3);
+    EXPECT_LT(max_abs_difference(apart.parameters().gradients(), together.parameters().gradients()), 2e-5);
+  }
+}
+
 TEST(Model, EvaluationHasNoDropoutAndLeavesGradientsAlone) {
   ModelShape shape = tiny(ModelKind::decoder);
   shape.dropout = 0.5;
