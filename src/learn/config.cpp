@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"

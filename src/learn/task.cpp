@@ -1,6 +1,5 @@
 #include "learn/task.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "text/byte_alphabet.h"

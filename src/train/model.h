@@ -64,7 +64,6 @@ class Model {
   Tensor logits(const Batch& batch, std::int64_t row);
 
  private:
-  struct Stack;
   void plan(const BatchLimits& limits);
   void check(const Batch& batch) const;
   Pass pass_for(const Batch& batch, bool training, std::uint64_t seed);

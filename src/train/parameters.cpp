@@ -1,11 +1,8 @@
 #include "train/parameters.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
-#include "base/for_each.h"
-#include "base/parallel.h"
 #include "base/random.h"
 
 namespace attend::train {
