@@ -1,4 +1,5 @@
-// A model that learns: from ids to the loss and back. All its memory is planned when it is made.
+// A model that learns: from ids to the loss and back. What lives longer than one operation is planned when it
+// is made.
 #pragma once
 
 #include <attend/cross_entropy.h>

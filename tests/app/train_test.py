@@ -57,6 +57,21 @@ def test_a_text_by_bytes(tmp_path):
     assert len(tokenizer["model"]["vocab"]) == 256
 
 
+def test_a_text_by_a_tokenizer(tmp_path):
+    """That of recall, whose words are separated by spaces."""
+    assert train(tmp_path / "words").code == 0
+    tokenizer = tmp_path / "words" / "tokenizer.json"
+    (tmp_path / "text.txt").write_text("d7 a3 f1 a? 3 " * 100)
+    text = ["--set", f"data.file={tmp_path / 'text.txt'}", "--set", f"data.tokenizer={tokenizer}", "--set", "data.length=10"]
+    result = train(tmp_path / "model", *text, task="text")
+    assert result.code == 0, result.err
+    assert (tmp_path / "model" / "tokenizer.json").read_text() == tokenizer.read_text()
+    written = run("generate", "-m", str(tmp_path / "model"), "d7 a3", "-n", "5", "--new-only")
+    assert written.code == 0 and len(written.out.split()) == 5
+    hidden = train(tmp_path / "masked", *text, task="masked")
+    assert hidden.code == 1 and "has neither [MASK] nor <mask>" in hidden.err
+
+
 def test_masked_becomes_an_encoder_that_embed_and_explain_read(tmp_path):
     (tmp_path / "text.txt").write_text("the animal did not cross the street because it was tired. " * 40)
     folder = tmp_path / "model"
