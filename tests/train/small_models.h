@@ -1,6 +1,7 @@
 // Small models of every kind, and a batch for each.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct NamedShape {
   std::string name;
   ModelShape shape;
 };
+inline std::ostream& operator<<(std::ostream& out, const NamedShape& model) { return out << model.name; }
 
 inline ModelShape tiny(ModelKind kind) {
   return {.kind = kind, .vocabulary = 11, .length = 5, .layers = 2, .hidden = 8, .heads = 2, .inner = 12};
