@@ -160,7 +160,8 @@ def test_a_killed_run_leaves_a_whole_state(tmp_path):
         time.sleep(delay)
         process.kill()
         process.communicate()
-        assert sorted(file for file in os.listdir(folder) if file.startswith(".")) == []
+        # Between the two names of a file that takes the place of another it has both: at most one is left over then.
+        assert len([file for file in os.listdir(folder) if file.startswith(".")]) <= 1
         assert run("explain", "-m", str(folder), "d7 a3 a?").code == 0
         # It goes on from there; the rest of a million steps would be too many, so it is stopped again.
         resumed = subprocess.Popen([PROGRAM, "train", "--resume", "-o", str(folder)], stdout=subprocess.PIPE, env=environment(),
