@@ -9,6 +9,7 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "app/status_line.h"
 #include "bench/bench.h"
 #include "bench/machine.h"
 #include "draw/plot_terminal.h"
@@ -74,18 +75,6 @@ std::vector<const Benchmark*> chosen_benchmarks(const BenchOptions& options) {
   throw UsageError("there is no benchmark \"" + draw::printable(*options.what) + "\"; there are " + names);
 }
 
-// One line that comes and goes, where somebody looks; it is gone when the results are printed.
-class ProgressLine {
- public:
-  ~ProgressLine() { show(""); }
-  void show(std::string_view text) const {
-    if (watched_) std::cerr << "\r\x1b[K" << text << std::flush;
-  }
-
- private:
-  bool watched_ = isatty(STDERR_FILENO) == 1;
-};
-
 std::string render(const bench::Report& report, const draw::Terminal& terminal) {
   std::string text = draw::heading(report.title, terminal);
   for (const draw::Table& table : report.tables)
@@ -100,7 +89,7 @@ void run_bench(const BenchOptions& options, const Globals& globals) {
   if (options.threads != 0) set_threads(options.threads);
   std::vector<bench::Report> reports;
   {
-    const ProgressLine line;
+    StatusLine line;
     const bench::Settings settings{.quick = options.quick,
                                    .progress = [&](std::string_view text) { line.show(text); }};
     for (const Benchmark* benchmark : chosen) reports.push_back(benchmark->run(settings));

@@ -12,6 +12,7 @@
 #include "app/command.h"
 #include "app/model_options.h"
 #include "app/output.h"
+#include "app/status_line.h"
 #include "draw/text_width.h"
 #include "embed/embed_texts.h"
 
@@ -51,15 +52,10 @@ struct Arguments {
 class ProgressLine {
  public:
   explicit ProgressLine(const embed::TextLines& lines) : lines_(lines) {}
-  ~ProgressLine() {
-    if (shown_) std::cerr << "\r\x1b[K" << std::flush;
-  }
 
   void show(const embed::Progress& done) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!watched_ || now - last_ < std::chrono::milliseconds(100)) return;
-    last_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
+    if (!line_.due()) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     if (seconds < 0.3 || done.texts == 0) return;
     char text[160];
     int size = std::snprintf(text, sizeof text, "%lld texts  %.0f texts/s  %.0f tokens/s",
@@ -73,16 +69,13 @@ class ProgressLine {
                     filled, "####################", 20 - filled, "....................",
                     seconds * (1 - part) / part);
     }
-    std::cerr << "\r\x1b[K" << text << std::flush;
-    shown_ = true;
+    line_.show(text);
   }
 
  private:
   const embed::TextLines& lines_;
-  const bool watched_ = isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
+  StatusLine line_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_ = start_;
 };
 
 embed::Overflow overflow_named(const std::string& name) {

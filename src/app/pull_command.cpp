@@ -9,6 +9,7 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "app/status_line.h"
 #include "draw/text_width.h"
 #include "hub/pull.h"
 
@@ -37,21 +38,16 @@ std::string megabytes(std::uint64_t bytes) {
 // One line on a terminal that says which file, how much of it, and how fast; ten times a second at most.
 class Progress {
  public:
-  ~Progress() {
-    if (watched_) std::cerr << "\r\x1b[K" << std::flush;
-  }
-
   void show(const hub::PullProgress& state) {
-    if (!watched_) return;
+    if (!line_.watched()) return;
     const auto now = std::chrono::steady_clock::now();
     if (state.number != number_) {
       number_ = state.number;
       first_bytes_ = state.bytes;
       start_ = now;
-    } else if (now - last_ < std::chrono::milliseconds(100) && state.bytes < state.total) {
+    } else if (!line_.due() && state.bytes < state.total) {
       return;
     }
-    last_ = now;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     std::string line = std::to_string(state.number) + "/" + std::to_string(state.count) + "  " +
                        draw::shorten(draw::printable(state.file), 40) + "  " + megabytes(state.bytes) +
@@ -64,14 +60,14 @@ class Progress {
                 std::to_string(static_cast<long>(static_cast<double>(state.total - state.bytes) / rate)) +
                 " s left";
     }
-    std::cerr << "\r\x1b[K" << line << std::flush;
+    line_.show(line);
   }
 
  private:
-  bool watched_ = isatty(STDERR_FILENO) == 1;
+  StatusLine line_;
   int number_ = 0;
   std::uint64_t first_bytes_ = 0;
-  std::chrono::steady_clock::time_point start_, last_;
+  std::chrono::steady_clock::time_point start_;
 };
 
 void run_pull(const std::string& name) {

@@ -11,7 +11,9 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "app/status_line.h"
 #include "app/train_figures.h"
+#include "base/error.h"
 #include "draw/heatmap_terminal.h"
 #include "draw/number.h"
 #include "draw/plot_terminal.h"
@@ -85,27 +87,14 @@ std::string fixed(double value, int decimals) {
   return text;
 }
 
-// One line that changes, where somebody looks.
-class ProgressBar {
- public:
-  ~ProgressBar() { clear(); }
-  void show(const learn::StepReport& report) const {
-    if (!watched_) return;
-    constexpr int kWidth = 24;
-    const auto full = static_cast<int>(kWidth * report.step / report.steps);
-    std::string bar;
-    for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
-    std::cerr << "\r\x1b[K" << bar << " " << report.step << "/" << report.steps << "  loss "
-              << fixed(report.loss, 4) << "  " << fixed(report.tokens_per_second, 0) << " tokens/s  "
-              << duration(report.seconds_left) << " left" << std::flush;
-  }
-  void clear() const {
-    if (watched_) std::cerr << "\r\x1b[K" << std::flush;
-  }
-
- private:
-  bool watched_ = isatty(STDERR_FILENO) == 1;
-};
+std::string progress_text(const learn::StepReport& report) {
+  constexpr int kWidth = 24;
+  const auto full = static_cast<int>(kWidth * report.step / report.steps);
+  std::string bar;
+  for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
+  return joined(bar, " ", report.step, "/", report.steps, "  loss ", fixed(report.loss, 4), "  ",
+                fixed(report.tokens_per_second, 0), " tokens/s  ", duration(report.seconds_left), " left");
+}
 
 learn::Config chosen_config(const TrainOptions& options) {
   const std::string name = options.config.value_or("recall");
@@ -171,11 +160,14 @@ void run_train(const TrainOptions& options, const Globals& globals) {
   }
   {
     const Interruptible interruptible;
-    const ProgressBar bar;
-    trainer.run({.step = [&](const learn::StepReport& report) { bar.show(report); },
+    StatusLine line;
+    trainer.run({.step =
+                     [&](const learn::StepReport& report) {
+                       if (line.due()) line.show(progress_text(report));
+                     },
                  .evaluation =
                      [&](const learn::Evaluation& found) {
-                       bar.clear();
+                       line.clear();
                        write_output(verdict(trainer, found) + "\n");
                      },
                  .snapshot =
