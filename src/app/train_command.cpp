@@ -13,6 +13,7 @@
 #include "app/output.h"
 #include "app/status_line.h"
 #include "app/train_figures.h"
+#include "app/train_it.h"
 #include "base/error.h"
 #include "draw/heatmap_terminal.h"
 #include "draw/number.h"
@@ -36,6 +37,7 @@ Tasks:
   recall    "d7 a3 f1 ... a?": find the digit of the letter that is asked for
   copy      repeat a sequence
   reverse   repeat it backwards, with an encoder and a decoder
+  it        fit Wq and Wk on six sentences until "it" finds "animal"
   text      a language model of a file (data.file), by bytes or by a tokenizer
   masked    an encoder that guesses what was hidden in a file, as BERT does
 
@@ -140,6 +142,11 @@ void run_train(const TrainOptions& options, const Globals& globals) {
 
   const learn::Config config = options.resume ? learn::Config{} : chosen_config(options);
   const std::filesystem::path folder = options.folder.value_or(config.task + "-model");
+  if (!options.resume && config.task == "it") {
+    if (options.watch) throw UsageError("--watch is for tasks that train a model, and it fits two matrices");
+    run_train_it(config, folder, terminal);
+    return;
+  }
   std::optional<learn::Trainer> made;
   try {
     made.emplace(options.resume ? learn::Trainer::resume(folder) : learn::Trainer::start(config, folder));

@@ -110,7 +110,7 @@ Settings settings_of(checkpoint::JsonReader& json) {
 
 }  // namespace
 
-std::vector<std::string_view> task_names() { return {"recall", "copy", "reverse", "text", "masked"}; }
+std::vector<std::string_view> task_names() { return {"recall", "copy", "reverse", "it", "text", "masked"}; }
 
 Config default_config(std::string_view task) {
   Config config;
@@ -124,6 +124,10 @@ Config default_config(std::string_view task) {
   if (task == "copy" || task == "reverse") {
     config.schedule = {.peak = 3e-3, .floor = 0.1, .warmup = 50, .steps = 400};
     if (task == "reverse") config.model.layers = 1;
+    return config;
+  }
+  if (task == "it") {
+    config.schedule = {.peak = 0.05, .floor = 1, .warmup = 0, .steps = 500};
     return config;
   }
   if (task == "text" || task == "masked") {

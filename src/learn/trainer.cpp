@@ -42,7 +42,8 @@ bool is_snapshot(std::int64_t step, std::int64_t steps) {
   return step == 0;
 }
 
-// Empty or new.
+}  // namespace
+
 void prepare_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -52,8 +53,6 @@ void prepare_folder(const fs::path& folder) {
                     "is not empty; --resume goes on with a training that was saved there, -o names another");
   }
 }
-
-}  // namespace
 
 Trainer::Trainer(const Config& config, const fs::path& folder)
     : config_(config), folder_(folder), task_(make_task(config)) {

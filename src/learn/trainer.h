@@ -43,6 +43,9 @@ struct Watching {
   const std::atomic<bool>* stop = nullptr;  // set by a signal
 };
 
+// Makes a folder, or takes an empty one. Throws FileError for one that is not.
+void prepare_folder(const std::filesystem::path& folder);
+
 class Trainer {
  public:
   // Starts anew in an empty folder, or goes on where a state is. Throws ConfigError, FileError.

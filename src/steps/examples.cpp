@@ -58,6 +58,43 @@ Lesson it() {
   return lesson;
 }
 
+// What `attend train it` ends with, rounded to two digits.
+Lesson it_trained() {
+  Lesson lesson = lesson_of(
+      "softmax(Q Kᵀ / √d) V, with queries and keys that were learned",
+      {"The", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too", "tired"});
+  lesson.note =
+      "The seven numbers of a word: is it a noun, one that lives, a place, a verb, a state, a small word, a "
+      "pronoun?";
+  lesson.x = matrix(7, {0, 0, 0, 0, 0, 1, 0,  // The
+                        1, 1, 0, 0, 0, 0, 0,  // animal
+                        0, 0, 0, 0, 0, 1, 0,  // didn't
+                        0, 0, 0, 1, 0, 0, 0,  // cross
+                        0, 0, 0, 0, 0, 1, 0,  // the
+                        1, 0, 1, 0, 0, 0, 0,  // street
+                        0, 0, 0, 0, 0, 1, 0,  // because
+                        0, 0, 0, 0, 0, 0, 1,  // it
+                        0, 0, 0, 0, 0, 1, 0,  // was
+                        0, 0, 0, 0, 0, 1, 0,  // too
+                        0, 0, 0, 0, 1, 0, 0});
+  lesson.wq = matrix(4, {-0.85, -0.84, 0.55,  -0.34,  //
+                         0.85,  0.09,  -0.16, 0.09,   //
+                         -0.14, -0.09, 0.41,  0.22,   //
+                         -0.01, 0.55,  0.16,  -0.02,  //
+                         0.09,  0.11,  -0.01, -0.40,  //
+                         -0.41, 0.08,  -0.15, -0.38,  //
+                         1.39,  1.18,  -0.32, -1.19});
+  lesson.wk = matrix(4, {1.32,  0.73,  -0.56, -0.63,  //
+                         1.11,  0.80,  0.02,  -0.91,  //
+                         -1.10, -0.59, 1.04,  -0.58,  //
+                         -1.01, -0.14, 1.87,  0.33,   //
+                         -0.47, -0.35, 0.98,  0.75,   //
+                         -0.78, -0.97, -0.38, 0.40,   //
+                         -0.73, -1.02, 0.76,  0.31});
+  lesson.wv = identity(7, 1);
+  return lesson;
+}
+
 Lesson heads() {
   Lesson lesson =
       lesson_of("Two heads ask two questions of one sentence", {"The", "cat", "chased", "the", "mouse"});
@@ -142,6 +179,11 @@ constexpr Example kExamples[] = {
      "decides, not what "
      "we know of the sentence. Training moves Q and K until “it” finds “animal”. Try `--focus it`.",
      it},
+    {"it-trained", "the same sentence with queries and keys that `attend train it` learned",
+     "Six made-up sentences were enough: “it” asks for a noun that lives, and of two nouns only “animal” "
+     "answers. The other words asked for nothing while these were learned, and look about as before. Try "
+     "`--focus it`, and `attend train it` to see it learned.",
+     it_trained},
     {"heads", "two heads, projections, concatenation and Wo",
      "“chased” asks head 1 who did it and finds “cat”; it asks head 2 to whom and finds “mouse”. One softmax "
      "could only "

@@ -12,6 +12,20 @@ IT = {
     "scale": 1,
 }
 
+_KINDS = ["noun", "living", "place", "verb", "state", "small", "pronoun"]
+_WORDS = {"The": ["small"], "animal": ["noun", "living"], "didn't": ["small"], "cross": ["verb"], "the": ["small"], "street": ["noun", "place"],
+          "because": ["small"], "it": ["pronoun"], "was": ["small"], "too": ["small"], "tired": ["state"]}
+
+IT_TRAINED = {
+    "tokens": list(_WORDS),
+    "x": [[1 if kind in kinds else 0 for kind in _KINDS] for kinds in _WORDS.values()],
+    "wq": [[-.85, -.84, .55, -.34], [.85, .09, -.16, .09], [-.14, -.09, .41, .22], [-.01, .55, .16, -.02],
+           [.09, .11, -.01, -.4], [-.41, .08, -.15, -.38], [1.39, 1.18, -.32, -1.19]],
+    "wk": [[1.32, .73, -.56, -.63], [1.11, .8, .02, -.91], [-1.1, -.59, 1.04, -.58], [-1.01, -.14, 1.87, .33],
+           [-.47, -.35, .98, .75], [-.78, -.97, -.38, .4], [-.73, -1.02, .76, .31]],
+    "wv": [[1 if i == j else 0 for j in range(7)] for i in range(7)],
+}
+
 HEADS = {
     "tokens": ["The", "cat", "chased", "the", "mouse"],
     "x": [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]],
@@ -62,5 +76,5 @@ SCALE = {"tokens": ["one", "two", "three", "four"]} | {
     name: normals(seed, 64).reshape(4, 16).tolist() for seed, name in enumerate("qkv", start=1)
 }
 
-LESSONS = {"love": LOVE, "it": IT, "heads": HEADS, "causal": LOVE | {"causal": True}, "cross": CROSS,
+LESSONS = {"love": LOVE, "it": IT, "it-trained": IT_TRAINED, "heads": HEADS, "causal": LOVE | {"causal": True}, "cross": CROSS,
            "positions": POSITIONS, "scale": SCALE}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = str(ROOT / os.environ.get("ATTEND", "build/release/attend"))
-EXAMPLES = ["love", "it", "heads", "causal", "cross", "positions", "scale"]
+EXAMPLES = ["love", "it", "it-trained", "heads", "causal", "cross", "positions", "scale"]
 
 # What the surroundings say about the terminal must come from the test alone.
 _TERMINAL_VARIABLES = ("COLUMNS", "LINES", "TERM", "COLORTERM", "NO_COLOR")

@@ -6,7 +6,9 @@ import pathlib
 import signal
 import subprocess
 import time
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from program import PROGRAM, environment, run
@@ -195,7 +197,7 @@ def test_print_config_prints_what_it_reads(tmp_path):
 BAD_KEYS = [
     ({"model": {"layer": 2}}, "model.layer: there is no such key; there are task, model.layers"),
     ({"nonsense": 1}, "nonsense: there is no such key"),
-    ({"task": "dance"}, 'task: "dance" is not one of recall, copy, reverse, text, masked'),
+    ({"task": "dance"}, 'task: "dance" is not one of recall, copy, reverse, it, text, masked'),
     ({"model": {"heads": 3}}, "model.heads: 3 does not divide the hidden size 64"),
     ({"model": {"heads": "many"}}, 'model.heads: "many" is not a whole number'),
     ({"model": {"norm": "batch"}}, 'model.norm: "batch" is not one of layer, rms'),
@@ -282,3 +284,20 @@ def test_generate_refuses(tmp_path, arguments, sentence):
         assert train(tmp_path / "model").code == 0
     result = run("generate", *[argument.replace("MODEL", str(tmp_path / "model")) for argument in arguments])
     assert result.code in (1, 2) and result.out == "" and sentence in result.err
+
+
+def test_it_finds_the_animal(tmp_path):
+    folder = tmp_path / "it"
+    done = run("train", "it", "-o", str(folder))
+    assert (done.code, done.err) == (0, "") and "Before: “it” puts 0.1" in done.out and "After" in done.out
+    lesson = str(folder / "lesson.json")
+    learned = json.loads(run("steps", lesson, "--json").out)
+    assert learned["weights"][7][1] >= 0.6 and learned["tokens"][7] == "it" and learned["tokens"][1] == "animal"
+    # The stored example is this very result, rounded.
+    stored = json.loads(run("steps", "--example", "it-trained", "--json").out)
+    assert stored["tokens"] == learned["tokens"]
+    np.testing.assert_allclose(stored["weights"], learned["weights"], atol=0.01)
+    assert ElementTree.parse(folder / "it.svg").getroot().tag.endswith("svg")
+    again = run("train", "it", "-o", str(folder))
+    assert again.code == 1 and "is not empty" in again.err
+    assert run("train", "it", "--watch", "the", "-o", str(tmp_path / "other")).code == 2
