@@ -13,9 +13,22 @@
 
 namespace attend {
 
-enum class ModelFamily : std::uint8_t { bert, roberta, distilbert, mpnet, gpt2 };
+// `attend` is what `attend train` writes where no other family has such a model.
+enum class ModelFamily : std::uint8_t { bert, roberta, distilbert, mpnet, gpt2, attend };
 
 std::string_view name_of(ModelFamily family) noexcept;  // "bert", ...
+
+enum class NormKind : std::uint8_t { layer, rms };
+enum class PositionKind : std::uint8_t { none, sinusoidal, learned, rotary, alibi };
+
+// Which tokens of a text look at which in a layer. In a model with an encoder and a decoder a text is a
+// source and behind it a target: its tokens of type 1.
+enum class LayerKind : std::uint8_t {
+  whole,    // all at all, or at those before them
+  encoder,  // those of the source at each other
+  decoder,  // those of the target at those before them
+  cross,    // those of the target at the source
+};
 
 struct ModelConfig {
   ModelFamily family = ModelFamily::bert;
@@ -42,7 +55,20 @@ struct ModelConfig {
   std::int64_t relative_buckets = 0;   // MPNet: rows of relative_attention_bias; 0: there is none
   std::int64_t relative_distance = 0;  // beyond it all positions share the last bucket
 
-  // Tokens that have a position of their own.
+  NormKind norm = NormKind::layer;
+  PositionKind position_kind = PositionKind::learned;
+  bool gated = false;  // SwiGLU: one half of the inner vector opens and closes the other
+  bool scaled = true;  // scores are divided by sqrt(D)
+
+  // Of a model with an encoder and a decoder; else 0. `layers` then counts every attention: those of the
+  // encoder, and for each layer of the decoder one of its kind and one that looks at the source.
+  std::int64_t encoder_layers = 0;
+
+  LayerKind layer_kind(std::int64_t layer) const noexcept;  // from 1
+  // "3", or "encoder 3", "decoder 1", "cross 1".
+  std::string layer_name(std::int64_t layer) const;
+
+  // Tokens that have a position of their own; of source and target each, where there are two.
   std::int64_t max_tokens() const noexcept { return positions - first_position; }
 };
 

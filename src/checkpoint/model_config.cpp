@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "checkpoint/json_fields.h"
 
 namespace attend {
@@ -22,6 +23,7 @@ constexpr std::array kFamilies = {
     Family{"bert", ModelFamily::bert},           Family{"roberta", ModelFamily::roberta},
     Family{"xlm-roberta", ModelFamily::roberta}, Family{"distilbert", ModelFamily::distilbert},
     Family{"mpnet", ModelFamily::mpnet},         Family{"gpt2", ModelFamily::gpt2},
+    Family{"attend", ModelFamily::attend},
 };
 
 ModelFamily family_of(const JsonFields& fields) {
@@ -125,6 +127,64 @@ void read_options(const JsonFields& fields, ModelConfig& config) {
       refuse_unless(fields, "scale_attn_weights", true);
       refuse_unless(fields, "scale_attn_by_inverse_layer_idx", false);
       break;
+    case ModelFamily::attend:
+      break;
+  }
+}
+
+// One of these names; its number.
+template <std::size_t Count>
+std::size_t choice(const JsonFields& fields, std::string_view key,
+                   const std::array<std::string_view, Count>& names) {
+  const std::string_view name = fields.string(key);
+  std::string known;
+  for (std::size_t i = 0; i < Count; ++i) {
+    if (names[i] == name) return i;
+    known.append(known.empty() ? "" : ", ").append(names[i]);
+  }
+  fields.refuse(key, "\"", shown(name), "\" is not one of ", known);
+}
+
+// What `attend train` wrote.
+void read_own(const JsonFields& fields, ModelConfig& config) {
+  if (const std::string_view mixer = fields.string("mixer", "attention"); mixer != "attention") {
+    fields.refuse("mixer", "\"", shown(mixer), "\" is a model without attention");
+  }
+  const std::size_t kind =
+      choice(fields, "kind", std::array<std::string_view, 3>{"encoder", "decoder", "encoder_decoder"});
+  config.hidden_size = fields.integer({"hidden"}, 1, kLargest);
+  config.layers = fields.integer({"layers"}, 1, kMostLayers);
+  config.heads = fields.integer({"heads"}, 1, kLargest);
+  config.vocabulary_size = fields.integer({"vocab_size"}, 1, kLargest);
+  config.positions = fields.integer({"length"}, 1, kLargest);
+  config.intermediate_size = fields.integer({"inner"}, 1, kLargest);
+  if (config.hidden_size % config.heads != 0) {
+    fields.refuse("heads", config.heads, " does not divide the hidden size ", config.hidden_size);
+  }
+  config.causal = kind == 1;
+  config.norm_first = fields.boolean("norm_first", true);
+  config.norm =
+      static_cast<NormKind>(choice(fields, "norm", std::array<std::string_view, 2>{"layer", "rms"}));
+  const std::size_t inside =
+      choice(fields, "feed_forward", std::array<std::string_view, 3>{"gelu", "gelu_tanh", "swiglu"});
+  config.gated = inside == 2;
+  config.activation = std::array{Activation::gelu, Activation::gelu_tanh, Activation::none}[inside];
+  config.position_kind = static_cast<PositionKind>(
+      choice(fields, "positions",
+             std::array<std::string_view, 5>{"none", "sinusoidal", "learned", "rotary", "alibi"}));
+  if (config.position_kind == PositionKind::rotary && config.hidden_size / config.heads % 2 != 0) {
+    fields.refuse("positions", "rotary turns pairs, and a head has ", config.hidden_size / config.heads,
+                  " dimensions");
+  }
+  config.tied_embeddings = fields.boolean("tied", true);
+  config.scaled = fields.boolean("scaled", true);
+  config.layer_norm_eps = fields.number("epsilon", 1e-5);
+  if (!(config.layer_norm_eps >= 0 && config.layer_norm_eps <= 1)) {
+    fields.refuse("epsilon", config.layer_norm_eps, " is not between 0 and 1");
+  }
+  if (kind == 2) {
+    config.encoder_layers = config.layers;
+    config.layers *= 3;
   }
 }
 
@@ -148,6 +208,10 @@ ModelConfig parse_model_config(FileText text) {
   });
   config.family = family_of(fields);
   config.model_type = fields.string("model_type");
+  if (config.family == ModelFamily::attend) {
+    read_own(fields, config);
+    return config;
+  }
   refuse_what_is_not_there(fields);
   read_sizes(fields, config);
   read_padding(fields, config);
@@ -169,8 +233,31 @@ std::string_view name_of(ModelFamily family) noexcept {
       return "mpnet";
     case ModelFamily::gpt2:
       return "gpt2";
+    case ModelFamily::attend:
+      return "attend";
   }
   return "";
+}
+
+LayerKind ModelConfig::layer_kind(std::int64_t layer) const noexcept {
+  if (encoder_layers == 0) return LayerKind::whole;
+  if (layer <= encoder_layers) return LayerKind::encoder;
+  return (layer - encoder_layers) % 2 == 1 ? LayerKind::decoder : LayerKind::cross;
+}
+
+std::string ModelConfig::layer_name(std::int64_t layer) const {
+  const std::int64_t of_decoder = (layer - encoder_layers + 1) / 2;
+  switch (layer_kind(layer)) {
+    case LayerKind::whole:
+      return std::to_string(layer);
+    case LayerKind::encoder:
+      return joined("encoder ", layer);
+    case LayerKind::decoder:
+      return joined("decoder ", of_decoder);
+    case LayerKind::cross:
+      return joined("cross ", of_decoder);
+  }
+  return {};
 }
 
 ModelConfig read_model_config(const std::filesystem::path& config_json) {

@@ -5,9 +5,9 @@
 
 namespace attend {
 
-// out[i] = words[ids[i]] + types[types of i] + positions[place of i in its text + first_position], (tokens,
-// E), f32. A table that is not given adds nothing.
-void embed_tokens(const TokenBatch& batch, const ModelConfig& config, ConstTensorView words,
-                  ConstTensorView types, ConstTensorView positions, TensorView out);
+// out[i] = words[ids[i]] + types[types of i] + positions[places[i] + first_position], (tokens, E), f32. A
+// table that is not given adds nothing. The batch was checked.
+void embed_tokens(const TokenBatch& batch, std::span<const std::int64_t> places, const ModelConfig& config,
+                  ConstTensorView words, ConstTensorView types, ConstTensorView positions, TensorView out);
 
 }  // namespace attend

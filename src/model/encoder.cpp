@@ -1,18 +1,18 @@
 // The forward pass, readable in one sitting.
 #include <attend/encoder.h>
 
-#include <attend/layer_norm.h>
-#include <attend/positions.h>
+#include <attend/swiglu.h>
 
-#include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/scratch.h"
-#include "model/distance_bias.h"
 #include "model/edits.h"
 #include "model/embeddings.h"
+#include "model/layer_math.h"
+#include "model/pass_plan.h"
 #include "model/weights.h"
 
 namespace attend {
@@ -38,14 +38,14 @@ void check_config(const ModelConfig& config) {
 class Workspace {
  public:
   Workspace(const ModelConfig& config, std::int64_t tokens)
-      : scratch_(Scratch::of<float>(tokens *
-                                    (6 * config.hidden_size + config.intermediate_size + 2 * config.heads))),
+      : scratch_(
+            Scratch::of<float>(tokens * (6 * config.hidden_size + wide_size(config) + 2 * config.heads))),
         next_(scratch_.as<float>()) {
     qkv = take({tokens, 3 * config.hidden_size});
     attended = take({tokens, config.hidden_size});
     sum = take({tokens, config.hidden_size});
     normed = take({tokens, config.hidden_size});
-    inner = take({tokens, config.intermediate_size});
+    inner = take({tokens, wide_size(config)});
     state = {take({tokens, config.heads}), take({tokens, config.heads})};
   }
   TensorView qkv, attended, sum, normed, inner;
@@ -65,8 +65,22 @@ void apply(const LinearLayer& layer, ConstTensorView x, TensorView out,
   matmul(x, layer.matrix, out, {.bias = layer.bias, .activation = activation, .residual = residual});
 }
 
-void apply(const NormLayer& norm, ConstTensorView x, double epsilon, TensorView out) {
-  layer_norm(x, norm.gamma, norm.beta, epsilon, out);
+void clear(TensorView rows) {
+  std::memset(rows.raw(), 0, static_cast<std::size_t>(rows.count()) * sizeof(float));
+}
+
+// out = the feed-forward part of x + residual. wide (rows, wide_size) is what it works in.
+void feed_forward(const ModelConfig& config, const TransformerLayer& layer, ConstTensorView x,
+                  TensorView wide, TensorView out, ConstTensorView residual) {
+  TensorView inner = wide;
+  if (config.gated) {
+    apply(layer.up, x, wide);
+    inner = wide.slice(1, 0, config.intermediate_size);
+    swiglu(inner, wide.slice(1, config.intermediate_size, 2 * config.intermediate_size), inner);
+  } else {
+    apply(layer.up, x, wide, config.activation);
+  }
+  apply(layer.down, inner, out, Activation::none, residual);
 }
 
 }  // namespace
@@ -101,31 +115,26 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
   const std::int64_t count = layers.value_or(config_.layers);
   if (count < 0 || count > config_.layers)
     refuse("encoder", "layer ", count, " is asked for, there are 0 to ", config_.layers);
+  check_batch(batch, config_);
   check_edits(edits, config_, batch);
   const Weights& weights = *weights_;
   const std::int64_t e = config_.hidden_size, heads = config_.heads;
+  const PassPlan plan(config_, batch, weights.relative_bias);
   Workspace work(config_, batch.tokens());
 
-  embed_tokens(batch, config_, weights.words, weights.types, weights.positions, x);
-  if (!config_.norm_first) apply(weights.embedding_norm, x, config_.layer_norm_eps, x);
+  embed_tokens(batch, plan.places(), config_, weights.words, weights.types, weights.positions, x);
+  if (!config_.norm_first) {
+    const bool two = config_.encoder_layers > 0;
+    const TensorView target = two ? plan.target().of(x) : x, source = plan.source().of(x);
+    if (two) normalise(config_, weights.source_embedding_norm, source, source);
+    normalise(config_, weights.embedding_norm, target, target);
+  }
   if (observer) observer({.layer = 0, .hidden = x});
 
-  AttentionOptions options{
-      .causal = config_.causal, .cumulative_query_lengths = batch.ends, .cumulative_key_lengths = batch.ends};
-  std::int64_t longest = 0;
-  for (std::size_t s = 0; s + 1 < batch.ends.size(); ++s)
-    longest = std::max(longest, batch.ends[s + 1] - batch.ends[s]);
-  std::shared_ptr<const DistanceBias> distances;
-  if (config_.relative_buckets > 0) {
-    const RelativeBuckets buckets{.buckets = config_.relative_buckets,
-                                  .max_distance = config_.relative_distance};
-    distances = std::make_shared<const DistanceBias>(weights.relative_bias, buckets, longest);
-    options.bias = distances->view();
-  }
-
-  const auto part = [&](int which) {
-    return work.qkv.slice(1, which * e, (which + 1) * e).split(1, heads, e / heads);
+  const auto columns = [&](std::int64_t from, std::int64_t to) {
+    return work.qkv.slice(1, from * e, to * e);
   };
+  const auto part = [&](std::int64_t which) { return columns(which, which + 1).split(1, heads, e / heads); };
   const TensorView attended = work.attended.split(1, heads, e / heads);
   const auto moment = [&](std::int64_t layer) {
     return LayerMoment{.layer = layer,
@@ -134,34 +143,46 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
                        .k = part(1),
                        .v = part(2),
                        .attended = attended,
-                       .options = options,
+                       .options = plan.options(config_.layer_kind(layer)),
                        .row_state = {work.state.max, work.state.sum},
-                       .options_owner = distances};
+                       .options_owner = plan.options_owner()};
   };
 
   for (std::int64_t index = 0; index < count; ++index) {
     const TransformerLayer& layer = weights.layers[static_cast<std::size_t>(index)];
-    const bool last = index + 1 == config_.layers;
-    if (config_.norm_first) {
-      apply(layer.attention_norm, x, config_.layer_norm_eps, work.normed);
-      apply(layer.qkv, work.normed, work.qkv);
+    const LayerKind kind = config_.layer_kind(index + 1);
+    const RowRange rows = plan.queries(kind), keys = plan.keys(kind);
+    const TensorView mine = rows.of(x), sum = rows.of(work.sum), normed = rows.of(work.normed);
+    const ConstTensorView mixed = rows.of(work.attended);
+
+    if (kind != LayerKind::whole) clear(work.qkv);  // the rows that take no part
+    if (config_.norm_first) normalise(config_, layer.attention_norm, mine, normed);
+    const ConstTensorView read = config_.norm_first ? normed : mine;
+    if (kind == LayerKind::cross) {
+      apply(layer.qkv, read, rows.of(columns(0, 1)));
+      apply(layer.context, keys.of(x), keys.of(columns(1, 3)));
     } else {
-      apply(layer.qkv, x, work.qkv);
+      apply(layer.qkv, read, rows.of(work.qkv));
+      plan.turn(part(0), rows);
+      plan.turn(part(1), rows);
     }
-    attention(part(0), part(1), part(2), options, attended, work.state);
+    attention(part(0), part(1), part(2), plan.options(kind), attended, work.state);
     if (!edits.empty()) apply_edits(edits, moment(index + 1), attended);
     if (config_.norm_first) {
-      apply(layer.out, work.attended, x, Activation::none, x);
-      apply(layer.output_norm, x, config_.layer_norm_eps, work.normed);
-      apply(layer.up, work.normed, work.inner, config_.activation);
-      apply(layer.down, work.inner, x, Activation::none, x);
-      if (last) apply(weights.final_norm, x, config_.layer_norm_eps, x);
+      apply(layer.out, mixed, mine, Activation::none, mine);
+      if (layer.has_feed_forward()) {
+        normalise(config_, layer.output_norm, mine, normed);
+        feed_forward(config_, layer, normed, rows.of(work.inner), mine, mine);
+      }
+      if (const NormLayer* const norm = weights.norm_behind(config_, index))
+        normalise(config_, *norm, mine, mine);
     } else {
-      apply(layer.out, work.attended, work.sum, Activation::none, x);
-      apply(layer.attention_norm, work.sum, config_.layer_norm_eps, x);
-      apply(layer.up, x, work.inner, config_.activation);
-      apply(layer.down, work.inner, work.sum, Activation::none, x);
-      apply(layer.output_norm, work.sum, config_.layer_norm_eps, x);
+      apply(layer.out, mixed, sum, Activation::none, mine);
+      normalise(config_, layer.attention_norm, sum, mine);
+      if (layer.has_feed_forward()) {
+        feed_forward(config_, layer, mine, rows.of(work.inner), sum, mine);
+        normalise(config_, layer.output_norm, sum, mine);
+      }
     }
     if (observer) observer(moment(index + 1));
   }

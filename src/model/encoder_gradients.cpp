@@ -16,8 +16,6 @@ EncoderGradients Encoder::gradients(const TokenBatch& batch, ConstTensorView d_o
 
   std::vector<KeptLayer> kept;
   Tensor entering;
-  AttentionOptions options;
-  std::shared_ptr<const void> options_owner;
   forward(
       batch,
       [&](const LayerMoment& moment) {
@@ -30,8 +28,6 @@ EncoderGradients Encoder::gradients(const TokenBatch& batch, ConstTensorView d_o
           layer.attended = copy_of(moment.attended);
           layer.row_state.max = copy_of(moment.row_state.max);
           layer.row_state.sum = copy_of(moment.row_state.sum);
-          options = moment.options;
-          options_owner = moment.options_owner;
         }
         entering = copy_of(moment.hidden);
       },
@@ -40,12 +36,13 @@ EncoderGradients Encoder::gradients(const TokenBatch& batch, ConstTensorView d_o
   EncoderGradients result{.embeddings = copy_of(d_out, DType::f32),
                           .attended = std::vector<Tensor>(kept.size())};
   if (kept.empty()) return result;
-  LayerGradient gradient(config_, options, tokens);
+  const PassPlan plan(config_, batch, weights_->relative_bias);
+  LayerGradient gradient(config_, plan, tokens);
   for (std::size_t index = kept.size(); index-- > 0;) {
-    const bool last = config_.norm_first && index + 1 == weights_->layers.size();
+    const auto layer = static_cast<std::int64_t>(index);
     result.attended[index] = Tensor(DType::f32, {tokens, config_.heads, e / config_.heads});
-    gradient.go_back(weights_->layers[index], weights_->transposed()[index],
-                     last ? &weights_->final_norm : nullptr, kept[index], result.embeddings,
+    gradient.go_back(config_.layer_kind(layer + 1), weights_->layers[index], weights_->transposed()[index],
+                     weights_->norm_behind(config_, layer), kept[index], result.embeddings,
                      result.attended[index]);
     kept.pop_back();  // not needed any more
   }

@@ -1,117 +1,114 @@
 #include "model/layer_gradient.h"
 
 #include <attend/attention_backward.h>
-#include <attend/gelu.h>
-#include <attend/layer_norm.h>
+
+#include <initializer_list>
+
+#include "model/layer_math.h"
 
 namespace attend {
-namespace {
 
-// Of whole f32 tensors, row-major.
-void relu(ConstTensorView x, TensorView out) {
-  const float* const from = x.data<float>();
-  float* const to = out.data<float>();
-  for (std::int64_t i = 0; i < element_count(x.shape()); ++i) to[i] = from[i] < 0 ? 0 : from[i];
-}
-
-void relu_backward(ConstTensorView x, TensorView d) {
-  const float* const from = x.data<float>();
-  float* const to = d.data<float>();
-  for (std::int64_t i = 0; i < element_count(x.shape()); ++i) to[i] = from[i] > 0 ? to[i] : 0;
-}
-
-void activate(Activation activation, ConstTensorView x, TensorView out) {
-  switch (activation) {
-    case Activation::none:
-      return copy(x, out);
-    case Activation::gelu:
-      return gelu(x, out);
-    case Activation::gelu_tanh:
-      return gelu_tanh(x, out);
-    case Activation::relu:
-      return relu(x, out);
-  }
-}
-
-// d: the gradient behind the activation becomes that before it, x.
-void activate_backward(Activation activation, ConstTensorView x, TensorView d) {
-  switch (activation) {
-    case Activation::none:
-      return;
-    case Activation::gelu:
-      return gelu_backward(x, d, d);
-    case Activation::gelu_tanh:
-      return gelu_tanh_backward(x, d, d);
-    case Activation::relu:
-      return relu_backward(x, d);
-  }
-}
-
-}  // namespace
-
-LayerGradient::LayerGradient(const ModelConfig& config, const AttentionOptions& options, std::int64_t tokens)
-    : config_(config), options_(options) {
-  const std::int64_t e = config.hidden_size, inner = config.intermediate_size;
+LayerGradient::LayerGradient(const ModelConfig& config, const PassPlan& plan, std::int64_t tokens)
+    : config_(config), plan_(plan) {
+  const std::int64_t e = config.hidden_size;
   for (Tensor* const tensor : {&middle_, &normed_, &end_, &d_read_})
     *tensor = Tensor(DType::f32, {tokens, e});
-  for (Tensor* const tensor : {&before_, &inner_, &d_inner_}) *tensor = Tensor(DType::f32, {tokens, inner});
+  for (Tensor* const tensor : {&inner_, &d_inner_})
+    *tensor = Tensor(DType::f32, {tokens, config.intermediate_size});
+  before_ = Tensor(DType::f32, {tokens, wide_size(config)});
+  if (config.gated) d_wide_ = Tensor(DType::f32, {tokens, wide_size(config)});
   d_qkv_ = Tensor(DType::f32, {tokens, 3 * e});
 }
 
-void LayerGradient::run_again(const TransformerLayer& layer, const KeptLayer& kept, bool to_the_end) {
+LayerGradient::Mine LayerGradient::rows_of(const RowRange& rows, const KeptLayer& kept, TensorView d) {
+  const ConstTensorView attended(kept.attended.values<float>().data(), kept.hidden.shape());
+  return {.hidden = rows.of(kept.hidden.view()),
+          .attended = rows.of(attended),
+          .d = rows.of(d),
+          .middle = rows.of(middle_.view()),
+          .normed = rows.of(normed_.view()),
+          .end = rows.of(end_.view()),
+          .before = rows.of(before_.view()),
+          .inner = rows.of(inner_.view()),
+          .d_inner = rows.of(d_inner_.view()),
+          // Without a gate the two have one size, and are one.
+          .d_wide = rows.of(config_.gated ? d_wide_.view() : d_inner_.view()),
+          .d_read = rows.of(d_read_.view())};
+}
+
+void LayerGradient::run_again(const TransformerLayer& layer, const Mine& mine, bool to_the_end) const {
   const bool norm_first = config_.norm_first;
-  const NormLayer& norm = norm_first ? layer.output_norm : layer.attention_norm;
-  const Dims rows{kept.hidden.size(0), config_.hidden_size};
-  matmul(ConstTensorView(kept.attended.values<float>().data(), rows), layer.out.matrix, middle_,
-         {.bias = layer.out.bias, .residual = kept.hidden});
-  layer_norm(middle_, norm.gamma, norm.beta, config_.layer_norm_eps, normed_);
-  matmul(normed_, layer.up.matrix, before_, {.bias = layer.up.bias});
+  matmul(mine.attended, layer.out.matrix, mine.middle, {.bias = layer.out.bias, .residual = mine.hidden});
+  if (!layer.has_feed_forward()) return;
+  normalise(config_, norm_first ? layer.output_norm : layer.attention_norm, mine.middle, mine.normed);
+  matmul(mine.normed, layer.up.matrix, mine.before, {.bias = layer.up.bias});
   if (!to_the_end) return;
-  activate(config_.activation, before_, inner_);
-  matmul(inner_, layer.down.matrix, end_,
-         {.bias = layer.down.bias, .residual = norm_first ? middle_ : normed_});
+  activate(config_, mine.before, mine.inner);
+  matmul(mine.inner, layer.down.matrix, mine.end,
+         {.bias = layer.down.bias, .residual = norm_first ? mine.middle : mine.normed});
 }
 
-// d_inner: the gradient of what stands before the activation.
-void LayerGradient::back_to_inner(const TransposedLayer& transposed, ConstTensorView d) {
-  matmul(d, transposed.down, d_inner_);
-  activate_backward(config_.activation, before_, d_inner_);
+// d_wide: the gradient of what stands before the activation.
+void LayerGradient::back_to_wide(const TransposedLayer& transposed, const Mine& mine) const {
+  matmul(mine.d, transposed.down, mine.d_inner);
+  activate_backward(config_, mine.before, mine.d_inner, mine.d_wide);
 }
 
-// d: the gradient of the sum behind attention. d_qkv: that of queries, keys and values.
-void LayerGradient::back_through_attention(const TransposedLayer& transposed, const KeptLayer& kept,
-                                           ConstTensorView d, TensorView d_attended) {
+// d: the gradient of the sum behind attention. d_qkv: that of queries, keys and values, as they were before
+// they were turned.
+void LayerGradient::back_through_attention(LayerKind kind, const TransposedLayer& transposed,
+                                           const KeptLayer& kept, ConstTensorView d, TensorView d_attended) {
   const std::int64_t e = config_.hidden_size, size = e / config_.heads;
-  matmul(d, transposed.out, TensorView(d_attended.data<float>(), {d.size(0), e}));
+  const RowRange rows = plan_.queries(kind);
+  matmul(d, transposed.out, rows.of(TensorView(d_attended.data<float>(), kept.hidden.shape())));
   const auto part = [&](std::int64_t which) {
     return d_qkv_.view().slice(1, which * e, (which + 1) * e).split(1, config_.heads, size);
   };
-  attention_backward(kept.q, kept.k, kept.v, options_, kept.attended, kept.row_state, d_attended,
+  attention_backward(kept.q, kept.k, kept.v, plan_.options(kind), kept.attended, kept.row_state, d_attended,
                      {.q = part(0), .k = part(1), .v = part(2)});
+  if (kind == LayerKind::cross) return;
+  plan_.turn(part(0), rows, true);
+  plan_.turn(part(1), rows, true);
 }
 
-void LayerGradient::go_back(const TransformerLayer& layer, const TransposedLayer& transposed,
-                            const NormLayer* final_norm, const KeptLayer& kept, TensorView d,
+void LayerGradient::back_to_what_was_read(LayerKind kind, const TransposedLayer& transposed, TensorView d_x,
+                                          ConstTensorView residual, TensorView d_source) {
+  const std::int64_t e = config_.hidden_size;
+  const ConstTensorView d_mine = plan_.queries(kind).of(d_qkv_.view());
+  if (kind != LayerKind::cross) return matmul(d_mine, transposed.qkv, d_x, {.residual = residual});
+  matmul(d_mine.slice(1, 0, e), transposed.qkv, d_x, {.residual = residual});
+  matmul(plan_.keys(kind).of(d_qkv_.view()).slice(1, e, 3 * e), transposed.context, d_source,
+         {.residual = d_source});
+}
+
+void LayerGradient::go_back(LayerKind kind, const TransformerLayer& layer, const TransposedLayer& transposed,
+                            const NormLayer* norm_behind, const KeptLayer& kept, TensorView d,
                             TensorView d_attended) {
-  const double epsilon = config_.layer_norm_eps;
-  run_again(layer, kept, !config_.norm_first || final_norm != nullptr);
-  if (final_norm != nullptr) layer_norm_backward(end_, final_norm->gamma, epsilon, d, {.x = d});
+  const Mine mine = rows_of(plan_.queries(kind), kept, d);
+  const TensorView d_source = plan_.keys(kind).of(d);
+  const bool feeds = layer.has_feed_forward();
+  run_again(layer, mine, !config_.norm_first || norm_behind != nullptr);
+  if (norm_behind != nullptr) normalise_backward(config_, *norm_behind, mine.end, mine.d, mine.d);
   if (config_.norm_first) {
     // Each part reads the norm of what it adds to.
-    back_to_inner(transposed, d);
-    matmul(d_inner_, transposed.up, d_read_);
-    layer_norm_backward(middle_, layer.output_norm.gamma, epsilon, d_read_, {.x = d}, d);
-    back_through_attention(transposed, kept, d, d_attended);
-    matmul(d_qkv_, transposed.qkv, d_read_);
-    layer_norm_backward(kept.hidden, layer.attention_norm.gamma, epsilon, d_read_, {.x = d}, d);
+    if (feeds) {
+      back_to_wide(transposed, mine);
+      matmul(mine.d_wide, transposed.up, mine.d_read);
+      normalise_backward(config_, layer.output_norm, mine.middle, mine.d_read, mine.d, mine.d);
+    }
+    back_through_attention(kind, transposed, kept, mine.d, d_attended);
+    back_to_what_was_read(kind, transposed, mine.d_read, {}, d_source);
+    normalise_backward(config_, layer.attention_norm, mine.hidden, mine.d_read, mine.d, mine.d);
   } else {
     // The norm stands behind each sum.
-    layer_norm_backward(end_, layer.output_norm.gamma, epsilon, d, {.x = d});
-    back_to_inner(transposed, d);
-    matmul(d_inner_, transposed.up, d, {.residual = d});
-    layer_norm_backward(middle_, layer.attention_norm.gamma, epsilon, d, {.x = d});
-    back_through_attention(transposed, kept, d, d_attended);
-    matmul(d_qkv_, transposed.qkv, d, {.residual = d});
+    if (feeds) {
+      normalise_backward(config_, layer.output_norm, mine.end, mine.d, mine.d);
+      back_to_wide(transposed, mine);
+      matmul(mine.d_wide, transposed.up, mine.d, {.residual = mine.d});
+    }
+    normalise_backward(config_, layer.attention_norm, mine.middle, mine.d, mine.d);
+    back_through_attention(kind, transposed, kept, mine.d, d_attended);
+    back_to_what_was_read(kind, transposed, mine.d, mine.d, d_source);
   }
 }
 

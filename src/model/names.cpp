@@ -7,7 +7,42 @@
 namespace attend {
 namespace {
 
-Names names_without_prefix(ModelFamily family) {
+// As src/train calls them.
+Names own_names(const ModelConfig& config) {
+  Names names{.embeddings = {.words = "words"}, .input_first = true};
+  if (config.position_kind == PositionKind::learned) names.embeddings.positions = "positions";
+  if (config.norm_first) {
+    names.final_norm = "norm";
+    if (config.encoder_layers > 0) names.encoder_norm = "encoder.norm";
+  } else {
+    names.embeddings.norm = "embedding.norm";
+    if (config.encoder_layers > 0) names.embeddings.source_norm = "encoder.embedding.norm";
+  }
+  return names;
+}
+
+LayerNames own_layer(std::int64_t index, std::int64_t encoder_layers) {
+  const ModelConfig counts{.layers = 3 * encoder_layers, .encoder_layers = encoder_layers};
+  const LayerKind kind = counts.layer_kind(index + 1);
+  const bool of_encoder = kind == LayerKind::whole || kind == LayerKind::encoder;
+  const std::string place = std::to_string(of_encoder ? index : (index - encoder_layers) / 2);
+  const std::string l = (kind == LayerKind::encoder ? "encoder." : "layer.") + place + ".";
+  LayerNames names{
+      .qkv = {l + "attention.qkv"}, .out = l + "attention.out", .attention_norm = l + "attention.norm"};
+  if (kind == LayerKind::cross) {
+    names = {.qkv = {l + "cross.q"}, .out = l + "cross.out", .attention_norm = l + "cross.norm"};
+    names.context = l + "cross.kv";
+  }
+  if (kind == LayerKind::decoder) return names;  // its feed-forward part comes after the cross layer
+  names.up = l + "feed_forward.up";
+  names.down = l + "feed_forward.down";
+  names.output_norm = l + "feed_forward.norm";
+  return names;
+}
+
+Names names_without_prefix(const ModelConfig& config) {
+  const ModelFamily family = config.family;
+  if (family == ModelFamily::attend) return own_names(config);
   if (family == ModelFamily::gpt2) {
     return {.embeddings = {.words = "wte.weight", .positions = "wpe.weight"},
             .final_norm = "ln_f",
@@ -25,6 +60,7 @@ Names names_without_prefix(ModelFamily family) {
 // A model that was saved with a head has its encoder under the family's name.
 std::vector<std::string> prefixes_of(ModelFamily family) {
   if (family == ModelFamily::gpt2) return {"", "transformer."};
+  if (family == ModelFamily::attend) return {""};
   if (family == ModelFamily::roberta) return {"", "roberta.", "xlm-roberta."};
   return {"", std::string(name_of(family)) + "."};
 }
@@ -32,6 +68,7 @@ std::vector<std::string> prefixes_of(ModelFamily family) {
 }  // namespace
 
 LayerNames Names::layer(std::int64_t index) const {
+  if (family == ModelFamily::attend) return own_layer(index, encoder_layers);
   const std::string number = std::to_string(index);
   if (family == ModelFamily::gpt2) {
     const std::string h = prefix + "h." + number + ".";
@@ -62,9 +99,11 @@ LayerNames Names::layer(std::int64_t index) const {
       {self + "query", self + "key", self + "value"}, output + "dense", output + "LayerNorm", up, down, norm};
 }
 
-Names names_of(ModelFamily family, const TensorSource& tensors) {
-  Names names = names_without_prefix(family);
+Names names_of(const ModelConfig& config, const TensorSource& tensors) {
+  const ModelFamily family = config.family;
+  Names names = names_without_prefix(config);
   names.family = family;
+  names.encoder_layers = config.encoder_layers;
   const std::string first = names.embeddings.words;
   for (const std::string& prefix : prefixes_of(family)) {
     if (!tensors.contains(prefix + first)) continue;

@@ -144,7 +144,7 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
     do {
       const Encoding& text = texts[static_cast<std::size_t>(last++)];
       batch.add(text.ids, text.type_ids);
-    } while (last < count &&
+    } while (last < count && encoder.config().encoder_layers == 0 &&  // such a model reads one at a time
              batch.tokens() + static_cast<std::int64_t>(texts[static_cast<std::size_t>(last)].size()) <=
                  options.batch_tokens);
     const TensorView target = pooled.view().slice(0, first, last);

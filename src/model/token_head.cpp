@@ -35,6 +35,8 @@ HeadNames head_names_of(ModelFamily family) {
       return {"vocab_transform", "vocab_layer_norm", {"vocab_projector.weight"}, {"vocab_projector.bias"}};
     case ModelFamily::gpt2:
       return {"", "", {"lm_head.weight"}, {}};
+    case ModelFamily::attend:
+      return {};
   }
   return {};
 }
@@ -108,9 +110,13 @@ std::optional<TokenHead> TokenHead::find(const ModelConfig& config, const Tensor
                   .beta = required_tensor(tensors, names.norm + ".bias", {e}),
                   .epsilon = config.layer_norm_eps};
   }
+  if (config.family == ModelFamily::attend && !config.tied_embeddings) {
+    head.table_ = required_tensor(tensors, "output", {e, vocabulary}).transposed(0, 1);
+    return head;
+  }
   const std::string table = first_of(tensors, names.tables);
-  head.table_ = required_tensor(
-      tensors, table.empty() ? names_of(config.family, tensors).embeddings.words : table, {vocabulary, e});
+  head.table_ = required_tensor(tensors, table.empty() ? names_of(config, tensors).embeddings.words : table,
+                                {vocabulary, e});
   if (const std::string bias = first_of(tensors, names.biases); !bias.empty())
     head.bias_ = required_tensor(tensors, bias, {vocabulary});
   return head;

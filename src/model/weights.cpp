@@ -1,10 +1,12 @@
 #include "model/weights.h"
 
 #include <attend/file_error.h>
+#include <attend/positions.h>
 
 #include <utility>
 
 #include "base/error.h"
+#include "model/layer_math.h"
 #include "model/tensor_source.h"
 
 namespace attend {
@@ -13,7 +15,7 @@ namespace {
 class Loader {
  public:
   Loader(const ModelConfig& config, const TensorSource& tensors, TensorView packed)
-      : config_(config), tensors_(tensors), names_(names_of(config.family, tensors)), packed_(packed) {}
+      : config_(config), tensors_(tensors), names_(names_of(config, tensors)), packed_(packed) {}
 
   const Names& names() const { return names_; }
 
@@ -25,8 +27,10 @@ class Loader {
   NormLayer norm(const std::string& name) const {
     // Checkpoints made by old converters say gamma and beta.
     const bool old = !tensors_.contains(name + ".weight") && tensors_.contains(name + ".gamma");
-    return {vector(name + (old ? ".gamma" : ".weight"), config_.hidden_size),
-            vector(name + (old ? ".beta" : ".bias"), config_.hidden_size)};
+    NormLayer norm{.gamma = vector(name + (old ? ".gamma" : ".weight"), config_.hidden_size), .beta = {}};
+    if (config_.norm == NormKind::layer)
+      norm.beta = vector(name + (old ? ".beta" : ".bias"), config_.hidden_size);
+    return norm;
   }
 
   LinearLayer linear(const std::string& name, std::int64_t in, std::int64_t out) const {
@@ -53,12 +57,18 @@ class Loader {
   TransformerLayer layer(std::int64_t index) const {
     const LayerNames n = names_.layer(index);
     const std::int64_t e = config_.hidden_size;
-    return {.qkv = stacked(n.qkv, e, 3 * e),
-            .out = linear(n.out, e, e),
-            .attention_norm = norm(n.attention_norm),
-            .up = linear(n.up, e, config_.intermediate_size),
-            .down = linear(n.down, config_.intermediate_size, e),
-            .output_norm = norm(n.output_norm)};
+    TransformerLayer layer{.qkv = stacked(n.qkv, e, n.context.empty() ? 3 * e : e),
+                           .out = linear(n.out, e, e),
+                           .attention_norm = norm(n.attention_norm),
+                           .up = {},
+                           .down = {},
+                           .output_norm = {}};
+    if (!n.context.empty()) layer.context = linear(n.context, e, 2 * e);
+    if (n.up.empty()) return layer;
+    layer.up = linear(n.up, e, wide_size(config_));
+    layer.down = linear(n.down, config_.intermediate_size, e);
+    layer.output_norm = norm(n.output_norm);
+    return layer;
   }
 
  private:
@@ -98,31 +108,52 @@ class Loader {
   mutable Tensor rounded_;
 };
 
-std::int64_t packed_size(const ModelConfig& config) {
-  const std::int64_t e = config.hidden_size, inner = config.intermediate_size;
+std::int64_t packed_size(const ModelConfig& config, const Names& names) {
+  const std::int64_t e = config.hidden_size;
   const auto size = [](std::int64_t in, std::int64_t out) {
     return element_count(PackedMatrix::panels_shape(in, out));
   };
-  return config.layers * (size(e, 3 * e) + size(e, e) + size(e, inner) + size(inner, e));
+  std::int64_t sum = 0;
+  for (std::int64_t index = 0; index < config.layers; ++index) {
+    const LayerNames layer = names.layer(index);
+    sum += layer.context.empty() ? size(e, 3 * e) : size(e, e) + size(e, 2 * e);
+    sum += size(e, e);
+    if (!layer.up.empty()) sum += size(e, wide_size(config)) + size(config.intermediate_size, e);
+  }
+  return sum;
 }
 
 }  // namespace
 
 Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors)
-    : source(tensors), packed(DType::f32, {packed_size(config)}) {
+    : source(tensors), packed(DType::f32, {packed_size(config, names_of(config, tensors))}) {
   const Loader load(config, tensors, packed);
   const Names& names = load.names();
   words = load.view(names.embeddings.words, {config.vocabulary_size, config.hidden_size});
-  positions = load.view(names.embeddings.positions, {config.positions, config.hidden_size});
+  if (!names.embeddings.positions.empty())
+    positions = load.view(names.embeddings.positions, {config.positions, config.hidden_size});
+  if (config.position_kind == PositionKind::sinusoidal) {
+    sinusoids = Tensor(DType::f32, {config.positions, config.hidden_size});
+    sinusoidal_positions(sinusoids);
+    positions = sinusoids;
+  }
   if (config.token_types > 0 && !names.embeddings.types.empty())
     types = load.view(names.embeddings.types, {config.token_types, config.hidden_size});
   if (!names.embeddings.norm.empty()) embedding_norm = load.norm(names.embeddings.norm);
+  if (!names.embeddings.source_norm.empty()) source_embedding_norm = load.norm(names.embeddings.source_norm);
   for (std::int64_t index = 0; index < config.layers; ++index) layers.push_back(load.layer(index));
   if (!names.final_norm.empty()) final_norm = load.norm(names.final_norm);
+  if (!names.encoder_norm.empty()) encoder_norm = load.norm(names.encoder_norm);
   if (!names.relative_bias.empty()) {
     relative_bias =
         copy_of(load.view(names.relative_bias, {config.relative_buckets, config.heads}), DType::f32);
   }
+}
+
+const NormLayer* Encoder::Weights::norm_behind(const ModelConfig& config, std::int64_t index) const noexcept {
+  if (!config.norm_first) return nullptr;
+  if (index + 1 == config.layers) return &final_norm;
+  return index + 1 == config.encoder_layers ? &encoder_norm : nullptr;
 }
 
 const std::vector<TransposedLayer>& Encoder::Weights::transposed() const {
@@ -132,7 +163,8 @@ const std::vector<TransposedLayer>& Encoder::Weights::transposed() const {
       made.push_back({.qkv = layer.qkv.matrix.transposed(),
                       .out = layer.out.matrix.transposed(),
                       .up = layer.up.matrix.transposed(),
-                      .down = layer.down.matrix.transposed()});
+                      .down = layer.down.matrix.transposed(),
+                      .context = layer.context.matrix.transposed()});
     }
     transposed_ = std::move(made);
   });

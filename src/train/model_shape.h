@@ -1,6 +1,8 @@
 // What a model that learns is made of.
 #pragma once
 
+#include <attend/model_config.h>
+
 #include <cstdint>
 
 namespace attend::train {
@@ -10,9 +12,9 @@ enum class ModelKind : std::uint8_t {
   decoder,          // a token sees those before it
   encoder_decoder,  // a decoder that also looks at what an encoder made of a source
 };
-enum class NormKind : std::uint8_t { layer, rms };
+using attend::NormKind;
+using attend::PositionKind;
 enum class FeedForwardKind : std::uint8_t { gelu, gelu_tanh, swiglu };
-enum class PositionKind : std::uint8_t { none, sinusoidal, learned, rotary, alibi };
 
 struct ModelShape {
   ModelKind kind = ModelKind::decoder;

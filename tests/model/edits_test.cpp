@@ -100,7 +100,7 @@ TEST_P(Edits, AnObserverSeesWhatTheHeadsBecame) {
 
 TEST_P(Edits, AHeadTakenOutIsOneWhosePartOfTheMixingIsZero) {
   const Encoder encoder(config, tensors);
-  const Names names = names_of(config.family, tensors);
+  const Names names = names_of(config, tensors);
   const std::string mixing = names.layer(1).out + ".weight";
   Tensor without = copy_of(tensors.tensor(mixing), DType::f32);
   const std::int64_t size = config.hidden_size / config.heads;

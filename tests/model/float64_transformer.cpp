@@ -30,7 +30,7 @@ Matrix columns_of(const Matrix& x, std::int64_t begin, std::int64_t end) {
 }  // namespace
 
 Float64Transformer::Float64Transformer(const ModelConfig& config, const TensorSource& tensors)
-    : config_(config), names_(names_of(config.family, tensors)) {
+    : config_(config), names_(names_of(config, tensors)) {
   const auto load = [&](const std::string& name) {
     if (!name.empty()) tensors_[name] = values_of(tensors.tensor(name));
   };
