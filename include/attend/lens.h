@@ -31,11 +31,20 @@ struct ReadingOptions {
   Keep keep = Keep::all;
 };
 
+// Tokens [first, last).
+struct TokenRange {
+  std::int64_t first = 0, last = 0;
+  std::int64_t size() const noexcept { return last - first; }
+  bool contains(std::int64_t token) const noexcept { return token >= first && token < last; }
+};
+
 // One pass of a model over a text, with all that questions about its attention need. Memory is O(n): the
 // hidden states, queries, keys and values of every layer, and no weights.
 class Reading {
  public:
-  // second: the other text of a pair. What is longer than the model can read is cut: tokens().dropped.
+  // second: the other text of a pair; of a model with an encoder and a decoder what it answers with, which,
+  // where it is empty, the model writes itself. What is longer than the model can read is cut:
+  // tokens().dropped.
   Reading(const TextModel& model, std::string text, std::string second = {},
           const ReadingOptions& options = {});
 
@@ -50,6 +59,13 @@ class Reading {
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(tokens_.size()); }
   std::int64_t layers() const noexcept { return model_.encoder().config().layers; }  // kept or not
   std::int64_t heads() const noexcept { return model_.encoder().config().heads; }
+
+  // The tokens that look at others in a layer, and those that are looked at: of a model with an encoder and a
+  // decoder source or target, of others all. The row of a token that does not look is 0, and means over
+  // layers are over those in which it does.
+  TokenRange looking(std::int64_t layer) const noexcept;
+  TokenRange looked_at(std::int64_t layer) const noexcept;
+  std::string layer_name(std::int64_t layer) const { return model_.encoder().config().layer_name(layer); }
 
   // What leaves a layer, (n, E); 0 are the embeddings. Throws, as layer() does, for one that was not kept.
   ConstTensorView hidden(std::int64_t layer) const;
@@ -70,6 +86,7 @@ class Reading {
   std::string text_, second_;
   std::optional<std::int64_t> only_layer_;
   Encoding tokens_;
+  std::int64_t source_ = 0;  // tokens before the target's; all, where there is none
   std::vector<Word> words_;
   Tensor embeddings_;
   std::vector<Layer> layers_;  // those that are kept
@@ -119,7 +136,8 @@ inline constexpr std::int64_t kMostRolloutTokens = 2048;
 
 // Who looks at whom, or takes from whom, between units, which are words(), single_tokens() or
 // stretches_of() them: the sum over the tokens of a key, the mean over those of a query. One row, (units), or
-// all, (units, units); f64. Each row adds up to 1, but for flow and grad.
+// all, (units, units); f64. Each row adds up to 1, but for flow and grad; that of a token that does not look
+// in the chosen layer is 0.
 std::vector<double> lens_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
                              std::size_t unit);
 Tensor lens_map(const Reading& reading, const LensQuery& query, std::span<const Word> units);

@@ -125,7 +125,7 @@ std::string page_of(const Reading& reading, const Arguments& given, const explai
                         .method = request.query.method,
                         .heads = request.query.heads,
                         .tokens = given.tokens,
-                        .special = given.special};
+                        .special = request.special};
   if (request.focus)
     first.focus = find_word(given.tokens ? single_tokens(reading) : reading.words(), *request.focus);
   return page::self_contained_page(reading, first);
@@ -141,7 +141,8 @@ void run_explain(const Arguments& given, const Globals& globals) {
   explain::ExplainRequest request{
       .query = {.method = *lens_method_named(given.method), .heads = {.layer = given.layer}},
       .tokens = given.tokens,
-      .special = given.special,
+      // What stands before the target is where a model with a decoder begins to answer.
+      .special = given.special || model.encoder().config().encoder_layers > 0,
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,

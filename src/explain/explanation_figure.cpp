@@ -87,8 +87,8 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
   view.title = "Every head (columns) of every layer (rows)";
   view.layers = static_cast<std::size_t>(reading.layers());
   view.heads = static_cast<std::size_t>(reading.heads());
-  for (std::size_t layer = 1; layer <= view.layers; ++layer)
-    view.layer_labels.push_back(std::to_string(layer));
+  for (std::int64_t layer = 1; layer <= reading.layers(); ++layer)
+    view.layer_labels.push_back(reading.layer_name(layer));
   for (std::size_t head = 1; head <= view.heads; ++head) view.head_labels.push_back(std::to_string(head));
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     for (std::int64_t head = 0; head < reading.heads(); ++head) {
@@ -106,7 +106,7 @@ draw::FilmStrip film_of(const Reading& reading, const ExplainRequest& request,
   strip.range = {0, 0};
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     draw::Heatmap map = thumbnail(reading, request, explanation, {.layer = layer});
-    map.title = joined("layer ", layer);
+    map.title = joined("layer ", reading.layer_name(layer));
     strip.range.high = std::max(strip.range.high, map.range.high);
     strip.frames.push_back(std::move(map));
   }
@@ -205,7 +205,7 @@ std::string caution() {
 draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& request,
                                 const Explanation& explanation, View view) {
   draw::Figure figure;
-  figure.title = draw::shorten(draw::printable(reading.text()), kLongestTitle);
+  figure.title = draw::shorten(draw::printable(title_of(reading)), kLongestTitle);
   if (view != View::map || explanation.map.count() > 0)
     figure.parts.push_back(main_part(reading, request, explanation, view));
   if (explanation.focus) {

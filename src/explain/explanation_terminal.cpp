@@ -40,8 +40,8 @@ std::string focus_text(const ExplainRequest& request, const Explanation& explana
                     terminal);
 }
 
-std::string links_text(std::string title, const std::vector<HeadLink>& links, const ExplainRequest& request,
-                       const draw::Terminal& terminal) {
+std::string links_text(const Reading& reading, std::string title, const std::vector<HeadLink>& links,
+                       const ExplainRequest& request, const draw::Terminal& terminal) {
   const auto number = [](double value) { return draw::format_number(value, {.decimals = 4}); };
   draw::Table table;
   table.title = std::move(title);
@@ -49,7 +49,7 @@ std::string links_text(std::string title, const std::vector<HeadLink>& links, co
   for (std::size_t i = 0; i < std::min(request.top, links.size()); ++i) {
     const HeadLink& link = links[i];
     table.rows.push_back({"",
-                          {std::to_string(link.layer), std::to_string(link.head + 1), number(link.weight),
+                          {reading.layer_name(link.layer), std::to_string(link.head + 1), number(link.weight),
                            number(link.share)}});
   }
   return "\n" + draw::render_table(table, terminal) + "\n";
@@ -66,7 +66,8 @@ std::string relation_title(const Reading& reading, const Relation& relation) {
   return joined("Which heads link ", name, relation.pairs.size() > 1 ? ", the mean of " : ": ", pairs);
 }
 
-std::string profiles_text(const Explanation& explanation, const draw::Terminal& terminal) {
+std::string profiles_text(const Reading& reading, const Explanation& explanation,
+                          const draw::Terminal& terminal) {
   draw::Table table;
   table.title = "What each head does with this text";
   table.columns = {{"layer"},   {"head"},   {"previous"},
@@ -75,7 +76,7 @@ std::string profiles_text(const Explanation& explanation, const draw::Terminal& 
   for (const HeadProfile& profile : explanation.profiles) {
     table.rows.push_back(
         {"",
-         {std::to_string(profile.layer), std::to_string(profile.head + 1), percent(profile.previous),
+         {reading.layer_name(profile.layer), std::to_string(profile.head + 1), percent(profile.previous),
           percent(profile.next), percent(profile.same_token), percent(profile.same_word),
           percent(profile.separator), percent(profile.broad), std::string(habit_of(profile))}});
   }
@@ -130,7 +131,7 @@ std::string guesses_text(const Reading& reading, const Explanation& explanation,
 std::string explanation_text(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation, View view, const draw::Terminal& terminal) {
   constexpr std::size_t kMostOfText = 400;
-  std::string text = draw::heading(draw::printable(reading.text().substr(0, kMostOfText)), terminal);
+  std::string text = draw::heading(draw::printable(title_of(reading).substr(0, kMostOfText)), terminal);
   text += draw::paragraph(facts(reading, request), terminal);
   if (view != View::map || explanation.map.count() > 0) {
     draw::Figure figure;
@@ -145,12 +146,13 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
   if (explanation.focus) text += focus_text(request, explanation, terminal);
   if (!explanation.guesses.empty()) text += guesses_text(reading, explanation, terminal);
   if (!explanation.links.empty()) {
-    text += links_text(joined("Which heads link ", in_quotes(*request.focus), " to ", in_quotes(*request.to)),
+    text += links_text(reading,
+                       joined("Which heads link ", in_quotes(*request.focus), " to ", in_quotes(*request.to)),
                        explanation.links, request, terminal);
   }
   for (const RelationHeads& one : explanation.relations)
-    text += links_text(relation_title(reading, one.relation), one.links, request, terminal);
-  if (!explanation.profiles.empty()) text += profiles_text(explanation, terminal);
+    text += links_text(reading, relation_title(reading, one.relation), one.links, request, terminal);
+  if (!explanation.profiles.empty()) text += profiles_text(reading, explanation, terminal);
   if (explanation.change) text += change_text(reading, request, *explanation.change, terminal);
   return text + draw::paragraph(caution(), terminal);
 }

@@ -18,15 +18,22 @@ std::string percent(double share) {
 std::string name_of_query(const Reading& reading, const LensQuery& query) {
   const HeadChoice& heads = query.heads;
   if (query.method == LensMethod::rollout || query.method == LensMethod::flow)
-    return joined(name_of(query.method), " through layers 1 to ", heads.layer.value_or(reading.layers()));
+    return joined(name_of(query.method), " through layers 1 to ",
+                  reading.layer_name(heads.layer.value_or(reading.layers())));
   if (query.method == LensMethod::grad) {
     LensQuery plain = query;
     plain.method = LensMethod::raw;
     return joined("weight × gradient, ", name_of_query(reading, plain));
   }
-  if (heads.head) return joined("layer ", *heads.layer, ", head ", *heads.head + 1);
-  if (heads.layer) return joined("layer ", *heads.layer, ", mean of ", counted(reading.heads(), "head"));
+  if (heads.head) return joined("layer ", reading.layer_name(*heads.layer), ", head ", *heads.head + 1);
+  if (heads.layer)
+    return joined("layer ", reading.layer_name(*heads.layer), ", mean of ", counted(reading.heads(), "head"));
   return joined("mean of ", counted(reading.layers(), "layer"), " × ", counted(reading.heads(), "head"));
+}
+
+std::string title_of(const Reading& reading) {
+  const bool answered = reading.model().encoder().config().encoder_layers > 0;
+  return answered ? joined(reading.text(), " → ", reading.second()) : reading.text();
 }
 
 std::string list_of(const std::vector<Word>& words) {

@@ -20,6 +20,9 @@ std::string percent(double share);  // 47%, 0.3%
 // counted from 1.
 std::string name_of_query(const Reading& reading, const LensQuery& query);
 
+// What was read: the text, and what a model with an encoder and a decoder answered.
+std::string title_of(const Reading& reading);
+
 // "[CLS] and [SEP]": each name once.
 std::string list_of(const std::vector<Word>& words);
 

@@ -51,7 +51,7 @@ class Symbols : public Task {
     return example;
   }
 
-  std::string tokenizer_json() const override { return word_tokenizer(words_); }
+  std::string tokenizer_json() const override { return word_tokenizer(words_, reverse_ ? "<" : ""); }
 
  private:
   static constexpr std::uint64_t kValidation = 0x636f7079;

@@ -32,7 +32,7 @@ std::unique_ptr<Task> make_task(const Config& config) {
   return nullptr;
 }
 
-std::string word_tokenizer(const std::vector<std::string>& words) {
+std::string word_tokenizer(const std::vector<std::string>& words, const std::string& start) {
   Json json = empty_tokenizer();
   Json vocabulary = Json::object();
   for (std::size_t id = 0; id < words.size(); ++id) vocabulary[words[id]] = id;
@@ -42,6 +42,17 @@ std::string word_tokenizer(const std::vector<std::string>& words) {
                    {"continuing_subword_prefix", "##"},
                    {"max_input_chars_per_word", 100},
                    {"vocab", vocabulary}};
+  if (!start.empty()) {
+    const auto sequence = [](const char* which, int type) {
+      return Json{{"Sequence", {{"id", which}, {"type_id", type}}}};
+    };
+    const Json before_target{{"SpecialToken", {{"id", start}, {"type_id", 1}}}};
+    json["post_processor"] = {
+        {"type", "TemplateProcessing"},
+        {"single", {sequence("A", 0)}},
+        {"pair", {sequence("A", 0), before_target, sequence("B", 1)}},
+        {"special_tokens", {{start, {{"id", start}, {"ids", {vocabulary[start]}}, {"tokens", {start}}}}}}};
+  }
   return json.dump(1) + "\n";
 }
 

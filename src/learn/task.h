@@ -42,8 +42,9 @@ class Task {
 // Throws ConfigError or FileError.
 std::unique_ptr<Task> make_task(const Config& config);
 
-// A tokenizer.json of whole words, separated by spaces. The last of them is that of unknown ones.
-std::string word_tokenizer(const std::vector<std::string>& words);
+// A tokenizer.json of whole words, separated by spaces. The last of them is that of unknown ones. A pair of
+// texts is a source and a target, before which the word `start` stands, if there is one.
+std::string word_tokenizer(const std::vector<std::string>& words, const std::string& start = {});
 // Of single bytes: id b is byte b. With [MASK], if wanted, as one token more.
 std::string byte_tokenizer(bool mask = false);
 

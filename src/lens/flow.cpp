@@ -20,8 +20,9 @@ class Pipes {
       const LensQuery mean{.method = LensMethod::raw, .heads = {.layer = layer}};
       for_each_row(reading, mean, all, [&](std::size_t i, std::span<const double> weights) {
         const auto query = static_cast<std::int32_t>(i);
+        const double stays = reading.looking(layer).contains(query) ? 0.5 : 1;
         for (std::int32_t key = 0; key < n_; ++key) {
-          const double capacity = 0.5 * weights[static_cast<std::size_t>(key)] + (query == key ? 0.5 : 0);
+          const double capacity = 0.5 * weights[static_cast<std::size_t>(key)] + (query == key ? stays : 0);
           if (capacity > 0) edges_.push_back({node(layer, query), node(layer - 1, key), capacity});
         }
       });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -73,12 +74,16 @@ class Profiler {
   }
 
   void profile(std::int64_t layer, std::span<HeadProfile> heads) const {
-    const double scale = 1.0 / static_cast<double>(tokens_.size());
-    for_each_weights(reading_, layer, tokens_,
+    std::vector<std::int64_t> tokens;
+    std::copy_if(tokens_.begin(), tokens_.end(), std::back_inserter(tokens),
+                 [&](std::int64_t token) { return reading_.looking(layer).contains(token); });
+    if (tokens.empty()) return;
+    const double scale = 1.0 / static_cast<double>(tokens.size());
+    for_each_weights(reading_, layer, tokens,
                      [&](std::int64_t h, std::int64_t token, std::span<const float> row) {
                        add(heads[static_cast<std::size_t>(h)], token, row, scale);
                      });
-    const double most = std::log(static_cast<double>(reading_.size()));
+    const double most = std::log(static_cast<double>(reading_.looked_at(layer).size()));
     for (HeadProfile& head : heads) head.broad = most > 0 ? head.entropy / most : 0;
     for (std::size_t r = 0; r < relations_.size(); ++r) {
       for (const HeadLink& link : links(layer, relations_[r]))

@@ -143,10 +143,16 @@ void LensBlocks::add(Layer& layer, Range rows, Range keys, std::span<float> out)
   const float* const all = weights.values<float>().data();
   const std::int64_t heads = head_ ? 1 : reading_.heads(), n = reading_.size(), width = keys.size();
   const std::int64_t head_stride = rows.size() * width;
-  const float share = 1.0F / static_cast<float>(layers_.size());
+  const auto share_of = [&](std::int64_t token) {
+    const auto looking = std::count_if(layers_.begin(), layers_.end(), [&](const Layer& other) {
+      return reading_.looking(other.number).contains(token);
+    });
+    return 1.0F / static_cast<float>(std::max<std::int64_t>(1, looking));
+  };
   const int lanes = lanes_for(rows.size());
   std::vector<float> scratch(method_ == LensMethod::norm ? static_cast<std::size_t>(lanes * width) : 0);
   parallel_for(rows.size(), lanes, [&](std::int64_t r, int lane) noexcept {
+    const float share = share_of(rows.first + r);
     const float* const row = all + r * width;
     float* const target = out.data() + r * width;
     if (method_ == LensMethod::raw) {

@@ -33,7 +33,9 @@ void add_share(std::span<const double> row, double scale, std::span<double> out)
 class LayerLens {
  public:
   LayerLens(const Reading& reading, const LensQuery& query, std::int64_t layer)
-      : layer_(reading.layer(layer)),
+      : reading_(reading),
+        number_(layer),
+        layer_(reading.layer(layer)),
         method_(query.method),
         n_(reading.size()),
         heads_(reading.heads()),
@@ -45,13 +47,18 @@ class LayerLens {
     }
   }
 
-  void add(std::span<const std::int64_t> rows, double scale, std::span<double> block) const {
+  bool looks(std::int64_t token) const { return reading_.looking(number_).contains(token); }
+
+  // scales: the share of this layer in each row.
+  void add(std::span<const std::int64_t> rows, std::span<const double> scales,
+           std::span<double> block) const {
     const Tensor weights = weights_of(layer_, head_, rows);
     const std::span<const float> values = weights.values<float>();
     const std::int64_t shown = weights.size(1);
     const auto count = static_cast<std::int64_t>(rows.size());
     std::vector<double> scratch(rows.size() * static_cast<std::size_t>(n_));
     parallel_for(count, [&](std::int64_t r, int) noexcept {
+      const double scale = scales[static_cast<std::size_t>(r)];
       const std::span<double> row =
           std::span(scratch).subspan(static_cast<std::size_t>(r * n_), static_cast<std::size_t>(n_));
       const auto weight = [&](std::int64_t h, std::int64_t j) {
@@ -110,6 +117,8 @@ class LayerLens {
     return total / static_cast<double>(shown);
   }
 
+  const Reading& reading_;
+  std::int64_t number_;
   const Reading::Layer& layer_;
   const LensMethod method_;
   const std::int64_t n_, heads_;
@@ -125,15 +134,20 @@ void for_each_row(const Reading& reading, const LensQuery& query, std::span<cons
   const HeadChoice& heads = query.heads;
   std::vector<LayerLens> layers;
   for (const std::int64_t layer : chosen_layers(reading, heads)) layers.emplace_back(reading, query, layer);
-  const double scale = 1.0 / static_cast<double>(layers.size());
   const std::int64_t n = reading.size();
   const auto block = static_cast<std::size_t>(
       std::max<std::int64_t>(1, kBlockNumbers / (n * (heads.head ? 1 : reading.heads()))));
-  std::vector<double> values;
+  std::vector<double> values, scales;
   for (std::size_t first = 0; first < rows.size(); first += block) {
     const auto chosen = rows.subspan(first, std::min(block, rows.size() - first));
     values.assign(chosen.size() * static_cast<std::size_t>(n), 0.0);
-    for (const LayerLens& layer : layers) layer.add(chosen, scale, values);
+    scales.clear();
+    for (const std::int64_t row : chosen) {
+      const auto looking = std::count_if(layers.begin(), layers.end(),
+                                         [&](const LayerLens& layer) { return layer.looks(row); });
+      scales.push_back(1.0 / static_cast<double>(std::max<std::int64_t>(1, looking)));
+    }
+    for (const LayerLens& layer : layers) layer.add(chosen, scales, values);
     for (std::size_t r = 0; r < chosen.size(); ++r)
       take(first + r,
            std::span(values).subspan(r * static_cast<std::size_t>(n), static_cast<std::size_t>(n)));

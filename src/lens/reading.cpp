@@ -1,5 +1,7 @@
 #include <attend/lens.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/error.h"
@@ -9,6 +11,29 @@ namespace {
 
 void check_layer(std::int64_t layer, std::int64_t layers) {
   if (layer < 1 || layer > layers) refuse("lens", "layer is ", layer, ", and the model has 1 to ", layers);
+}
+
+// What a model with an encoder and a decoder answers to a text: always the most probable token, until it has
+// as many as the target of its training had. The text of all but the last, which none looks back at.
+std::string answer_of(const TextModel& model, const std::string& text,
+                      std::optional<std::int64_t> max_tokens) {
+  const std::optional<TokenHead> head = model.token_head();
+  if (!head) refuse("lens", "the model ", model.files().name, " has no head that guesses tokens");
+  Encoding tokens = model.encode(text, "", max_tokens);
+  const auto source = std::count(tokens.type_ids.begin(), tokens.type_ids.end(), 0);
+  std::vector<std::int32_t> answer;
+  while (std::ssize(tokens.ids) - source < model.encoder().config().max_tokens()) {
+    TokenBatch batch;
+    batch.add(tokens.ids, tokens.type_ids);
+    const Tensor hidden = copy_of(model.encoder().forward(batch), DType::f64);
+    const auto e = static_cast<std::size_t>(hidden.size(1));
+    const std::vector<double> logits = head->logits(hidden.values<double>().last(e));
+    answer.push_back(
+        static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+    tokens.ids.push_back(answer.back());
+    tokens.type_ids.push_back(1);
+  }
+  return model.tokenizer().decode(answer, false);
 }
 
 RowState copy_of_state(const ConstRowStateView& state) {
@@ -23,10 +48,13 @@ RowState copy_of_state(const ConstRowStateView& state) {
 Reading::Reading(const TextModel& model, std::string text, std::string second, const ReadingOptions& options)
     : model_(model), text_(std::move(text)), second_(std::move(second)), only_layer_(options.only_layer) {
   if (only_layer_) check_layer(*only_layer_, layers());
+  const bool answers = model_.encoder().config().encoder_layers > 0;
+  if (answers && second_.empty()) second_ = answer_of(model_, text_, options.max_tokens);
   tokens_ = second_.empty() ? model_.encode(text_, options.max_tokens)
                             : model_.encode(text_, second_, options.max_tokens);
   if (tokens_.size() == 0) refuse("lens", "the text has no tokens");
   words_ = words_of(model_.tokenizer(), tokens_, text_, second_);
+  source_ = answers ? std::count(tokens_.type_ids.begin(), tokens_.type_ids.end(), 0) : size();
   run({}, options.keep);
 }
 
@@ -36,6 +64,7 @@ Reading::Reading(const Reading& original, const EncoderEdits& edits, Keep keep)
       second_(original.second_),
       only_layer_(original.only_layer_),
       tokens_(original.tokens_),
+      source_(original.source_),
       words_(original.words_) {
   run(edits, keep);
 }
@@ -65,6 +94,18 @@ void Reading::run(const EncoderEdits& edits, Keep keep) {
   };
   model_.encoder().forward(batch, remember, only_layer_, edits);
   model_.require_intact();
+}
+
+TokenRange Reading::looking(std::int64_t layer) const noexcept {
+  const LayerKind kind = model_.encoder().config().layer_kind(layer);
+  if (kind == LayerKind::whole) return {0, size()};
+  return kind == LayerKind::encoder ? TokenRange{0, source_} : TokenRange{source_, size()};
+}
+
+TokenRange Reading::looked_at(std::int64_t layer) const noexcept {
+  const LayerKind kind = model_.encoder().config().layer_kind(layer);
+  if (kind == LayerKind::whole) return {0, size()};
+  return kind == LayerKind::decoder ? TokenRange{source_, size()} : TokenRange{0, source_};
 }
 
 ConstTensorView Reading::hidden(std::int64_t number) const {

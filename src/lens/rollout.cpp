@@ -25,12 +25,13 @@ void roll_out(const Reading& reading, const HeadChoice& heads, std::vector<doubl
     next.assign(rows.size(), 0.0);
     const LensQuery mean{.method = LensMethod::raw, .heads = {.layer = layer}};
     for_each_row(reading, mean, all, [&](std::size_t token, std::span<const double> weights) {
+      const double stays = reading.looking(layer).contains(static_cast<std::int64_t>(token)) ? 0.5 : 1;
       parallel_for(count, [&](std::int64_t r, int) noexcept {
         const auto start = static_cast<std::size_t>(r) * n;
-        const double half = 0.5 * rows[start + token];
-        if (half == 0) return;
-        for (std::size_t j = 0; j < n; ++j) next[start + j] += half * weights[j];
-        next[start + token] += half;
+        const double share = rows[start + token];
+        if (share == 0) return;
+        for (std::size_t j = 0; j < n; ++j) next[start + j] += 0.5 * share * weights[j];
+        next[start + token] += stays * share;
       });
     });
     rows.swap(next);

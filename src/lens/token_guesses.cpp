@@ -48,7 +48,8 @@ std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place,
 }
 
 std::int64_t guessed_place(const Reading& reading) {
-  if (reading.model().encoder().config().causal) return reading.size() - 1;
+  const ModelConfig& config = reading.model().encoder().config();
+  if (config.causal || config.encoder_layers > 0) return reading.size() - 1;
   const Tokenizer& tokenizer = reading.model().tokenizer();
   for (const char* const name : {"[MASK]", "<mask>"}) {
     const std::optional<std::int32_t> mask = tokenizer.id(name);

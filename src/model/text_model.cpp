@@ -4,6 +4,7 @@
 #include <attend/file_error.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -82,6 +83,30 @@ EncodeOptions options_of(const auto& parts, std::optional<std::int64_t> max_toke
 
 }  // namespace
 
+namespace {
+
+// At most so many tokens of source and of target.
+void cut_parts(Encoding& tokens, std::int64_t most) {
+  std::array<std::int64_t, 2> counts{};
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (++counts[tokens.type_ids[i] == 0 ? 0 : 1] > most) continue;
+    tokens.ids[kept] = tokens.ids[i];
+    tokens.type_ids[kept] = tokens.type_ids[i];
+    tokens.offsets[kept] = tokens.offsets[i];
+    tokens.words[kept] = tokens.words[i];
+    tokens.special[kept++] = tokens.special[i];
+  }
+  tokens.dropped += static_cast<std::int64_t>(tokens.size() - kept);
+  tokens.ids.resize(kept);
+  tokens.type_ids.resize(kept);
+  tokens.offsets.resize(kept);
+  tokens.words.resize(kept);
+  tokens.special.resize(kept);
+}
+
+}  // namespace
+
 const ModelFiles& TextModel::files() const noexcept { return parts_->files; }
 const Tokenizer& TextModel::tokenizer() const noexcept { return parts_->tokenizer; }
 const Encoder& TextModel::encoder() const noexcept { return parts_->encoder; }
@@ -105,7 +130,14 @@ Encoding TextModel::encode(std::string_view text, std::optional<std::int64_t> ma
 
 Encoding TextModel::encode(std::string_view first, std::string_view second,
                            std::optional<std::int64_t> max_tokens) const {
-  return parts_->tokenizer.encode(first, second, options_of(*parts_, max_tokens));
+  EncodeOptions options = options_of(*parts_, max_tokens);
+  if (parts_->encoder.config().encoder_layers == 0) return parts_->tokenizer.encode(first, second, options);
+  // Source and target have positions of their own.
+  const std::int64_t most = *options.max_length;
+  options.truncate = false;
+  Encoding tokens = parts_->tokenizer.encode(first, second, options);
+  cut_parts(tokens, most);
+  return tokens;
 }
 
 std::string TextModel::prompt_of(const EmbedOptions& options) const {

@@ -36,11 +36,22 @@ void append_bias(std::vector<float>& all, ConstTensorView bias, std::int64_t hea
   }
 }
 
+// ALiBi is such a bias; a layer that has none, where others do, adds 0.
+void append_slopes(std::vector<float>& all, const std::vector<double>& slopes, std::int64_t heads,
+                   std::int64_t n) {
+  for (std::int64_t h = 0; h < heads; ++h) {
+    const double slope = slopes.empty() ? 0 : slopes[static_cast<std::size_t>(h)];
+    for (std::int64_t d = 1 - n; d < n; ++d)
+      all.push_back(static_cast<float>(-slope * static_cast<double>(d < 0 ? -d : d)));
+  }
+}
+
 }  // namespace
 
 bool has_distance_bias(const Reading& reading) {
-  const ConstTensorView bias = reading.layer(1).options.bias;
-  if (!bias.given()) return false;
+  const AttentionOptions& options = reading.layer(1).options;
+  const ConstTensorView bias = options.bias;
+  if (!bias.given()) return !options.alibi_slopes.empty();
   const bool by_distance = bias.dtype() == DType::f32 && bias.rank() == 4 && bias.size(0) == 1 &&
                            bias.size(1) == reading.heads() && bias.stride(2) == -bias.stride(3);
   if (!by_distance) refuse("page", "a page can carry a bias that depends on the distance of two tokens only");
@@ -54,7 +65,13 @@ std::string carried_layer(const Reading& reading, std::int64_t number) {
   append(numbers, layer.k);
   append(numbers, layer.v);
   append_products(numbers, lens::value_products(reading, number));
-  if (has_distance_bias(reading)) append_bias(numbers, layer.options.bias, reading.heads(), reading.size());
+  if (!has_distance_bias(reading)) {
+    // Nothing is added.
+  } else if (layer.options.bias.given()) {
+    append_bias(numbers, layer.options.bias, reading.heads(), reading.size());
+  } else {
+    append_slopes(numbers, layer.options.alibi_slopes, reading.heads(), reading.size());
+  }
   return to_base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
 }
 

@@ -21,6 +21,19 @@ Json words_json(const std::vector<Word>& words) {
   return list;
 }
 
+// Which tokens look at which in each layer.
+Json layers_json(const Reading& reading) {
+  Json list = Json::array();
+  const auto ends = [](const TokenRange& range) { return Json{range.first, range.last}; };
+  for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
+    list.push_back({{"name", reading.layer_name(layer)},
+                    {"rows", ends(reading.looking(layer))},
+                    {"keys", ends(reading.looked_at(layer))},
+                    {"causal", reading.layer(layer).options.causal}});
+  }
+  return list;
+}
+
 }  // namespace
 
 Json facts_of(const Reading& reading, bool served) {
@@ -33,8 +46,9 @@ Json facts_of(const Reading& reading, bool served) {
   }
   return {{"model", reading.model().files().name},
           {"family", std::string(name_of(reading.model().encoder().config().family))},
-          {"causal", first.options.causal},
+          {"causal", reading.model().encoder().config().causal},
           {"layers", reading.layers()},
+          {"attends", layers_json(reading)},
           {"heads", reading.heads()},
           {"headSize", head_size},
           {"scale", first.options.scale.value_or(1 / std::sqrt(static_cast<double>(head_size)))},

@@ -19,7 +19,7 @@ export function carriedSource(facts, textOf) {
   const layer = (/** @type {number} */ number) => {
     let found = layers.get(number);
     if (found === undefined) {
-      found = layerFrom(facts, floatsFrom(textOf(number)));
+      found = layerFrom(facts, number, floatsFrom(textOf(number)));
       layers.set(number, found);
     }
     return found;

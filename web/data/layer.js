@@ -6,6 +6,8 @@
  * @property {number} heads
  * @property {number} size numbers of a head's vectors
  * @property {number} scale
+ * @property {number[]} rows the tokens [from, to) that look
+ * @property {number[]} keys those that they look at
  * @property {boolean} causal
  * @property {Float32Array} q (H, n, D), as are k and v
  * @property {Float32Array} k
@@ -35,15 +37,16 @@ function bytesFrom(text) {
 
 /**
  * @param {Facts} facts
+ * @param {number} number from 1
  * @param {Float32Array} numbers one after the other: q, k, v, each (n, H, D); products, bias
  * @returns {Layer}
  */
-export function layerFrom(facts, numbers) {
-  const n = facts.tokens.length, { heads, headSize: size } = facts;
+export function layerFrom(facts, number, numbers) {
+  const n = facts.tokens.length, { heads, headSize: size } = facts, { rows, keys, causal } = facts.attends[number - 1];
   let at = 0;
   const take = (/** @type {number} */ count) => numbers.subarray(at, (at += count));
   return {
-    tokens: n, heads, size, scale: facts.scale, causal: facts.causal,
+    tokens: n, heads, size, scale: facts.scale, rows, keys, causal,
     q: byHead(take(n * heads * size), n, heads, size),
     k: byHead(take(n * heads * size), n, heads, size),
     v: byHead(take(n * heads * size), n, heads, size),
@@ -72,6 +75,11 @@ export function biasOf(layer, head, query, key) {
   return layer.bias === null ? 0 : layer.bias[head * (2 * layer.tokens - 1) + layer.tokens - 1 + key - query];
 }
 
+/** @param {{rows: number[]}} layer @param {number} token */
+export function looks(layer, token) {
+  return token >= layer.rows[0] && token < layer.rows[1];
+}
+
 /**
  * The scores of queries [first, first + count), after scale, bias and mask: -Infinity for a key that may not be seen.
  * @param {Layer} layer
@@ -90,6 +98,8 @@ export function scoresOf(layer, head, first, count, out) {
     const row = out.subarray(i * n, (i + 1) * n);
     if (layer.bias !== null) for (let j = 0; j < n; ++j) row[j] += biasOf(layer, head, first + i, j);
     if (layer.causal) row.fill(-Infinity, first + i + 1);
+    row.fill(-Infinity, 0, layer.keys[0]).fill(-Infinity, layer.keys[1]);
+    if (!looks(layer, first + i)) row.fill(-Infinity);
   }
 }
 

@@ -1,4 +1,5 @@
 // Whole maps, made row by row from the layers and kept while they are looked at.
+import { looks } from "./layer.js";
 import { breathe } from "./pause.js";
 import { addNorm, addRaw } from "./token_rows.js";
 import { addByUnit, scaleToOne } from "./units.js";
@@ -119,8 +120,13 @@ export class Maps {
    */
   tokenRows(look, first, count) {
     const out = new Float64Array(count * this.facts.tokens.length), add = look.method === "norm" ? addNorm : addRaw;
-    const layers = look.layer === null ? this.facts.layers : 1;
-    for (let i = 0; i < layers; ++i) add(this.layer(look.layer ?? i + 1), look.head, first, count, 1 / layers, out);
+    const n = this.facts.tokens.length, layers = look.layer === null ? this.facts.attends : [this.facts.attends[look.layer - 1]];
+    layers.forEach((_, i) => add(this.layer(look.layer ?? i + 1), look.head, first, count, 1, out));
+    // The mean over the layers in which a token looks at others.
+    for (let i = 0; i < count; ++i) {
+      const share = 1 / Math.max(1, layers.filter((layer) => looks(layer, first + i)).length);
+      for (let j = i * n; j < (i + 1) * n; ++j) out[j] *= share;
+    }
     return out;
   }
 
@@ -134,11 +140,12 @@ export class Maps {
     for (let layer = last; layer >= 1; --layer) {
       const mean = await this.meanOf(layer), next = new Float64Array(rows.length);
       for (let t = 0; t < n; ++t) {
+        const stays = looks(this.facts.attends[layer - 1], t) ? 0.5 : 1;
         for (let r = 0; r < count; ++r) {
-          const half = 0.5 * rows[r * n + t];
-          if (half === 0) continue;
-          for (let j = 0, at = t * n, to = r * n; j < n; ++j) next[to + j] += half * mean[at + j];
-          next[r * n + t] += half;
+          const share = rows[r * n + t];
+          if (share === 0) continue;
+          for (let j = 0, at = t * n, to = r * n; j < n; ++j) next[to + j] += 0.5 * share * mean[at + j];
+          next[r * n + t] += stays * share;
         }
       }
       rows = next;

@@ -18,6 +18,8 @@
  * @property {string} family
  * @property {boolean} causal
  * @property {number} layers
+ * @property {{name: string, rows: number[], keys: number[], causal: boolean}[]} attends of each layer, the tokens [from, to) that look
+ *   and those that are looked at; source and target of a model with an encoder and a decoder, else all
  * @property {number} heads
  * @property {number} headSize
  * @property {number} scale

@@ -17,7 +17,7 @@ export class Controls {
     const { facts } = pane.source, set = pane.store.set.bind(pane.store);
     const chosen = (/** @type {Event} */ event) => /** @type {HTMLSelectElement} */ (event.target).value;
     this.layer = element("select", { onchange: (/** @type {Event} */ e) => set(chosen(e) === "" ? { layer: null, head: null } : { layer: Number(chosen(e)) }) },
-      element("option", { value: "" }, "all"), ...counted(facts.layers));
+      element("option", { value: "" }, "all"), ...facts.attends.map(({ name }, i) => element("option", { value: i + 1 }, name)));
     this.head = element("select", { onchange: (/** @type {Event} */ e) => set({ head: chosen(e) === "" ? null : Number(chosen(e)) - 1 }) },
       element("option", { value: "" }, "all"), ...counted(facts.heads));
     this.method = choice("Method", Object.entries(methods).filter(([name]) => facts.methods.includes(name)).map(([name, [label, title]]) => ({ name, label, title })),

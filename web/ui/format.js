@@ -34,12 +34,17 @@ export function shortened(text, most) {
   return characters.length <= most ? characters.join("") : `${characters.slice(0, most - 1).join("")}…`;
 }
 
+/** @param {number} layer @param {import("../data/source.js").Facts} facts */
+export function layerName(layer, facts) {
+  return facts.attends[layer - 1].name;
+}
+
 /** @param {{layer: number | null, head: number | null, method: string}} look @param {import("../data/source.js").Facts} facts */
 export function nameOfLook(look, facts) {
-  if (look.method === "rollout") return `layers 1 to ${look.layer ?? facts.layers}`;
+  if (look.method === "rollout") return `layers 1 to ${layerName(look.layer ?? facts.layers, facts)}`;
   if (look.layer === null) return `mean of ${facts.layers} layers × ${facts.heads} heads`;
-  if (look.head === null) return `layer ${look.layer}, mean of ${facts.heads} heads`;
-  return `layer ${look.layer}, head ${look.head + 1}`;
+  if (look.head === null) return `layer ${layerName(look.layer, facts)}, mean of ${facts.heads} heads`;
+  return `layer ${layerName(look.layer, facts)}, head ${look.head + 1}`;
 }
 
 /** @param {string} method */

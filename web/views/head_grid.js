@@ -1,7 +1,7 @@
 // A number that is a mean over heads, taken apart: the same pair in every head.
 import { colorAt, css, inkOn, placeOf } from "../math/color.js";
 import { element, scrolling } from "../ui/dom.js";
-import { short } from "../ui/format.js";
+import { layerName, short } from "../ui/format.js";
 import { theme } from "../ui/theme.js";
 
 /** @typedef {import("../ui/pane.js").Pane} Pane */
@@ -26,17 +26,18 @@ export async function valuesOfHeads(pane, look, row, col) {
 
 /**
  * @param {HeadValue[]} values
- * @param {number} heads
+ * @param {import("../data/source.js").Facts} facts
  * @param {(layer: number, head: number) => void} choose
  */
-export function headGrid(values, heads, choose) {
+export function headGrid(values, facts, choose) {
+  const { heads } = facts, name = (/** @type {number} */ layer) => layerName(layer, facts);
   const high = Math.max(...values.map((each) => each.value));
   const rows = [];
   for (let i = 0; i < values.length; i += heads) {
-    rows.push(element("tr", {}, element("th", { scope: "row" }, `Layer ${values[i].layer}`),
+    rows.push(element("tr", {}, element("th", { scope: "row" }, `Layer ${name(values[i].layer)}`),
       ...values.slice(i, i + heads).map(({ layer, head, value }) => {
         const color = colorAt(placeOf(value, high, 1), theme());
-        const button = element("button", { type: "button", "aria-label": `Layer ${layer}, head ${head + 1}: ${short(value)}`, onclick: () => choose(layer, head) }, short(value).replace(/^0\./, "."));
+        const button = element("button", { type: "button", "aria-label": `Layer ${name(layer)}, head ${head + 1}: ${short(value)}`, onclick: () => choose(layer, head) }, short(value).replace(/^0\./, "."));
         button.style.backgroundColor = css(color);
         button.style.color = inkOn(color);
         return element("td", {}, button);

@@ -1,7 +1,7 @@
 // The model view: every head of every layer as a thumbnail. One click opens it.
 import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
-import { nameOfLook } from "../ui/format.js";
+import { layerName, nameOfLook } from "../ui/format.js";
 import { svgPainter } from "../ui/painter.js";
 import { onTheme, styleColor, theme } from "../ui/theme.js";
 import { cellsOf, largestOf } from "./cells.js";
@@ -34,7 +34,7 @@ export class ModelView {
     const grid = element("div", { class: method === "rollout" ? "heads depth" : "heads" });
     grid.style.setProperty("--heads", String(heads.length));
     for (let layer = 1; layer <= facts.layers; ++layer) {
-      if (method !== "rollout") grid.append(element("span", { class: "layer-name" }, `Layer ${layer}`));
+      if (method !== "rollout") grid.append(element("span", { class: "layer-name" }, `Layer ${layerName(layer, facts)}`));
       for (const head of heads) grid.append(this.thumbnail(layer, head));
     }
     this.element.replaceChildren(
@@ -53,7 +53,7 @@ export class ModelView {
       type: "button", class: "thumbnail",
       "aria-label": nameOfLook({ layer, head, method: head === null ? "rollout" : "raw" }, this.pane.source.facts),
       onclick: () => this.pane.store.set({ tab: "map", layer, head }),
-    }, canvas, element("span", { class: head === null ? "depth-name" : "head-name", "aria-hidden": "true" }, head === null ? `After layer ${layer}` : String(head + 1)));
+    }, canvas, element("span", { class: head === null ? "depth-name" : "head-name", "aria-hidden": "true" }, head === null ? `After layer ${layerName(layer, this.pane.source.facts)}` : String(head + 1)));
   }
 
   // One after the other, as long as these are the ones to be shown.
@@ -88,7 +88,7 @@ export class ModelView {
     painter.rect(0, 0, width, height, styleColor("paper"));
     this.thumbnails.forEach(({ layer, head, canvas }, i) => {
       const x = left + (i % across) * (side + gap), y = top + (layer - 1) * (side + gap);
-      if (i % across === 0) painter.text(`Layer ${layer}`, left - 10, y + side / 2, { fill: ink, size: 11, anchor: "end" });
+      if (i % across === 0) painter.text(`Layer ${layerName(layer, facts)}`, left - 10, y + side / 2, { fill: ink, size: 11, anchor: "end" });
       if (layer === 1 && head !== null) painter.text(String(head + 1), x + side / 2, top - 12, { fill: ink, size: 11, anchor: "middle" });
       painter.image(canvas, x, y, side, side);
     });

@@ -67,7 +67,7 @@ export class StepsView {
     const text = look.method === "raw" ? `The mean of ${heads.length} weights is ${number(mean)}.`
       : look.method === "norm" ? `${heads.length} heads add up what they bring from there, as vectors; these are their weights.`
         : `All paths through these ${heads.length} heads, layer by layer, are added up; these are their weights from the one word to the other.`;
-    return [element("p", {}, `${text} Choose one to see it made.`), headGrid(heads, this.pane.source.facts.heads, (layer, head) => this.pane.store.set({ layer, head, method: look.method === "rollout" ? "raw" : look.method }))];
+    return [element("p", {}, `${text} Choose one to see it made.`), headGrid(heads, this.pane.source.facts, (layer, head) => this.pane.store.set({ layer, head, method: look.method === "rollout" ? "raw" : look.method }))];
   }
 
   // From the weights of tokens to the number of the map.

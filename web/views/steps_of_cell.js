@@ -1,6 +1,7 @@
 // The steps from a query and a key to one weight, in one head, between two tokens.
+import { looks } from "../data/layer.js";
 import { element, scrolling } from "../ui/dom.js";
-import { number, percent } from "../ui/format.js";
+import { layerName, number, percent } from "../ui/format.js";
 import { vectorBars } from "./bars.js";
 
 /** @typedef {import("../ui/pane.js").Pane} Pane */
@@ -28,9 +29,9 @@ export async function stepsOfCell(pane, from, to, layer, head, picked) {
   const body = element("div", { class: "cell-steps" });
   const fill = async (/** @type {{query: number, key: number}} */ pair) => body.replaceChildren(...(await cellSteps(pane, layer, head, pair.query, pair.key)));
   await fill(strongest);
-  const name = `Layer ${layer}, head ${head + 1}`;
+  const name = `Layer ${layerName(layer, pane.source.facts)}, head ${head + 1}`;
   return [
-    element("h3", {}, picked ? `The strongest of them, made: layer ${layer}, head ${head + 1}` : name),
+    element("h3", {}, picked ? `The strongest of them, made: layer ${layerName(layer, pane.source.facts)}, head ${head + 1}` : name),
     ...(pairs.length === 1 ? [] : [tokenPairs(pane, pairs, from, to, strongest, fill)]),
     body,
   ];
@@ -64,7 +65,7 @@ function tokenPairs(pane, pairs, from, to, chosen, choose) {
  * @returns {Promise<Node[]>}
  */
 async function cellSteps(pane, layer, head, query, key) {
-  const { source } = pane, { tokens, causal } = source.facts;
+  const { source } = pane, { tokens } = source.facts, attends = source.facts.attends[layer - 1];
   const cell = await source.cell({ layer, head, query, key });
   const { scores, weights } = await source.scoresRow({ layer, head, query });
   const from = tokens[query].text, to = tokens[key].text;
@@ -78,8 +79,8 @@ async function cellSteps(pane, layer, head, query, key) {
     step("Scale", [sum(`Divided by √${cell.q.length} = ${number(1 / cell.scale)}, so that scores keep their size whatever the number of dimensions: `, dot * cell.scale)]),
   ];
   if (cell.bias !== 0) steps.push(step("Distance", [sum(`This model adds a number for the distance of the two tokens, ${number(cell.bias)}: `, dot * cell.scale + cell.bias)]));
-  steps.push(step("Mask", [element("p", {}, cell.masked ? `“${to}” comes after “${from}”, and this model does not look ahead: the score is −∞, the weight 0.`
-    : causal ? `“${to}” does not come after “${from}”, so it may be looked at.` : "This model looks both ways: nothing is masked.")]));
+  steps.push(step("Mask", [element("p", {}, maskSentence(attends, query, key, from, to))]));
+  if (!looks(attends, query)) return [element("ol", {}, ...steps)];
   steps.push(step("Softmax", [
     element("p", {}, `Each score of the row becomes e to the power of its distance from the largest, ${number(cell.max)}; divided by their sum, ${number(cell.sum)}, they add up to 1.`),
     softmaxTable(scores, weights, cell.max, key, tokens),
@@ -89,6 +90,21 @@ async function cellSteps(pane, layer, head, query, key) {
   steps.push(step("What is taken", [vector(`v of “${to}”`, cell.v, tall), vector(`${number(cell.weight)} × v`, taken, tall)]));
   if (cell.contribution !== null) steps.push(step("Contribution", [sum(`After the output projection this vector is, by its length, the following share of all that “${from}” takes in this head: `, cell.contribution, percent(cell.contribution))]));
   return [element("ol", {}, ...steps)];
+}
+
+/**
+ * @param {import("../data/source.js").Facts["attends"][number]} attends
+ * @param {number} query
+ * @param {number} key
+ * @param {string} from
+ * @param {string} to
+ */
+function maskSentence(attends, query, key, from, to) {
+  if (!looks(attends, query)) return `“${from}” does not look at others in this layer.`;
+  if (!looks({ rows: attends.keys }, key)) return `“${to}” is not among the tokens that this layer looks at: the score is −∞, the weight 0.`;
+  if (!attends.causal) return "This layer looks both ways: nothing is masked.";
+  return key > query ? `“${to}” comes after “${from}”, and this model does not look ahead: the score is −∞, the weight 0.`
+    : `“${to}” does not come after “${from}”, so it may be looked at.`;
 }
 
 /** @param {string} title @param {Node[]} content */
