@@ -26,7 +26,7 @@ class JsonObject {
   std::string text_ = "{";
 };
 
-// {"word", "begin", "end", "tokens", "special"} of each.
+// {"text", "begin", "end", "tokens", "special"} of each.
 nlohmann::ordered_json units_json(const std::vector<Word>& units);
 
 }  // namespace attend::explain

@@ -1,7 +1,7 @@
 // Every map that the page makes from q, k and v is the one that the program makes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { attend, attendJson, families, goldenModel, sourceOf } from "./program.mjs";
+import { attend, attendJson, families, goldenModel, sourceOf, trainedModel } from "./program.mjs";
 
 const text = "The banks of the river, money is the bank.";
 const near = 2e-6;  // weights are float32 in the program
@@ -31,18 +31,36 @@ function argumentsOf({ layer, head, method, units, special }) {
     ...(units === "tokens" ? ["--tokens"] : []), ...(special ? ["--special"] : [])];
 }
 
-for (const family of families) {
-  test(`maps of ${family} are the program's`, async (t) => {
-    const model = goldenModel(t, family), source = sourceOf(attend(["explain", text, "--model", model, "--format", "html"]));
-    for (const look of looks) {
-      if (look.layer > source.facts.layers) continue;
-      const { weights } = attendJson(["explain", text, "--model", model, ...argumentsOf(look)]);
-      const map = await mapOf(source, look);
-      weights.forEach((row, i) => assertNear(map[i], row, `${JSON.stringify(look)} row ${i}`));
-      assertNear(Array.from(await source.row({ ...look, row: 2 })), weights[2], "one row by itself");
-    }
-  });
+async function assertMaps(words, model, some) {
+  const source = sourceOf(attend(["explain", words, "--model", model, "--format", "html"]));
+  for (const look of some) {
+    if (look.layer > source.facts.layers) continue;
+    const { weights } = attendJson(["explain", words, "--model", model, ...argumentsOf(look)]);
+    const map = await mapOf(source, look);
+    weights.forEach((row, i) => assertNear(map[i], row, `${JSON.stringify(look)} row ${i}`));
+    assertNear(Array.from(await source.row({ ...look, row: 2 })), weights[2], "one row by itself");
+  }
+  return source;
 }
+
+for (const family of families) {
+  test(`maps of ${family} are the program's`, (t) => assertMaps(text, goldenModel(t, family), looks));
+}
+
+test("maps of a trained decoder are the program's", (t) =>
+  assertMaps("s1 s5 s3 | s1", trainedModel(t, "copy", ["model.positions=rotary", "model.norm=rms", "model.feed_forward=swiglu"]), looks));
+
+test("maps of a trained decoder with ALiBi are the program's", (t) =>
+  assertMaps("s1 s5 s3 | s1", trainedModel(t, "copy", ["model.positions=alibi", "model.scaled=false"]), looks));
+
+test("maps of a trained encoder and decoder are the program's", async (t) => {
+  const parts = [{ layer: 3, head: 1, method: "raw" }, { layer: 4, head: null, method: "norm" }, { layer: 6, head: 0, method: "raw" }].map((look) => ({ ...look, units: "tokens", special: true }));
+  const model = trainedModel(t, "reverse", ["model.layers=2", "model.positions=alibi", "data.length=5"]);
+  const source = await assertMaps("s4 s2 s7 s1 s3", model, [...looks.filter((look) => look.special), ...parts]);
+  assert.deepEqual(source.facts.attends.map((layer) => layer.name), ["encoder 1", "encoder 2", "decoder 1", "cross 1", "decoder 2", "cross 2"]);
+  const silent = await source.cell({ layer: 4, head: 0, query: 1, key: 2 });
+  assert.deepEqual([silent.masked, silent.weight, silent.sum], [true, 0, 0]);
+});
 
 test("one weight is made of the parts that the steps show", async (t) => {
   for (const family of ["bert", "mpnet", "gpt2"]) {

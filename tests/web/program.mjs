@@ -41,6 +41,14 @@ export function goldenModel(test, family) {
   return folder;
 }
 
+/** A folder that `attend train` wrote after a step; removed when the test ends. */
+export function trainedModel(test, task, settings) {
+  const parent = mkdtempSync(join(tmpdir(), "attend-web-")), folder = join(parent, "model");
+  test.after(() => rmSync(parent, { recursive: true }));
+  attend(["train", task, "-o", folder, ...["training.steps=1", "training.batch=2", ...settings].flatMap((each) => ["--set", each])]);
+  return folder;
+}
+
 /** The server, on the next port that is free: its address, and how to end it. */
 export async function serve(args) {
   const server = spawn(program, ["explore", ...args], { stdio: ["ignore", "pipe", "inherit"] });
