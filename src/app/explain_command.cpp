@@ -10,6 +10,7 @@
 #include "app/figure_output.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
+#include "base/error.h"
 #include "draw/text_width.h"
 #include "explain/explanation_arrays.h"
 #include "explain/explanation_terminal.h"
@@ -103,12 +104,19 @@ void check(const Arguments& given, const std::string& format) {
     throw UsageError("--format " + format + " needs -o FILE");
 }
 
+void check_page_size(std::int64_t tokens) {
+  if (tokens <= page::kMostTokens) return;
+  throw std::invalid_argument(joined("the text has ", tokens, " tokens, and a page carries up to ",
+                                     page::kMostTokens, ", which are some 80 MB; attend explore shows more"));
+}
+
 // A long text takes time and memory: what that will be is said before.
 void announce(const TextModel& model, const std::string& text, const Arguments& given,
-              std::optional<std::int64_t> only_layer) {
+              const std::string& format, std::optional<std::int64_t> only_layer) {
   constexpr std::int64_t kLong = 2048;  // tokens
   const Encoding tokens = given.second.empty() ? model.encode(text) : model.encode(text, given.second);
   const auto n = static_cast<std::int64_t>(tokens.size());
+  if (format == "html") check_page_size(n);
   if (n < kLong) return;
   const ModelConfig& config = model.encoder().config();
   const std::int64_t kept = only_layer ? 1 : config.layers;
@@ -153,7 +161,7 @@ void run_explain(const Arguments& given, const Globals& globals) {
   if (!given.text && !given.focus) request.focus = kFocus;
   const bool one_map = (given.view == "map" || given.view == "lines") && format != "html";
   const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
-  announce(model, text, given, only_layer);
+  announce(model, text, given, format, only_layer);
   const Reading reading(model, text, given.second, {.only_layer = only_layer});
   tell_what_was_cut(reading);
   if (format == "html") {

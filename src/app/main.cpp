@@ -69,6 +69,8 @@ void read_command_line(CLI::App& program, int argc, char** argv, const std::func
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& request) {
+    if (program.get_subcommands().empty() && program.remaining_size(true) > 0)
+      throw app::UsageError(unexpected(program));
     std::ostringstream text;
     program.exit(request, text, text);
     app::write_output(text.str());

@@ -8,6 +8,10 @@
 
 namespace attend::page {
 
+// Of a text. A page of so many, by a model of 6 layers × 384, has some 80 MB: about all that a browser opens
+// with ease.
+inline constexpr std::int64_t kMostTokens = 2048;
+
 // What the page shows first. Heads from 0.
 struct FirstView {
   std::string tab = "map";  // map, lines or model

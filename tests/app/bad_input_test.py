@@ -8,6 +8,7 @@ from program import run, run_lesson
 COMMAND_LINES = [
     ([], 2, "a command is missing; the commands are: explain"),
     (["nonsense"], 2, 'there is no command "nonsense"'),
+    (["nonsense", "--help"], 2, 'there is no command "nonsense"'),
     ([""], 2, 'there is no command ""'),
     (["STEPS"], 2, 'there is no command "STEPS"'),
     (["--nonsense"], 2, "there is no option --nonsense"),

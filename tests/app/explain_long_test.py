@@ -80,3 +80,10 @@ def test_rollout_of_a_long_text_is_for_one_word(long_bert):
     shown = json.loads(done.out)
     assert done.code == 0 and "weights" not in shown
     assert sum(shown["focus"]["rollout"]["values"]) == pytest.approx(1, abs=1e-9)
+
+
+def test_a_page_is_for_shorter_ones(long_bert, tmp_path):
+    page = tmp_path / "page.html"
+    done = run("explain", "-m", str(long_bert), text_of(2500), "-o", str(page))
+    assert done.code == 1 and "a page carries up to 2048" in done.err and "attend explore" in done.err
+    assert not page.exists()
