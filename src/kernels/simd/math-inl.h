@@ -1,4 +1,4 @@
-// Exponential and hyperbolic tangent of vectors.
+// Exponential, hyperbolic tangent and sigmoid of vectors.
 #if defined(ATTEND_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_SIMD_MATH_INL_H_
 #undef ATTEND_KERNELS_SIMD_MATH_INL_H_
@@ -60,6 +60,19 @@ HWY_ATTR HWY_INLINE V hyperbolic_tangent(V x) {
   p = hn::MulAdd(p, z, hn::Set(d, -0x1.555532p-2f));
   const V near = hn::MulAdd(hn::Mul(p, z), x, x);
   return hn::IfThenElse(hn::Gt(size, hn::Set(d, 0.625f)), far, near);
+}
+
+// sigmoid(x) and 1 - sigmoid(x), each with all its digits: the exponential is taken of -|x|.
+struct Sigmoid {
+  Slot share, rest;
+};
+
+HWY_ATTR HWY_INLINE Sigmoid sigmoid(V x) {
+  const D d;
+  const V one = hn::Set(d, 1.0f), e = exponential(hn::Neg(hn::Abs(x)));
+  const V near = hn::Div(one, hn::Add(one, e)), far = hn::Mul(e, near);
+  const auto negative = hn::Lt(x, hn::Zero(d));
+  return {hn::IfThenElse(negative, far, near), hn::IfThenElse(negative, near, far)};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -11,19 +11,6 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// sigmoid(x) and 1 - sigmoid(x), each with all its digits: the exponential is taken of -|x|.
-struct Sigmoid {
-  Slot share, rest;
-};
-
-HWY_ATTR HWY_INLINE Sigmoid sigmoid(V x) {
-  const D d;
-  const V one = hn::Set(d, 1.0f), e = exponential(hn::Neg(hn::Abs(x)));
-  const V near = hn::Div(one, hn::Add(one, e)), far = hn::Mul(e, near);
-  const auto negative = hn::Lt(x, hn::Zero(d));
-  return {hn::IfThenElse(negative, far, near), hn::IfThenElse(negative, near, far)};
-}
-
 HWY_ATTR void swiglu_elements(const float* gate, const float* up, std::int64_t n, float* out) {
   for (std::int64_t i = 0; i < n; i += lanes()) {
     const V g = load_some(gate + i, n - i), share = sigmoid(g).share;
