@@ -48,6 +48,8 @@ Try:
   attend train recall                            one minute; then see where attention looks
   attend train recall --print-config             every key with its value
   attend train recall --set model.scaled=false   without the 1/sqrt(d)
+  attend train recall --set model.mixer=gru --set data.distance=32
+                                                 a recurrent network, without attention
   attend train text --set data.file=book.txt -o book
   attend train --resume -o book                  go on where it was stopped
 
@@ -162,8 +164,8 @@ void run_train(const TrainOptions& options, const Globals& globals) {
   std::optional<Film> film;
   if (options.watch) {
     film.emplace(trainer.example_of(*options.watch));
-  } else if (const auto example = trainer.task().example()) {
-    film.emplace(*example);
+  } else if (trainer.model().shape().mixer == train::MixerKind::attention) {
+    if (const auto example = trainer.task().example()) film.emplace(*example);
   }
   {
     const Interruptible interruptible;

@@ -187,15 +187,19 @@ void check(const Config& config) {
       throw ConfigError(key, joined(value, " is not a number from ", low, " to ", high));
     }
   };
+  const bool gru = config.model.mixer == train::MixerKind::gru;
+  if (gru && (config.task == "reverse" || config.task == "masked")) {
+    throw ConfigError("model.mixer", joined("\"gru\" reads forwards only, and ", config.task, " needs more"));
+  }
   at_least("model.layers", config.model.layers, 1);
   at_least("model.hidden", config.model.hidden, 1);
   at_least("model.heads", config.model.heads, 1);
   at_least("model.inner", config.model.inner, 1);
-  if (config.model.hidden % config.model.heads != 0) {
+  if (!gru && config.model.hidden % config.model.heads != 0) {
     throw ConfigError("model.heads",
                       joined(config.model.heads, " does not divide the hidden size ", config.model.hidden));
   }
-  if (config.model.positions == train::PositionKind::rotary &&
+  if (!gru && config.model.positions == train::PositionKind::rotary &&
       config.model.hidden / config.model.heads % 2 != 0) {
     throw ConfigError("model.positions", joined("a head has ", config.model.hidden / config.model.heads,
                                                 " dimensions, and rotary turns them in pairs"));
@@ -205,6 +209,7 @@ void check(const Config& config) {
   at_least("data.pairs", config.pairs, 1);
   at_least("data.keys", config.keys, 1);
   at_least("data.values", config.values, 2);
+  at_least("data.distance", config.distance, 0);
   at_least("data.symbols", config.symbols, 2);
   at_least("data.length", config.length, 1);
   if (config.task == "recall" && config.pairs > config.keys) {

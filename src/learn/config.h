@@ -26,6 +26,7 @@ struct Config {
   std::int64_t stop_after = 0;  // steps, of this run; 0: all
 
   std::int64_t pairs = 16, keys = 16, values = 10;  // recall
+  std::int64_t distance = 0;                        // recall: words between the pairs and the question
   std::int64_t symbols = 12, length = 12;           // copy, reverse; of text the tokens of a window
   std::string file{};                               // text: a file, or a folder of them
   std::string tokenizer{};                          // text: a tokenizer.json; empty: bytes

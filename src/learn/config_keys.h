@@ -10,6 +10,7 @@ namespace attend::learn {
 
 // The names of a choice, in the order of its values.
 inline constexpr std::array<std::string_view, 2> names_of(train::NormKind) { return {"layer", "rms"}; }
+inline constexpr std::array<std::string_view, 2> names_of(train::MixerKind) { return {"attention", "gru"}; }
 inline constexpr std::array<std::string_view, 3> names_of(train::FeedForwardKind) {
   return {"gelu", "gelu_tanh", "swiglu"};
 }
@@ -22,6 +23,7 @@ template <class AnyConfig, class Visit>
 void each_key(AnyConfig& config, const Visit& visit) {
   auto& model = config.model;
   visit("task", config.task);
+  visit("model.mixer", model.mixer);
   visit("model.layers", model.layers);
   visit("model.hidden", model.hidden);
   visit("model.heads", model.heads);
@@ -38,6 +40,7 @@ void each_key(AnyConfig& config, const Visit& visit) {
   visit("data.pairs", config.pairs);
   visit("data.keys", config.keys);
   visit("data.values", config.values);
+  visit("data.distance", config.distance);
   visit("data.symbols", config.symbols);
   visit("data.length", config.length);
   visit("data.file", config.file);

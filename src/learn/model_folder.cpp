@@ -71,9 +71,9 @@ void add_bert(const std::string& name, TensorView value, std::int64_t hidden,
 }  // namespace
 
 bool is_gpt2(const ModelShape& shape) {
-  return shape.kind == ModelKind::decoder && shape.norm_first && shape.norm == train::NormKind::layer &&
-         shape.feed_forward != FeedForwardKind::swiglu && shape.positions == train::PositionKind::learned &&
-         shape.tied && shape.scaled;
+  return shape.mixer == train::MixerKind::attention && shape.kind == ModelKind::decoder && shape.norm_first &&
+         shape.norm == train::NormKind::layer && shape.feed_forward != FeedForwardKind::swiglu &&
+         shape.positions == train::PositionKind::learned && shape.tied && shape.scaled;
 }
 
 bool is_bert(const ModelShape& shape) {
@@ -132,6 +132,7 @@ std::string config_json(const ModelShape& shape) {
     const auto name = [](auto choice) { return names_of(choice)[static_cast<std::size_t>(choice)]; };
     json = {{"model_type", "attend"},
             {"kind", kKinds[static_cast<std::size_t>(shape.kind)]},
+            {"mixer", name(shape.mixer)},
             {"vocab_size", shape.vocabulary},
             {"length", shape.length},
             {"layers", shape.layers},

@@ -1,5 +1,7 @@
 // recall: pairs of a letter and a digit, "d7 a3 f1 ... a?", and the digit of the letter that is asked for. A
-// query has to find the one token that has its letter, wherever it stands: what attention is for.
+// query has to find the one token that has its letter, wherever it stands: what attention is for. With a
+// distance, words that say nothing stand before the question: "d7 a3 f1 and so but a?".
+#include <array>
 #include <numeric>
 
 #include "base/random.h"
@@ -19,13 +21,15 @@ class Recall : public Task {
     }
     for (std::int64_t key = 0; key < config.keys; ++key) words_.push_back(letter(key) + "?");
     for (std::int64_t value = 0; value < config.values; ++value) words_.push_back(std::to_string(value));
+    // Only where they are used: what was learned without them stays what it is.
+    if (config.distance > 0) words_.insert(words_.end(), kFillers.begin(), kFillers.end());
     words_.emplace_back("[UNK]");
   }
 
   void shape(train::ModelShape& model) const override {
     model.kind = train::ModelKind::decoder;
     model.vocabulary = static_cast<std::int64_t>(words_.size());
-    model.length = config_.pairs + 1;
+    model.length = length();
   }
 
   train::Batch batch(std::uint64_t number) const override {
@@ -45,7 +49,7 @@ class Recall : public Task {
     example.column_labels = example.row_labels;
     example.answers.assign(ids.size(), -1);
     const std::int64_t asked = ids.back() - config_.keys * config_.values;
-    for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(config_.pairs); ++i) {
       if (ids[i] / config_.values == asked) example.answers.back() = static_cast<std::int64_t>(i);
     }
     return example;
@@ -55,11 +59,13 @@ class Recall : public Task {
 
  private:
   static constexpr std::uint64_t kValidation = 0x7265'6361'6c6c;
+  static constexpr std::array<const char*, 10> kFillers = {"and",  "so",    "but",  "then", "or",
+                                                           "also", "while", "thus", "yet",  "still"};
+  std::int64_t length() const { return config_.pairs + config_.distance + 1; }
   static std::string letter(std::int64_t key) { return {static_cast<char>('a' + key)}; }
 
   train::Batch draw(std::uint64_t seed, std::int64_t count) const {
-    const std::int64_t length = config_.pairs + 1;
-    train::Batch batch{.tokens = {.count = count, .length = length}};
+    train::Batch batch{.tokens = {.count = count, .length = length()}};
     std::vector<std::int32_t> keys(static_cast<std::size_t>(config_.keys));
     std::uint64_t drawn = 0;
     const auto below = [&](std::int64_t limit) {
@@ -77,9 +83,13 @@ class Recall : public Task {
         batch.tokens.ids.push_back(
             static_cast<std::int32_t>(keys[static_cast<std::size_t>(i)] * config_.values + value));
       }
+      for (std::int64_t i = 0; i < config_.distance; ++i) {
+        const std::int64_t first = config_.keys * (config_.values + 1) + config_.values;
+        batch.tokens.ids.push_back(static_cast<std::int32_t>(first + below(std::ssize(kFillers))));
+      }
       batch.tokens.ids.push_back(
           static_cast<std::int32_t>(config_.keys * config_.values + keys[static_cast<std::size_t>(asked)]));
-      batch.targets.insert(batch.targets.end(), static_cast<std::size_t>(config_.pairs), kNoTarget);
+      batch.targets.insert(batch.targets.end(), static_cast<std::size_t>(length() - 1), kNoTarget);
       batch.targets.push_back(static_cast<std::int32_t>(config_.keys * (config_.values + 1) + answer));
     }
     return batch;

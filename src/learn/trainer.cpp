@@ -192,6 +192,7 @@ std::vector<ExampleMap> Trainer::maps(const Example& example) {
 Example Trainer::example_of(const std::string& text) const {
   constexpr const char* kOperation = "watch";
   const train::ModelShape& shape = model_->shape();
+  if (shape.mixer == train::MixerKind::gru) refuse(kOperation, "a GRU has no attention to be watched");
   if (shape.kind == train::ModelKind::encoder_decoder) {
     refuse(kOperation, "a model with an encoder and a decoder reads two sequences, not one text");
   }

@@ -54,8 +54,9 @@ void clear(TensorView rows) {
 
 }  // namespace
 
-Model::Model(const ModelShape& shape, const BatchLimits& limits, DType dtype)
-    : shape_(shape), limits_(limits) {
+Model::Model(const ModelShape& given, const BatchLimits& limits, DType dtype)
+    : shape_(settled(given)), limits_(limits) {
+  const ModelShape& shape = shape_;
   train::check(shape);
   const std::int64_t e = shape.hidden;
   const double deviation = 0.5 / std::sqrt(static_cast<double>(e));
@@ -63,7 +64,7 @@ Model::Model(const ModelShape& shape, const BatchLimits& limits, DType dtype)
   if (shape.positions == PositionKind::learned) {
     positions_ = parameters_.add("positions", {shape.length, e}, 0, deviation);
   }
-  const bool two = shape.kind == ModelKind::encoder_decoder;
+  const bool two = shape.kind == ModelKind::encoder_decoder, recurrent = shape.mixer == MixerKind::gru;
   std::uint64_t stream = 0;
   const auto next = [&stream] { return std::exchange(stream, stream + kStreamsOfABlock); };
   if (two) {
@@ -75,10 +76,14 @@ Model::Model(const ModelShape& shape, const BatchLimits& limits, DType dtype)
   }
   embedder_.emplace(parameters_, "embedding", shape, words_, positions_, next());
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-    decoder_.emplace_back(parameters_, "layer." + std::to_string(layer), shape,
-                          shape.kind != ModelKind::encoder, two, next());
+    const std::string name = "layer." + std::to_string(layer);
+    if (recurrent) {
+      recurrent_.emplace_back(parameters_, name, shape, layer == 0, next());
+    } else {
+      decoder_.emplace_back(parameters_, name, shape, shape.kind != ModelKind::encoder, two, next());
+    }
   }
-  if (shape.norm_first) final_norm_.emplace(parameters_, "norm", shape);
+  if (shape.norm_first && !recurrent) final_norm_.emplace(parameters_, "norm", shape);
   if (!shape.tied) {
     output_ = parameters_.add("output", {e, shape.vocabulary}, 0, 1 / std::sqrt(static_cast<double>(e)));
   }
@@ -102,6 +107,7 @@ void Model::plan(const BatchLimits& limits) {
   };
   if (source_embedder_) plan_stack(encoder_, *source_embedder_);
   plan_stack(decoder_, *embedder_);
+  for (GruLayer& layer : recurrent_) layer.plan(arena_, rows);
   if (shape_.recompute) {
     const std::int64_t mark = arena_.mark();
     for (std::deque<Block>* const blocks : {&encoder_, &decoder_}) {
@@ -119,6 +125,7 @@ void Model::plan(const BatchLimits& limits) {
   for (std::deque<Block>* const blocks : {&encoder_, &decoder_}) {
     for (Block& block : *blocks) block.plan_room(panels, gradient);
   }
+  for (const GruLayer& layer : recurrent_) layer.plan_room(panels, gradient);
   arena_.want(normed_, {rows, e});
   if (source_embedder_) {
     arena_.want(memory_, {rows, e});
@@ -136,6 +143,7 @@ void Model::plan(const BatchLimits& limits) {
   arena_.want(picked_, {some, e});
   arena_.want(logits_, {some, shape_.vocabulary});
   arena_.rewind(mark);
+  if (!recurrent_.empty()) return GruLayer::plan_work(arena_, room_, limits.sequences, shape_);
   arena_.want(room_.normed, {rows, e});
   arena_.want(room_.d_normed, {rows, e});
   if (shape_.dropout > 0) arena_.want(room_.branch, {rows, e});
@@ -200,6 +208,7 @@ TensorView Model::run_stack(Pass& pass, std::deque<Block>& blocks, Embedder& emb
   pass.rows = rows_of(tokens);
   streams.assign(1, embedder.forward(pass, tokens.ids));
   std::int64_t layer = 0;
+  for (GruLayer& one : recurrent_) streams.push_back(one.forward(pass, streams.back()));
   for (Block& block : blocks) {
     streams.push_back(block.forward(pass, streams.back(), source));
     if (observer) {
@@ -293,6 +302,7 @@ void Model::back_through_stack(Pass& pass, std::deque<Block>& blocks, Embedder& 
     if (!still_there) blocks[i].forward(pass, streams[i], source);
     blocks[i].backward(pass, streams[i], source, d, d_source);
   }
+  for (std::size_t i = recurrent_.size(); i-- > 0;) recurrent_[i].backward(pass, streams[i], d);
   embedder.backward(pass, tokens.ids, d);
 }
 

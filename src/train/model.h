@@ -14,6 +14,7 @@
 
 #include "train/block.h"
 #include "train/embedder.h"
+#include "train/gru_layer.h"
 
 namespace attend::train {
 
@@ -47,7 +48,7 @@ using AttentionObserver = std::function<void(const LayerAttention&)>;
 class Model {
  public:
   // f32, or f64, which is the reference: the same model in plain float64.
-  Model(const ModelShape& shape, const BatchLimits& limits, DType dtype = DType::f32);
+  Model(const ModelShape& given, const BatchLimits& limits, DType dtype = DType::f32);
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
@@ -87,6 +88,7 @@ class Model {
   int words_ = -1, positions_ = -1, output_ = -1;
   std::optional<Embedder> source_embedder_, embedder_;
   std::deque<Block> encoder_, decoder_;  // a deque: views inside a block are planned, so it must not move
+  std::deque<GruLayer> recurrent_;       // in place of the decoder's blocks
   std::optional<Norm> encoder_norm_, final_norm_;
   std::vector<TensorView> encoder_streams_, streams_;  // what enters each block, and what leaves the last
 

@@ -4,11 +4,29 @@
 
 namespace attend::train {
 
+ModelShape settled(ModelShape shape) {
+  if (shape.mixer != MixerKind::gru) return shape;
+  const ModelShape plain;
+  shape.heads = 1;
+  shape.inner = 1;
+  shape.norm_first = plain.norm_first;
+  shape.norm = plain.norm;
+  shape.feed_forward = plain.feed_forward;
+  shape.positions = PositionKind::none;
+  shape.scaled = plain.scaled;
+  shape.epsilon = plain.epsilon;
+  shape.recompute = false;
+  return shape;
+}
+
 void check(const ModelShape& shape) {
   constexpr const char* kOperation = "train";
   const auto positive = [](const char* name, std::int64_t value) {
     if (value < 1) refuse(kOperation, name, " is ", value, ", expected a number from 1");
   };
+  if (shape.mixer == MixerKind::gru && shape.kind != ModelKind::decoder) {
+    refuse(kOperation, "layers of GRUs read forwards, so they make a decoder and nothing else");
+  }
   positive("vocabulary", shape.vocabulary);
   positive("length", shape.length);
   positive("layers", shape.layers);

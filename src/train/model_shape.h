@@ -12,6 +12,8 @@ enum class ModelKind : std::uint8_t {
   decoder,          // a token sees those before it
   encoder_decoder,  // a decoder that also looks at what an encoder made of a source
 };
+// How a token learns of those before it: it looks at them, or it reads a state that they left.
+enum class MixerKind : std::uint8_t { attention, gru };
 using attend::NormKind;
 using attend::PositionKind;
 enum class FeedForwardKind : std::uint8_t { gelu, gelu_tanh, swiglu };
@@ -19,6 +21,7 @@ enum class FeedForwardKind : std::uint8_t { gelu, gelu_tanh, swiglu };
 struct ModelShape {
   ModelKind kind = ModelKind::decoder;
   std::int64_t vocabulary = 0;
+  MixerKind mixer = MixerKind::attention;
   std::int64_t length = 0;  // the longest sequence, of source and target alike
   std::int64_t layers = 2;  // of each of encoder and decoder
   std::int64_t hidden = 64;
@@ -37,6 +40,10 @@ struct ModelShape {
   double dropout = 0;      // of embeddings, weights and what each part adds
   bool recompute = false;  // keep only what enters a block, and run the block again on the way back
 };
+
+// The same, where choices that are of no use to layers of GRUs are as if they were not there: heads, the
+// feed-forward part, norms, positions, and running a block again.
+ModelShape settled(ModelShape shape);
 
 // Throws std::invalid_argument, in one sentence, for numbers that make no model.
 void check(const ModelShape& shape);

@@ -30,6 +30,7 @@ struct Room {
   TensorView d_attended{}, d_query{}, d_context{};  // (rows, E), (rows, E or 3 E), (rows, 2 E)
   TensorView activated{}, d_inner{};                // (some rows, I), (some rows, I or 2 I)
   TensorView d_activated{};                         // (some rows, I), with SwiGLU
+  TensorView step{}, carried{}, d_past{};           // of GRUs: (sequences, 3 E), (sequences, E), (rows, 3 E)
 };
 
 struct Pass {

@@ -111,7 +111,26 @@ def test_watches_a_text(tmp_path):
     assert two.code == 1 and "reads two sequences, not one text" in two.err
 
 
-@pytest.mark.parametrize("extra", [[], ["--set", "model.dropout=0.2", "--set", "training.accumulate=2", "--set", "model.recompute=true"]])
+GRU = ["--set", "model.mixer=gru", "--set", "model.layers=2"]
+
+
+def test_a_gru_learns_without_attention(tmp_path):
+    """One pair of two: which digit was it? It has nothing to look at, so there is no map and nothing to watch."""
+    folder = tmp_path / "model"
+    easy = ["--set", "data.pairs=1", "--set", "data.keys=2", "--set", "data.values=2", "--set", "data.distance=3"]
+    result = train(folder, *GRU, *easy, "--set", "training.steps=150", "--set", "training.evaluate=150", "--set", "training.rate=0.01")
+    assert result.code == 0, result.err
+    assert float(result.out.split("never learned from, ")[1].split("%")[0]) == 100
+    assert (folder / "loss.svg").exists() and not (folder / "attention.svg").exists() and not (folder / "film.svg").exists()
+    config = json.loads((folder / "config.json").read_text())
+    assert config["model_type"] == "attend" and config["mixer"] == "gru"
+    assert run("explain", "-m", str(folder), "a0 so a?").code == 1
+    watched = train(tmp_path / "watched", *GRU, "--watch", "a0 b1 a?")
+    assert watched.code == 1 and "a GRU has no attention to be watched" in watched.err
+
+
+@pytest.mark.parametrize("extra", [[], ["--set", "model.dropout=0.2", "--set", "training.accumulate=2", "--set", "model.recompute=true"],
+                                   [*GRU, "--set", "model.dropout=0.2", "--set", "data.distance=5"]])
 def test_a_resumed_run_ends_in_the_same_bits(tmp_path, extra):
     whole, halves = tmp_path / "whole", tmp_path / "halves"
     assert train(whole, *extra).code == 0
@@ -195,12 +214,16 @@ def test_print_config_prints_what_it_reads(tmp_path):
 
 # What --set or a file says, and part of the sentence.
 BAD_KEYS = [
-    ({"model": {"layer": 2}}, "model.layer: there is no such key; there are task, model.layers"),
+    ({"model": {"layer": 2}}, "model.layer: there is no such key; there are task, model.mixer, model.layers"),
     ({"nonsense": 1}, "nonsense: there is no such key"),
     ({"task": "dance"}, 'task: "dance" is not one of recall, copy, reverse, it, text, masked'),
     ({"model": {"heads": 3}}, "model.heads: 3 does not divide the hidden size 64"),
     ({"model": {"heads": "many"}}, 'model.heads: "many" is not a whole number'),
     ({"model": {"norm": "batch"}}, 'model.norm: "batch" is not one of layer, rms'),
+    ({"model": {"mixer": "lstm"}}, 'model.mixer: "lstm" is not one of attention, gru'),
+    ({"task": "reverse", "model": {"mixer": "gru"}}, 'model.mixer: "gru" reads forwards only, and reverse needs more'),
+    ({"task": "masked", "model": {"mixer": "gru"}}, 'model.mixer: "gru" reads forwards only, and masked needs more'),
+    ({"data": {"distance": -1}}, "data.distance: -1 is not a number from 0"),
     ({"model": {"tied": 1}}, 'model.tied: "1" is not true or false'),
     ({"model": {"dropout": 1}}, "model.dropout: 1 is not a number from 0 to 0.99"),
     ({"training": {"rate": "nan"}}, "training.rate: nan is not a number from 0"),

@@ -61,6 +61,9 @@ TEST(ModelFolder, SaysWhatItIs) {
   shape.positions = train::PositionKind::rotary;
   EXPECT_FALSE(is_gpt2(shape));
   EXPECT_NE(config_json(shape).find("\"attend\""), std::string::npos);
+  shape = {.vocabulary = 5, .mixer = train::MixerKind::gru, .length = 4};
+  EXPECT_FALSE(is_gpt2(shape));
+  EXPECT_NE(config_json(shape).find("\"mixer\": \"gru\""), std::string::npos);
   shape = {.kind = train::ModelKind::encoder, .vocabulary = 5, .length = 4, .norm_first = false};
   EXPECT_TRUE(is_bert(shape));
   EXPECT_NE(config_json(shape).find("\"bert\""), std::string::npos);

@@ -48,6 +48,38 @@ TEST(Recall, TheAnswerIsTheValueOfTheKeyThatIsAskedFor) {
   EXPECT_EQ(words.encode("a0 b3 c? a0").ids.size(), 4u);
 }
 
+// Words that say nothing stand between the pairs and the question.
+TEST(Recall, ADistanceIsFilledWithOtherWords) {
+  Config config = small("recall");
+  config.distance = 4;
+  const auto task = make_task(config);
+  const Tokenizer words = Tokenizer::from_json(task->tokenizer_json());
+  EXPECT_EQ(words.vocabulary_size(), shape_of(*task).vocabulary);
+  EXPECT_EQ(shape_of(*task).length, 10);
+  const train::Batch batch = task->batch(0);
+  std::set<std::string> fillers;
+  for (std::size_t s = 0; s < 3; ++s) {
+    const auto word = [&](std::size_t i) { return std::string(words.token(batch.tokens.ids[s * 10 + i])); };
+    std::string answer;
+    for (std::size_t i = 0; i < 5; ++i) {
+      if (word(i)[0] == word(9)[0]) answer = word(i).substr(1);
+    }
+    for (std::size_t i = 5; i < 9; ++i) {
+      fillers.insert(word(i));
+      EXPECT_EQ(words.encode(word(i) + " " + word(0)).ids.size(), 2u);
+    }
+    EXPECT_EQ(word(9)[1], '?');
+    EXPECT_EQ(words.token(batch.targets[s * 10 + 9]), answer);
+    for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(batch.targets[s * 10 + i], kNoTarget);
+  }
+  EXPECT_GT(fillers.size(), 3u);
+  for (const std::string& filler : fillers) EXPECT_GT(filler.size(), 1u);
+  const Example example = *task->example();
+  const auto at = static_cast<std::size_t>(example.answers.back());
+  EXPECT_LT(at, 5u);
+  EXPECT_EQ(example.row_labels[at][0], example.row_labels.back()[0]);
+}
+
 TEST(Tasks, ABatchIsAFunctionOfSeedAndNumber) {
   for (const char* name : {"recall", "copy", "reverse"}) {
     const auto task = make_task(small(name)), again = make_task(small(name));

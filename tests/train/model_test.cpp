@@ -109,6 +109,7 @@ TEST_P(EveryModel, SameBitsWithAnyThreads) {
 // Recomputation saves memory and changes no bit.
 TEST_P(EveryModel, RecomputationChangesNothing) {
   ModelShape shape = GetParam().shape;
+  if (shape.mixer == MixerKind::gru) GTEST_SKIP() << "a layer of GRUs is no block that is run again";
   const Batch batch = random_batch(shape, 3, 1);
   Tensor gradients[2];
   std::int64_t bytes[2];
@@ -211,6 +212,25 @@ TEST(Model, Refuses) {
                  "[train] layers is 0, expected a number from 1");
   EXPECT_REFUSES(check(with([](ModelShape& s) { s.dropout = 1; })),
                  "[train] dropout is 1, expected a number from 0 to below 1");
+}
+
+// Heads, norms and the like do not make it another model; nor does it become an encoder.
+TEST(GruModel, HasNothingButItsLayers) {
+  ModelShape shape = tiny(ModelKind::decoder);
+  shape.mixer = MixerKind::gru;
+  const ModelShape plain = Model(shape, {}).shape();
+  Model one(shape, {});
+  shape.heads = 3;
+  shape.inner = 77;
+  shape.norm_first = false;
+  shape.positions = PositionKind::sinusoidal;
+  Model other(shape, {});
+  const std::int64_t e = shape.hidden;
+  EXPECT_EQ(one.parameters().numbers(), shape.vocabulary * e + shape.layers * (6 * e * e + 6 * e));
+  EXPECT_EQ(other.parameters().numbers(), one.parameters().numbers());
+  EXPECT_EQ(plain.positions, PositionKind::none);
+  shape.kind = ModelKind::encoder;
+  EXPECT_REFUSES(Model(shape, {}), "[train] layers of GRUs read forwards");
 }
 
 }  // namespace

@@ -52,6 +52,12 @@ inline std::vector<NamedShape> small_models() {
     s.dropout = 0.2;
     s.recompute = true;
   });
+  add("gru", K::decoder, [](ModelShape& s) { s.mixer = MixerKind::gru; });
+  add("gru_dropout", K::decoder, [](ModelShape& s) {
+    s.mixer = MixerKind::gru;
+    s.tied = false;
+    s.dropout = 0.3;
+  });
   return list;
 }
 
