@@ -2,6 +2,7 @@
 #include <attend/model_files.h>
 #include <attend/tokenizer.h>
 
+#include <array>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -9,21 +10,25 @@
 #include "app/command.h"
 #include "app/output.h"
 #include "draw/text_width.h"
-#include "learn/decoder.h"
+#include "learn/writing.h"
 
 namespace attend::app {
 namespace {
 
 struct GenerateOptions {
   std::string model, prompt = "\n";
-  std::int64_t tokens = 200;
+  std::optional<std::int64_t> tokens;
+  std::optional<double> temperature;
   learn::Sampling sampling{};
   bool new_only = false;
 };
 
 constexpr const char* kFooter = R"(
-Reads models of GPT-2's family: those of `attend train text`, and others in the
-hub's cache. The same seed gives the same text.
+Reads models of GPT-2's family and all that `attend train` makes of attention
+but encoders. The same seed gives the same text. A model with an encoder and a
+decoder, such as that of `attend train reverse`, reads PROMPT as its source and
+writes its answer: as many tokens, always the most probable ones, unless it is
+told otherwise.
 
 Try:
   attend train text --set data.file=book.txt -o book
@@ -32,7 +37,7 @@ Try:
 
 void run_generate(const GenerateOptions& options) {
   if (options.prompt.empty()) throw UsageError("the prompt is empty; a model needs a token to go on from");
-  if (!(options.sampling.temperature >= 0 && std::isfinite(options.sampling.temperature))) {
+  if (options.temperature && !(*options.temperature >= 0 && std::isfinite(*options.temperature))) {
     throw UsageError("--temperature is not a number from 0");
   }
   const ModelFiles files = find_model(options.model);
@@ -41,8 +46,17 @@ void run_generate(const GenerateOptions& options) {
   const Tokenizer tokenizer = Tokenizer::load(files.tokenizer);
   learn::Decoder decoder(files);
   const Encoding prompt = tokenizer.encode(options.prompt, {.add_special_tokens = false, .truncate = false});
+  learn::Sampling sampling = options.sampling;
+  sampling.temperature = options.temperature.value_or(decoder.has_source() ? 0 : 0.8);
+  if (decoder.has_source()) {
+    decoder.read_source(prompt.ids);
+    const auto count = options.tokens.value_or(static_cast<std::int64_t>(prompt.ids.size()));
+    write_output(tokenizer.decode(learn::generate(decoder, std::array{decoder.start()}, count, sampling)) +
+                 "\n");
+    return;
+  }
   const std::vector<std::int32_t> written =
-      learn::generate(decoder, prompt.ids, options.tokens, options.sampling);
+      learn::generate(decoder, prompt.ids, options.tokens.value_or(200), sampling);
   write_output((options.new_only ? "" : options.prompt) + tokenizer.decode(written) + "\n");
 }
 
@@ -56,13 +70,14 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
       ->required()
       ->take_last()
       ->type_name("MODEL");
-  command->add_option("-n,--tokens", options->tokens, "How many tokens (default: 200)")
+  command
+      ->add_option("-n,--tokens", options->tokens, "How many tokens (default: 200, or as many as the source)")
       ->check(CLI::Range(1, 1000000))
       ->take_last()
       ->type_name("N");
   command
-      ->add_option("--temperature", options->sampling.temperature,
-                   "Higher is wilder; 0 always takes the most probable (default: 0.8)")
+      ->add_option("--temperature", options->temperature,
+                   "Higher is wilder; 0 always takes the most probable (default: 0.8, or 0 with a source)")
       ->take_last()
       ->type_name("T");
   command->add_option("--top", options->sampling.top, "Only the N most probable; 0: all (default: 40)")

@@ -18,6 +18,9 @@ inline constexpr std::array<std::string_view, 5> names_of(train::PositionKind) {
   return {"none", "sinusoidal", "learned", "rotary", "alibi"};
 }
 
+// Of a model's kind, which follows from the task.
+inline constexpr std::array<std::string_view, 3> kKindNames = {"encoder", "decoder", "encoder_decoder"};
+
 // visit("section.key", value) for each key. The value is an int64, a double, a bool, a string or a choice.
 template <class AnyConfig, class Visit>
 void each_key(AnyConfig& config, const Visit& visit) {

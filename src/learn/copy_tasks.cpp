@@ -51,6 +51,10 @@ class Symbols : public Task {
     return example;
   }
 
+  std::optional<std::int32_t> start() const override {
+    return reverse_ ? std::optional(static_cast<std::int32_t>(config_.symbols)) : std::nullopt;
+  }
+
   std::string tokenizer_json() const override { return word_tokenizer(words_, reverse_ ? "<" : ""); }
 
  private:

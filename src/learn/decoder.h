@@ -1,64 +1,50 @@
-// A causal model that writes: GPT-2's forward pass, a few tokens at a time, over a cache of keys and values.
+// A causal model that writes, over a cache of keys and values: GPT-2's family, and all that `attend train`
+// makes of attention, with a source or without.
 #pragma once
 
-#include <attend/cache.h>
-#include <attend/matmul.h>
-#include <attend/model_config.h>
 #include <attend/model_files.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <vector>
+#include <string>
+
+#include "learn/reading_stack.h"
 
 namespace attend::learn {
 
 class Decoder {
  public:
-  // Throws FileError for a model that is not of GPT-2's family.
+  // Throws FileError for a model that does not write.
   explicit Decoder(const ModelFiles& files);
 
   // Reads these tokens after all before them; the logits of what follows the last, (vocabulary). Throws
-  // std::invalid_argument for ids outside the vocabulary and more tokens than there are positions.
+  // std::invalid_argument for ids outside the vocabulary, more tokens than there are positions, and where a
+  // source should have been read first.
   Tensor read(std::span<const std::int32_t> ids);
-  void forget();  // all tokens
+  void forget();  // all tokens; not the source
 
-  std::int64_t length() const noexcept { return length_; }
-  std::int64_t most_tokens() const noexcept { return config_.max_tokens(); }
+  // Whether it answers a source, which read_source() reads in place of the one before; all tokens are
+  // forgotten. An answer begins behind start().
+  bool has_source() const noexcept { return encoder_.has_value(); }
+  void read_source(std::span<const std::int32_t> ids);
+  std::int32_t start() const noexcept { return start_; }
+
+  std::int64_t length() const noexcept { return blocks_->length(); }
+  std::int64_t most_tokens() const noexcept { return shape_.length; }
 
  private:
-  struct Dense {
-    PackedMatrix matrix;
-    Tensor bias;
-  };
-  struct Norm {
-    Tensor gamma, beta;
-  };
-  struct Layer {
-    Norm attention_norm, output_norm;
-    Dense qkv, out, up, down;
-  };
+  explicit Decoder(const StoredModel& model, const std::string& file);
+  // (n, E): words, and places from `first` on.
+  Tensor embedded(std::span<const std::int32_t> ids, std::int64_t first, const ReadingNorm& norm) const;
 
-  ModelConfig config_;
-  Tensor words_, positions_;
+  train::ModelShape shape_;
+  std::int32_t start_ = -1;
+  Tensor words_, positions_;  // positions: learned ones, or sinusoidal; else (0, E)
   PackedMatrix output_;
-  std::vector<Layer> layers_;
-  Norm final_norm_;
-  std::vector<KeyValueCache> caches_;
-  std::int64_t length_ = 0;
+  ReadingNorm embedding_norm_, source_embedding_norm_, final_norm_, source_norm_;
+  std::optional<ReadingStack> blocks_, encoder_;
+  bool source_read_ = false;
 };
-
-struct Sampling {
-  double temperature = 0.8;  // 0: always the most probable
-  std::int64_t top = 40;     // only the so many most probable; 0: all
-  std::uint64_t seed = 1;
-};
-
-// One of the ids of logits (vocabulary): number `number` of the stream of the seed decides.
-std::int32_t sample(ConstTensorView logits, const Sampling& sampling, std::uint64_t number);
-
-// So many tokens that follow the prompt, which has at least one. Where positions run out, the second half of
-// what was written is read again from the start.
-std::vector<std::int32_t> generate(Decoder& decoder, std::span<const std::int32_t> prompt, std::int64_t count,
-                                   const Sampling& sampling);
 
 }  // namespace attend::learn

@@ -14,27 +14,6 @@ using train::FeedForwardKind;
 using train::ModelKind;
 using train::ModelShape;
 
-// "layer.0.attention.qkv.weight" as GPT-2 has it. Its matrices are (in, out) too.
-std::string gpt2_name(const std::string& name) {
-  if (name == "words") return "wte.weight";
-  if (name == "positions") return "wpe.weight";
-  if (name == "norm.gamma") return "ln_f.weight";
-  if (name == "norm.beta") return "ln_f.bias";
-  const std::size_t dot = name.find('.', 6);  // behind "layer.N"
-  const std::string layer = "h." + name.substr(6, dot - 6) + ".", rest = name.substr(dot + 1);
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"attention.norm.gamma", "ln_1.weight"},           {"attention.norm.beta", "ln_1.bias"},
-      {"feed_forward.norm.gamma", "ln_2.weight"},        {"feed_forward.norm.beta", "ln_2.bias"},
-      {"attention.qkv.weight", "attn.c_attn.weight"},    {"attention.qkv.bias", "attn.c_attn.bias"},
-      {"attention.out.weight", "attn.c_proj.weight"},    {"attention.out.bias", "attn.c_proj.bias"},
-      {"feed_forward.up.weight", "mlp.c_fc.weight"},     {"feed_forward.up.bias", "mlp.c_fc.bias"},
-      {"feed_forward.down.weight", "mlp.c_proj.weight"}, {"feed_forward.down.bias", "mlp.c_proj.bias"}};
-  for (const auto& [ours, theirs] : kNames) {
-    if (rest == ours) return layer + std::string(theirs);
-  }
-  return name;
-}
-
 // BERT keeps queries, keys and values apart, and matrices as (out, in).
 void add_bert(const std::string& name, TensorView value, std::int64_t hidden,
               std::vector<StoredTensor>& list) {
@@ -70,6 +49,26 @@ void add_bert(const std::string& name, TensorView value, std::int64_t hidden,
 
 }  // namespace
 
+std::string gpt2_name(const std::string& name) {
+  if (name == "words") return "wte.weight";
+  if (name == "positions") return "wpe.weight";
+  if (name == "norm.gamma") return "ln_f.weight";
+  if (name == "norm.beta") return "ln_f.bias";
+  const std::size_t dot = name.find('.', 6);  // behind "layer.N"
+  const std::string layer = "h." + name.substr(6, dot - 6) + ".", rest = name.substr(dot + 1);
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"attention.norm.gamma", "ln_1.weight"},           {"attention.norm.beta", "ln_1.bias"},
+      {"feed_forward.norm.gamma", "ln_2.weight"},        {"feed_forward.norm.beta", "ln_2.bias"},
+      {"attention.qkv.weight", "attn.c_attn.weight"},    {"attention.qkv.bias", "attn.c_attn.bias"},
+      {"attention.out.weight", "attn.c_proj.weight"},    {"attention.out.bias", "attn.c_proj.bias"},
+      {"feed_forward.up.weight", "mlp.c_fc.weight"},     {"feed_forward.up.bias", "mlp.c_fc.bias"},
+      {"feed_forward.down.weight", "mlp.c_proj.weight"}, {"feed_forward.down.bias", "mlp.c_proj.bias"}};
+  for (const auto& [ours, theirs] : kNames) {
+    if (rest == ours) return layer + std::string(theirs);
+  }
+  return name;
+}
+
 bool is_gpt2(const ModelShape& shape) {
   return shape.mixer == train::MixerKind::attention && shape.kind == ModelKind::decoder && shape.norm_first &&
          shape.norm == train::NormKind::layer && shape.feed_forward != FeedForwardKind::swiglu &&
@@ -98,7 +97,7 @@ std::vector<StoredTensor> stored_tensors(train::Model& model, TensorView zeros) 
   return list;
 }
 
-std::string config_json(const ModelShape& shape) {
+std::string config_json(const ModelShape& shape, std::optional<std::int32_t> start) {
   nlohmann::ordered_json json;
   if (is_gpt2(shape)) {
     json = {{"model_type", "gpt2"},
@@ -128,10 +127,9 @@ std::string config_json(const ModelShape& shape) {
             {"layer_norm_eps", shape.epsilon},
             {"pad_token_id", nullptr}};
   } else {
-    constexpr std::string_view kKinds[] = {"encoder", "decoder", "encoder_decoder"};
     const auto name = [](auto choice) { return names_of(choice)[static_cast<std::size_t>(choice)]; };
     json = {{"model_type", "attend"},
-            {"kind", kKinds[static_cast<std::size_t>(shape.kind)]},
+            {"kind", kKindNames[static_cast<std::size_t>(shape.kind)]},
             {"mixer", name(shape.mixer)},
             {"vocab_size", shape.vocabulary},
             {"length", shape.length},
@@ -146,6 +144,7 @@ std::string config_json(const ModelShape& shape) {
             {"tied", shape.tied},
             {"scaled", shape.scaled},
             {"epsilon", shape.epsilon}};
+    if (start) json["decoder_start_token_id"] = *start;
   }
   return json.dump(2) + "\n";
 }
@@ -157,8 +156,8 @@ void write_file(const std::filesystem::path& file, std::string_view bytes) {
 }
 
 void save_model_folder(const std::filesystem::path& folder, train::Model& model,
-                       const std::string& tokenizer_json) {
-  write_file(folder / "config.json", config_json(model.shape()));
+                       const std::string& tokenizer_json, std::optional<std::int32_t> start) {
+  write_file(folder / "config.json", config_json(model.shape(), start));
   write_file(folder / "tokenizer.json", tokenizer_json);
   Tensor zeros(DType::f32, {2, model.shape().hidden});
   std::vector<NamedTensor> tensors;

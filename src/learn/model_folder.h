@@ -1,7 +1,9 @@
 // A trained model as a folder that others can load: model.safetensors, config.json, tokenizer.json.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,17 +21,21 @@ struct StoredTensor {
 // that reads GPT-2 reads it.
 bool is_gpt2(const train::ModelShape& shape);
 
+// "layer.0.attention.qkv.weight" as GPT-2 has it. Its matrices are (in, out) too.
+std::string gpt2_name(const std::string& name);
+
 // The same for BERT's encoder, without an output layer.
 bool is_bert(const train::ModelShape& shape);
 
 // Under GPT-2's or BERT's names and in their layout, else under the names of src/train. A view among them may
 // look at `zeros`, (2, E).
 std::vector<StoredTensor> stored_tensors(train::Model& model, TensorView zeros);
-std::string config_json(const train::ModelShape& shape);
+// start: of a model with a source, the token that an answer begins behind.
+std::string config_json(const train::ModelShape& shape, std::optional<std::int32_t> start = {});
 
 // Each file is written whole or not at all. Throws FileError.
 void save_model_folder(const std::filesystem::path& folder, train::Model& model,
-                       const std::string& tokenizer_json);
+                       const std::string& tokenizer_json, std::optional<std::int32_t> start = {});
 
 // Bytes into a file, whole or not at all.
 void write_file(const std::filesystem::path& file, std::string_view bytes);

@@ -35,6 +35,9 @@ class Task {
 
   virtual std::optional<Example> example() const { return {}; }
 
+  // Where a source is answered, the token that stands before the answer.
+  virtual std::optional<std::int32_t> start() const { return {}; }
+
   // Text to these ids and back, as a tokenizer.json.
   virtual std::string tokenizer_json() const = 0;
 };

@@ -214,7 +214,7 @@ Example Trainer::example_of(const std::string& text) const {
 // The model first: whatever happens in between, each file is whole, and the state is the one that a run goes
 // on from.
 void Trainer::save() {
-  save_model_folder(folder_, *model_, task_->tokenizer_json());
+  save_model_folder(folder_, *model_, task_->tokenizer_json(), task_->start());
   write_file(folder_ / kMetricsFile, metrics_);
   save_state(folder_ / kStateFile, *model_, config_, step_);
   saved_ = step_;

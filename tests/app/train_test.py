@@ -296,6 +296,36 @@ def test_generate_writes_what_was_learned(tmp_path):
     assert run("generate", "-m", folder, "it", "-n", "4", "--temperature", "0", "--new-only").out == " was\n"
 
 
+def test_generate_writes_by_other_decoders(tmp_path):
+    """RMSNorm, SwiGLU and rotary positions: no GPT-2, so its folder keeps attend's own names."""
+    (tmp_path / "text.txt").write_text("it was tired. " * 200)
+    folder = str(tmp_path / "model")
+    other = ["--set", "model.norm=rms", "--set", "model.feed_forward=swiglu", "--set", "model.positions=rotary", "--set", "model.tied=false"]
+    assert run("train", "text", "-o", folder, *SMALL, *other, "--set", f"data.file={tmp_path / 'text.txt'}", "--set", "data.length=32",
+               "--set", "training.steps=200", "--set", "model.hidden=32", "--set", "training.warmup=20").code == 0
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["model_type"] == "attend"
+    greedy = run("generate", "-m", folder, "it was", "-n", "60", "--temperature", "0")
+    assert greedy.code == 0, greedy.err
+    assert greedy.out.startswith("it was tired. it was tired. it was")
+
+
+def test_generate_answers_a_source(tmp_path):
+    folder = str(tmp_path / "model")
+    assert run("train", "reverse", "-o", folder, "--set", "training.steps=150", "--set", "data.length=6", "--set", "data.symbols=5").code == 0
+    answer = run("generate", "-m", folder, "s3 s1 s2 s0 s4 s4")
+    assert answer.code == 0, answer.err
+    assert answer.out.split() == "s4 s4 s0 s2 s1 s3".split()
+    assert len(run("generate", "-m", folder, "s3 s1 s2 s0 s4 s4", "-n", "2").out.split()) == 2
+    long = run("generate", "-m", folder, " ".join(["s1"] * 7))
+    assert long.code == 1 and "7 tokens are more than the 6 positions of the model" in long.err
+
+
+def test_generate_refuses_a_gru(tmp_path):
+    assert train(tmp_path / "model", *GRU).code == 0
+    result = run("generate", "-m", str(tmp_path / "model"), "a0")
+    assert result.code == 1 and 'mixer: "gru" keeps no keys and values to write over' in result.err
+
+
 @pytest.mark.parametrize(("arguments", "sentence"), [
     ([], "--model is required"),
     (["-m", "no/such/folder", "x"], "no/such/folder"),
