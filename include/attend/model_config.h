@@ -63,6 +63,7 @@ struct ModelConfig {
   // Of a model with an encoder and a decoder; else 0. `layers` then counts every attention: those of the
   // encoder, and for each layer of the decoder one of its kind and one that looks at the source.
   std::int64_t encoder_layers = 0;
+  std::optional<std::int32_t> start_token{};  // the one that its answer begins behind
 
   LayerKind layer_kind(std::int64_t layer) const noexcept;  // from 1
   // "3", or "encoder 3", "decoder 1", "cross 1".

@@ -185,6 +185,10 @@ void read_own(const JsonFields& fields, ModelConfig& config) {
   if (kind == 2) {
     config.encoder_layers = config.layers;
     config.layers *= 3;
+    if (fields.has("decoder_start_token_id")) {
+      config.start_token = static_cast<std::int32_t>(
+          fields.integer({"decoder_start_token_id"}, 0, config.vocabulary_size - 1));
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <attend/checkpoint.h>
 #include <attend/matmul.h>
+#include <attend/model_config.h>
 #include <attend/model_files.h>
 
 #include <cstdint>
@@ -14,22 +15,19 @@
 
 namespace attend::learn {
 
-// What config.json says that config_json() wrote: model_type "attend". Throws FileError, with the key.
-struct StoredShape {
-  train::ModelShape shape{};
-  std::optional<std::int32_t> start{};  // the token that an answer to a source begins behind
-};
-StoredShape shape_from_json(const std::filesystem::path& config_json);
+// Of attend's own family or GPT-2's.
+train::ModelShape shape_of(const ModelConfig& config);
 
 class StoredModel {
  public:
   // Throws FileError for families that are neither attend's own nor GPT-2's.
   explicit StoredModel(const ModelFiles& files);
 
-  const train::ModelShape& shape() const noexcept { return stored_.shape; }
-  const std::optional<std::int32_t>& start() const noexcept { return stored_.start; }
+  const train::ModelShape& shape() const noexcept { return shape_; }
+  // The token that an answer to a source begins behind.
+  const std::optional<std::int32_t>& start() const noexcept { return config_.start_token; }
   // Of the feed-forward part, where it is not SwiGLU: GPT-2's family has more than src/train.
-  Activation activation() const noexcept { return activation_; }
+  Activation activation() const noexcept { return config_.activation; }
 
   // By src/train's name; matrices are (in, out). Looks into the file, which stays open as long as this.
   ConstTensorView tensor(const std::string& name, const Dims& shape) const;
@@ -39,12 +37,11 @@ class StoredModel {
   void require_intact() const { checkpoint_.require_intact(); }
 
  private:
-  void read_gpt2(const ModelFiles& files);
+  bool gpt2() const noexcept { return config_.family == ModelFamily::gpt2; }
 
-  StoredShape stored_;
-  Activation activation_ = Activation::none;
+  ModelConfig config_;
   Checkpoint checkpoint_;
-  bool gpt2_ = false;
+  train::ModelShape shape_;
   std::string prefix_;  // of GPT-2's names
 };
 
