@@ -12,7 +12,6 @@
 #include "app/command.h"
 #include "app/output.h"
 #include "app/status_line.h"
-#include "app/train_figures.h"
 #include "app/train_it.h"
 #include "base/error.h"
 #include "draw/heatmap_terminal.h"
@@ -20,7 +19,9 @@
 #include "draw/plot_terminal.h"
 #include "draw/prose.h"
 #include "draw/text_width.h"
+#include "draw_cairo/save_figure.h"
 #include "learn/config.h"
+#include "learn/run_figures.h"
 #include "learn/trainer.h"
 
 namespace attend::app {
@@ -130,6 +131,12 @@ std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& foun
   return text + ".";
 }
 
+void save_part(const draw::Part& part, const std::filesystem::path& file) {
+  draw::Figure figure;
+  figure.parts.push_back(part);
+  draw::save_figure(figure, file, draw::PageFormat::svg);
+}
+
 void run_train(const TrainOptions& options, const Globals& globals) {
   if (options.print_config) {
     write_output(learn::to_json(chosen_config(options)));
@@ -161,7 +168,7 @@ void run_train(const TrainOptions& options, const Globals& globals) {
           trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
           " parameters.",
       terminal));
-  std::optional<Film> film;
+  std::optional<learn::Film> film;
   if (options.watch) {
     film.emplace(trainer.example_of(*options.watch));
   } else if (trainer.model().shape().mixer == train::MixerKind::attention) {
@@ -188,7 +195,7 @@ void run_train(const TrainOptions& options, const Globals& globals) {
   const bool whole = trainer.step() == trainer.config().schedule.steps;
   std::string text;
   if (!trainer.losses().empty()) {
-    const draw::Plot plot = loss_plot(trainer);
+    const draw::Plot plot = learn::loss_plot(trainer);
     text += "\n" + draw::render_plot(plot, terminal);
     save_part(plot, folder / "loss.svg");
   }

@@ -50,7 +50,7 @@ void prepare_folder(const fs::path& folder) {
   if (error) throw FileError(folder.string(), "", "cannot be made: " + error.message());
   if (!fs::is_empty(folder, error) || error) {
     throw FileError(folder.string(), "",
-                    "is not empty; --resume goes on with a training that was saved there, -o names another");
+                    "is not empty; resume the training that was saved there, or name another folder");
   }
 }
 

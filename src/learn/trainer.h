@@ -57,6 +57,9 @@ class Trainer {
   // more, when the loss is no longer a number.
   void run(const Watching& watching);
 
+  // The model and the state, into the folder. Throws FileError.
+  void save();
+
   Evaluation evaluate();
   // The attention of every head of every layer, as it is now.
   std::vector<ExampleMap> maps(const Example& example);
@@ -64,6 +67,7 @@ class Trainer {
   // fit the model.
   Example example_of(const std::string& text) const;
 
+  const std::filesystem::path& folder() const noexcept { return folder_; }
   const Config& config() const noexcept { return config_; }
   const Task& task() const noexcept { return *task_; }
   train::Model& model() noexcept { return *model_; }
@@ -75,7 +79,6 @@ class Trainer {
  private:
   Trainer(const Config& config, const std::filesystem::path& folder);
   double take_step();
-  void save();
   void read_metrics();
   void note(const std::string& line) { metrics_ += line + "\n"; }
 

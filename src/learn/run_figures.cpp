@@ -1,12 +1,10 @@
-#include "app/train_figures.h"
+#include "learn/run_figures.h"
 
 #include <algorithm>
 
-#include "draw_cairo/save_figure.h"
+namespace attend::learn {
 
-namespace attend::app {
-
-draw::Plot loss_plot(const learn::Trainer& trainer) {
+draw::Plot loss_plot(const Trainer& trainer) {
   draw::Plot plot;
   plot.title = "Loss of " + trainer.config().task;
   plot.x.label = "step";
@@ -23,7 +21,7 @@ draw::Plot loss_plot(const learn::Trainer& trainer) {
     learned.x.push_back(static_cast<double>(losses[first + stretch - 1].first));
     learned.y.push_back(sum / static_cast<double>(stretch));
   }
-  for (const learn::Evaluation& evaluation : trainer.evaluations()) {
+  for (const Evaluation& evaluation : trainer.evaluations()) {
     held.x.push_back(static_cast<double>(evaluation.step));
     held.y.push_back(evaluation.loss);
   }
@@ -37,17 +35,15 @@ bool Film::has_answers() const {
 }
 
 std::size_t Film::best() const {
-  const std::vector<learn::ExampleMap>& maps = frames_.back().maps;
-  const auto less = [](const learn::ExampleMap& a, const learn::ExampleMap& b) {
-    return a.on_answers < b.on_answers;
-  };
+  const std::vector<ExampleMap>& maps = frames_.back().maps;
+  const auto less = [](const ExampleMap& a, const ExampleMap& b) { return a.on_answers < b.on_answers; };
   return static_cast<std::size_t>(std::max_element(maps.begin(), maps.end(), less) - maps.begin());
 }
 
 double Film::weight_on_answers() const { return frames_.back().maps[best()].on_answers; }
 
 std::string Film::head_name() const {
-  const learn::ExampleMap& map = frames_.back().maps[best()];
+  const ExampleMap& map = frames_.back().maps[best()];
   const std::string layer = "layer " + std::to_string(frames_.back().maps.back().layer + 1);
   if (!has_answers()) return layer + ", mean of its heads";
   return "layer " + std::to_string(map.layer + 1) + ", head " + std::to_string(map.head + 1);
@@ -68,8 +64,8 @@ draw::Heatmap Film::map(const Frame& frame) const {
   }
   figure.values.assign(figure.rows * figure.columns, 0);
   double heads = 0;
-  for (const learn::ExampleMap& one : frame.maps) heads += one.layer == frame.maps.back().layer ? 1 : 0;
-  for (const learn::ExampleMap& one : frame.maps) {
+  for (const ExampleMap& one : frame.maps) heads += one.layer == frame.maps.back().layer ? 1 : 0;
+  for (const ExampleMap& one : frame.maps) {
     if (one.layer != frame.maps.back().layer) continue;
     for (std::size_t i = 0; i < figure.values.size(); ++i) figure.values[i] += one.weights[i] / heads;
   }
@@ -93,10 +89,4 @@ draw::FilmStrip Film::strip() const {
   return strip;
 }
 
-void save_part(const draw::Part& part, const std::filesystem::path& file) {
-  draw::Figure figure;
-  figure.parts.push_back(part);
-  draw::save_figure(figure, file, draw::PageFormat::svg);
-}
-
-}  // namespace attend::app
+}  // namespace attend::learn

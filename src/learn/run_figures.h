@@ -2,44 +2,42 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "draw/figure.h"
 #include "learn/trainer.h"
 
-namespace attend::app {
+namespace attend::learn {
 
-draw::Plot loss_plot(const learn::Trainer& trainer);
+draw::Plot loss_plot(const Trainer& trainer);
 
 // Snapshots of all heads in one example.
 class Film {
  public:
-  explicit Film(learn::Example example) : example_(std::move(example)) {}
-  void take(learn::Trainer& trainer, std::int64_t step) { frames_.push_back({step, trainer.maps(example_)}); }
+  explicit Film(Example example) : example_(std::move(example)) {}
+  void take(Trainer& trainer, std::int64_t step) { frames_.push_back({step, trainer.maps(example_)}); }
 
-  // Of the head that in the end lies most on the answers; where there are none, the mean of the last layer's.
+  // Of at least one snapshot. Of the head that in the end lies most on the answers; where there are none, the
+  // mean of the last layer's.
   draw::Heatmap last() const;
   draw::FilmStrip strip() const;
 
+  std::int64_t last_step() const { return frames_.empty() ? -1 : frames_.back().step; }
   bool has_answers() const;
   double weight_on_answers() const;  // of that head, in the end
 
  private:
   struct Frame {
     std::int64_t step;
-    std::vector<learn::ExampleMap> maps;
+    std::vector<ExampleMap> maps;
   };
   std::size_t best() const;
   draw::Heatmap map(const Frame& frame) const;
   std::string head_name() const;
 
-  learn::Example example_;
+  Example example_;
   std::vector<Frame> frames_;
 };
 
-// As SVG.
-void save_part(const draw::Part& part, const std::filesystem::path& file);
-
-}  // namespace attend::app
+}  // namespace attend::learn
