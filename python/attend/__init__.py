@@ -2,7 +2,7 @@
 
 Every function takes NumPy arrays, PyTorch tensors, or anything else with the buffer protocol or DLPack, in place and of any strides.
 attend.torch has autograd and the way into Hugging Face transformers; attend.lens shows what a model's attention
-does with a text, and attend.draw draws it.
+does with a text, attend.draw draws it, and attend.train lets attention learn.
 """
 
 import typing as _types
@@ -49,11 +49,12 @@ from ._weights import attention_map, entropy, received, top_k
 if _types.TYPE_CHECKING:
     from . import draw as draw
     from . import lens as lens
+    from . import train as train
 else:
 
     def __getattr__(name: str) -> object:
-        """attend.draw and attend.lens without an import of their own, and `import attend` no slower for them."""
-        if name in ("draw", "lens"):
+        """attend.draw, attend.lens and attend.train without an import of their own, and `import attend` no slower for them."""
+        if name in ("draw", "lens", "train"):
             from importlib import import_module
 
             return import_module(f"attend.{name}")

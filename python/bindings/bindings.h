@@ -17,6 +17,9 @@ void bind_lens_figure(nanobind::module_& module);
 void bind_positions(nanobind::module_& module);
 void bind_settings(nanobind::module_& module);
 void bind_tokenizer(nanobind::module_& module);
+void bind_train_config(nanobind::module_& module);
+void bind_train_model(nanobind::module_& module);
+void bind_train_run(nanobind::module_& module);
 void bind_weights(nanobind::module_& module);
 
 }  // namespace attend_python

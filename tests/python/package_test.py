@@ -28,7 +28,7 @@ def test_all_names_are_there_and_say_what_they_do():
     for name in attend.__all__:
         thing = getattr(attend, name)
         assert name == "__version__" or thing.__doc__, name
-    public = {name for name in vars(attend) if not name.startswith("_")} - {"torch", "sklearn", "lens", "draw"}
+    public = {name for name in vars(attend) if not name.startswith("_")} - {"torch", "sklearn", "lens", "draw", "train"}
     assert public == set(attend.__all__) - {"__version__"}
 
 

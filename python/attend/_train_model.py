@@ -1,0 +1,243 @@
+"""A model that learns, a batch at a time, and its optimiser: what a loop of your own is made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._typing import Array, DType
+
+Ids = NDArray[np.int32]
+
+
+class Guesses(NamedTuple):
+    """How well a batch was guessed."""
+
+    loss: float  # the mean over the tokens that have a target
+    accuracy: float
+    counted: int  # how many have
+
+
+class Model:
+    """An encoder, a decoder or both, from ids to the loss and back. Memory is planned once, for `batch` sequences of `length` tokens.
+
+    norm_first: GPT-2's order, else BERT's. tied: the output layer is the table of words. recompute: less memory, more time, the same bits.
+    dtype float64 is the reference: plain loops.
+    """
+
+    def __init__(
+        self,
+        kind: Literal["encoder", "decoder", "encoder_decoder"] = "decoder",
+        *,
+        vocabulary: int,
+        length: int,
+        batch: int = 64,
+        layers: int = 2,
+        hidden: int = 64,
+        heads: int = 4,
+        inner: int | None = None,
+        norm_first: bool = True,
+        norm: Literal["layer", "rms"] = "layer",
+        feed_forward: Literal["gelu", "gelu_tanh", "swiglu"] = "gelu_tanh",
+        positions: Literal["none", "sinusoidal", "learned", "rotary", "alibi"] = "learned",
+        tied: bool = True,
+        scaled: bool = True,
+        epsilon: float = 1e-5,
+        dropout: float = 0.0,
+        recompute: bool = False,
+        dtype: DType = "float32",
+        seed: int = 1,
+    ) -> None:
+        from .train import Config
+
+        sizes = {"layers": layers, "hidden": hidden, "heads": heads, "inner": 4 * hidden if inner is None else inner}
+        choices = {"norm_first": norm_first, "norm": norm, "feed_forward": feed_forward, "positions": positions, "tied": tied}
+        rest = {"scaled": scaled, "epsilon": epsilon, "dropout": dropout, "recompute": recompute}
+        config = Config(model={**sizes, **choices, **rest})
+        self.kind = kind
+        self._core = _core.ModelCore(config._core, kind, vocabulary, length, batch, dtype, seed)
+        self._seed = seed
+        self._batches = 0
+
+    def __repr__(self) -> str:
+        return f"<attend.train.Model, {self.kind} of {self.size:,} parameters>"
+
+    @property
+    def size(self) -> int:
+        """How many numbers learn."""
+        return self._core.numbers()
+
+    def evaluate(
+        self,
+        ids: Any,
+        targets: Any = None,
+        *,
+        source: Any = None,
+        lengths: Sequence[int] | None = None,
+        source_lengths: Sequence[int] | None = None,
+    ) -> Guesses:
+        """How well it guesses, without dropout: ids and targets (sequences, tokens), a target of -1 being none.
+
+        targets: default, and only where a token sees none behind it, the token that follows. source: what an encoder reads, (sequences,
+        tokens). lengths, source_lengths: how much of each sequence exists, where they are filled up to one length.
+        """
+        return _guesses(self._core.evaluate(*self._batch(ids, targets, lengths, source, source_lengths)))
+
+    def loss(self, ids: Any, targets: Any = None, **rest: Any) -> float:
+        """evaluate(...).loss."""
+        return self.evaluate(ids, targets, **rest).loss
+
+    def learn(
+        self,
+        ids: Any,
+        targets: Any = None,
+        *,
+        source: Any = None,
+        lengths: Sequence[int] | None = None,
+        source_lengths: Sequence[int] | None = None,
+        weight: float | None = None,
+    ) -> float:
+        """The loss, with dropout, and its gradient, which is added to what is there: several batches may make one step.
+
+        weight: of each target's part of the gradient; default 1 / their number, which gives the gradient of the mean.
+        """
+        seed = self._seed * 0x9E3779B97F4A7C15 + self._batches & 0xFFFFFFFFFFFFFFFF  # of dropout: other coins for each batch
+        batch = self._batch(ids, targets, lengths, source, source_lengths)
+        found = self._core.learn(*batch, weight, seed)
+        self._batches += 1
+        return _guesses(found).loss
+
+    def logits(self, ids: Any, row: int = -1, *, source: Any = None) -> NDArray[Any]:
+        """What it guesses at one token of a sequence (default: the last), (vocabulary,)."""
+        given = _one("logits", ids)
+        return self._core.logits(given, row + given.shape[1] if row < 0 else row, None if source is None else _one("logits", source))
+
+    def attention(self, ids: Any, *, source: Any = None, which: Literal["self", "cross", "encoder"] = "self") -> NDArray[Any]:
+        """Where every head looks in one sequence: (layers, heads, queries, keys)."""
+        return self._core.attention(_one("attention", ids), None if source is None else _one("attention", source), which)
+
+    @property
+    def parameters(self) -> dict[str, NDArray[Any]]:
+        """Copies of all that learns, by name."""
+        return self._core.parameters()
+
+    @property
+    def gradients(self) -> dict[str, NDArray[Any]]:
+        """Copies of the gradients that learn() has added up since the last step."""
+        return self._core.gradients()
+
+    def load_parameters(self, parameters: Mapping[str, Array]) -> None:
+        """Gives those that are named these values; the others stay."""
+        self._core.load_parameters(dict(parameters))
+
+    def clear_gradients(self) -> None:
+        """Forgets what learn() has added up; AdamW.step() does so itself."""
+        self._core.clear_gradients()
+
+    def save(self, folder: str | os.PathLike[str], words: Sequence[str]) -> None:
+        """A folder as `attend train` writes it, with a tokenizer of these words, one an id, the last being that of unknown ones.
+
+        A decoder with the defaults is stored as GPT-2: attend.Encoder, attend.lens and Hugging Face's code open it.
+        """
+        vocabulary = len(self._core.parameters()["words"])
+        if len(words) != vocabulary:
+            raise ValueError(f"save: there are {len(words)} words for a vocabulary of {vocabulary}")
+        self._core.save(folder, _core.train_word_tokenizer(list(words)))
+
+    def _batch(
+        self, ids: Any, targets: Any, lengths: Any, source: Any, source_lengths: Any
+    ) -> tuple[Ids, Ids, list[int], Ids | None, list[int]]:
+        given = _ids("ids", ids)
+        if targets is None:
+            if self.kind == "encoder":
+                raise ValueError("an encoder sees every token, so it needs targets of its own")
+            wanted = np.full_like(given, -1)
+            wanted[:, :-1] = given[:, 1:]
+            for row, length in enumerate(lengths or ()):
+                wanted[row, max(0, length - 1) :] = -1
+        else:
+            wanted = _ids("targets", targets)
+        if (source is None) == (self.kind == "encoder_decoder"):
+            article, wanted_source = "an" if self.kind[0] == "e" else "a", "a" if source is None else "no"
+            raise ValueError(f"this model is {article} {self.kind} and takes {wanted_source} source")
+        return given, wanted, list(lengths or ()), None if source is None else _ids("source", source), list(source_lengths or ())
+
+
+class Schedule(NamedTuple):
+    """A rate over time: up from 0 over `warmup` steps, then along half a cosine down to `floor` times the peak."""
+
+    peak: float
+    steps: int
+    warmup: int = 0
+    floor: float = 0.1
+
+    def __call__(self, step: int) -> float:
+        """Of step 1, 2, ..."""
+        return _core.train_rate(step, self.peak, self.floor, self.warmup, self.steps)
+
+
+class AdamW:
+    """AdamW (Loshchilov and Hutter 2019), with gradients clipped by their norm. A model has one at a time: it keeps the moments.
+
+    rate: a number, or a function of the step, such as a Schedule. decay is for matrices; biases and norms do not decay. clip: the largest
+    norm of all gradients together; 0: none.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        rate: float | Callable[[int], float] = 1e-3,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        epsilon: float = 1e-8,
+        decay: float = 0.01,
+        clip: float = 1.0,
+    ) -> None:
+        for name, value, most in (("betas[0]", betas[0], 1), ("betas[1]", betas[1], 1), ("decay", decay, np.inf), ("clip", clip, np.inf)):
+            if not 0 <= value < most:
+                raise ValueError(f"AdamW: {name} is {value}, expected a number from 0{' to below 1' if most == 1 else ''}")
+        if not 0 < epsilon < np.inf:
+            raise ValueError(f"AdamW: epsilon is {epsilon}, expected a number above 0")
+        self.model = model
+        self.rate = rate
+        self.steps = 0
+        self._options = (betas[0], betas[1], epsilon, decay, clip)
+        model._core.clear_moments()
+
+    def step(self) -> float:
+        """Changes the parameters by the gradients, which are used up. Returns their norm; RuntimeError if that is no longer a number."""
+        rate = self.rate(self.steps + 1) if callable(self.rate) else self.rate
+        if not 0 <= rate < np.inf:
+            raise ValueError(f"AdamW: the rate is {rate}, expected a number from 0")
+        norm = self.model._core.adamw_step(rate, *self._options, self.steps + 1)
+        self.steps += 1
+        return norm
+
+
+def _guesses(found: tuple[float, int, int]) -> Guesses:
+    loss, counted, right = found
+    return Guesses(loss / max(1, counted), right / max(1, counted), counted)
+
+
+def _ids(name: str, values: Any) -> Ids:
+    """(sequences, tokens) of whole numbers; one sequence may come without its axis."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be whole numbers, not {given.dtype}")
+    if given.ndim not in (1, 2):
+        raise ValueError(f"{name} have shape {given.shape}, expected (sequences, tokens)")
+    if given.size and not -(2**31) <= int(given.min()) <= int(given.max()) < 2**31:
+        raise ValueError(f"{name} are not all numbers of a vocabulary")
+    return np.ascontiguousarray(given.reshape(-1, given.shape[-1]), np.int32)
+
+
+def _one(operation: str, values: Any) -> Ids:
+    given = _ids("ids", values)
+    if len(given) != 1:
+        raise ValueError(f"{operation}: expected one sequence, not {len(given)}")
+    return given
