@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include <attend/attention.h>
+#include <attend/attention_backward.h>
 
 namespace attend {
 
@@ -44,6 +44,22 @@ struct MultiHeadWeights {
 void multi_head_attention(ConstTensorView x, ConstTensorView context, const MultiHeadWeights& weights,
                           std::int64_t heads, const AttentionOptions& options, TensorView out,
                           RowStateView row_state = {});
+
+// A gradient that is not wanted is a view that is not given. Gradients are written, not added to.
+struct MultiHeadGradients {
+  TensorView x{}, context{};  // for self-attention (context is x) the caller adds the two
+  TensorView wq{}, wk{}, wv{}, wo{};
+  TensorView bq{}, bk{}, bv{}, bo{};
+  AttentionGradients attention{};  // bias, alibi_slopes and sinks; its q, k and v are not looked at
+};
+
+// The gradients of multi_head_attention(), from its inputs and d_out, the gradient of its output. Projections
+// and heads are made again, so nothing has to be kept. All tensors of one dtype, f32 or f64, which comes from
+// the reference. The same bits with any number of threads.
+void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,
+                                   const MultiHeadWeights& weights, std::int64_t heads,
+                                   const AttentionOptions& options, ConstTensorView d_out,
+                                   const MultiHeadGradients& gradients);
 
 // The projected heads, (B, H, L, D) each: what attention() and attention_rows() take, to look inside.
 struct ProjectedHeads {

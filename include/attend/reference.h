@@ -61,13 +61,8 @@ void softmax_backward(ConstTensorView weights, ConstTensorView d_weights, Tensor
 // Of softmax(X X^T) X, where X is query, key and value at once.
 void self_attention_backward(ConstTensorView x, ConstTensorView d_output, TensorView d_x);
 
-struct MultiHeadGradients {
-  TensorView x{}, context{};  // for self-attention (context is x) the caller adds the two
-  TensorView wq{}, wk{}, wv{}, wo{};
-  TensorView bq{}, bk{}, bv{}, bo{};
-  AttentionGradients attention{};  // bias, alibi_slopes and sinks; its q, k and v are not looked at
-};
-
+// As attend::multi_head_attention_backward, for any mixture of floating dtypes.
+using attend::MultiHeadGradients;
 void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,
                                    const MultiHeadWeights& weights, std::int64_t heads,
                                    const AttentionOptions& options, ConstTensorView d_out,

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/rows.h"
+#include "nn/linear.h"
 #include "nn/row_sums.h"
 
 namespace attend {
@@ -52,6 +53,27 @@ void add_column_sums(ConstTensorView d_out, TensorView d_bias) {
   }
 }
 
+// (..., n) as (rows, n): the same memory where its rows are evenly spaced, else a copy.
+class RowsOf {
+ public:
+  explicit RowsOf(ConstTensorView x) : view_(x) {
+    bool even = true;
+    for (int axis = 0; axis + 2 < x.rank(); ++axis) {
+      even = even && x.stride(axis) == x.stride(axis + 1) * x.size(axis + 1);
+    }
+    if (!even) view_ = storage_ = copy_of(x);
+    view_ = {view_.raw(),
+             view_.dtype(),
+             {row_count(x), row_size(x)},
+             {view_.stride(x.rank() - 2), view_.stride(x.rank() - 1)}};
+  }
+  ConstTensorView view() const { return view_; }
+
+ private:
+  Tensor storage_;
+  ConstTensorView view_;
+};
+
 }  // namespace
 
 std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out) {
@@ -96,6 +118,42 @@ void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_
                               TensorView(panels, PackedMatrix::panels_shape(count, out)));
     matmul(ConstTensorView(turned, {in, count}), packed, d_w, {.residual = d_w});
   }
+}
+
+void linear_gradients(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
+                      TensorView d_w, TensorView d_bias) {
+  constexpr const char* kBackward = "linear_backward";
+  require_floats(kBackward, {"x", x}, 2, kMaxRank);
+  require_floats(kBackward, {"w", w}, 2, 2);
+  if (x.dtype() != DType::f32 && x.dtype() != DType::f64) {
+    refuse(kBackward, "x is ", name_of(x.dtype()), ", expected f32 or f64");
+  }
+  const std::int64_t in = row_size(x), out = w.size(1);
+  require_shape(kBackward, {"w", w}, {in, out});
+  Dims out_shape(x.shape());
+  out_shape[x.rank() - 1] = out;
+  require_shape(kBackward, {"d_out", d_out}, out_shape);
+  require_dtype_of(kBackward, {"w", w}, {"x", x});
+  require_dtype_of(kBackward, {"d_out", d_out}, {"x", x});
+  const NamedView inputs[] = {{"x", x}, {"w", w}, {"d_out", d_out}};
+  const auto check = [&](const NamedView& gradient, const Dims& shape) {
+    if (!gradient.view.given()) return;
+    require_shape(kBackward, gradient, shape);
+    require_dtype_of(kBackward, gradient, inputs[0]);
+    require_writable(kBackward, gradient, {inputs[0], inputs[1], inputs[2]});
+  };
+  check({"d_x", d_x}, x.shape());
+  check({"d_w", d_w}, {in, out});
+  check({"d_bias", d_bias}, {out});
+
+  if (d_x.given()) linear(d_out, w.transposed(0, 1), {}, d_x);
+  if (!d_w.given() && !d_bias.given()) return;
+  Tensor w_sum(x.dtype(), {in, out}), bias_sum(x.dtype(), {out}), room;
+  if (x.dtype() == DType::f32) room = Tensor(DType::f32, {linear_gradient_room(in, out)});
+  const RowsOf x_rows(x), d_rows(d_out);
+  add_linear_gradient(x_rows.view(), d_rows.view(), w_sum, bias_sum, room);
+  if (d_w.given()) copy(w_sum, d_w);
+  if (d_bias.given()) copy(bias_sum, d_bias);
 }
 
 }  // namespace attend

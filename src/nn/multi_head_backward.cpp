@@ -1,22 +1,44 @@
-// The float64 backward pass of the forms of attention that start from token vectors.
+// The backward pass of the forms of attention that start from token vectors: by the fast kernels, and in
+// float64.
 #include <attend/reference.h>
 
+#include <utility>
 #include <vector>
 
 #include "nn/heads.h"
 #include "nn/linear.h"
+#include "nn/linear_gradient.h"
 
 namespace attend {
 namespace {
 
+template <class T>
+void add_values(Tensor& sum, const Tensor& other) {
+  const auto values = other.values<T>();
+  const auto sums = sum.values<T>();
+  for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
+}
+
 void add_to(Tensor& sum, const Tensor& other) {
-  const auto values = other.values<double>();
-  for (std::size_t i = 0; i < values.size(); ++i) sum.values<double>()[i] += values[i];
+  sum.dtype() == DType::f32 ? add_values<float>(sum, other) : add_values<double>(sum, other);
+}
+
+// Calls visit(name, gradient) for each that is wanted.
+template <class Visit>
+void each_gradient(const MultiHeadGradients& gradients, const Visit& visit) {
+  const std::pair<const char*, TensorView> all[] = {{"d_x", gradients.x},   {"d_context", gradients.context},
+                                                    {"d_wq", gradients.wq}, {"d_wk", gradients.wk},
+                                                    {"d_wv", gradients.wv}, {"d_wo", gradients.wo},
+                                                    {"d_bq", gradients.bq}, {"d_bk", gradients.bk},
+                                                    {"d_bv", gradients.bv}, {"d_bo", gradients.bo}};
+  for (const auto& [name, gradient] : all) {
+    if (gradient.given()) visit(name, gradient);
+  }
 }
 
 // Each gradient that is wanted has room of its own, of the right shape: looked at before anything is written.
 void check_gradients(const char* operation, ConstTensorView x, ConstTensorView context,
-                     const MultiHeadWeights& weights, const reference::MultiHeadGradients& gradients) {
+                     const MultiHeadWeights& weights, const MultiHeadGradients& gradients) {
   std::vector<NamedView> seen;
   const auto check = [&](const char* name, TensorView gradient, const Dims& shape) {
     if (!gradient.given()) return;
@@ -43,6 +65,57 @@ void check_gradients(const char* operation, ConstTensorView x, ConstTensorView c
 }
 
 }  // namespace
+
+void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,
+                                   const MultiHeadWeights& weights, std::int64_t heads,
+                                   const AttentionOptions& options, ConstTensorView d_out,
+                                   const MultiHeadGradients& gradients) {
+  const char* const operation = "multi_head_attention_backward";
+  refuse_packed(operation, options);
+  const HeadSizes sizes = check_heads(operation, x, context, weights, heads);
+  check_one_dtype(operation, x, weights);
+  require_shape(operation, {"d_out", d_out}, {sizes.batch, sizes.queries, sizes.columns});
+  require_dtype_of(operation, {"d_out", d_out}, {"x", x});
+  check_gradients(operation, x, context, weights, gradients);
+  each_gradient(gradients, [&](const char* name, TensorView gradient) {
+    require_dtype_of(operation, {name, gradient}, {"x", x});
+    require_writable(operation, {name, gradient}, {{"x", x}, {"context", context}, {"d_out", d_out}});
+    for (const NamedView& weight : named(weights)) require_writable(operation, {name, gradient}, {weight});
+  });
+  const DType dtype = x.dtype();
+  const ProjectedHeads forward = project(x, context, weights, sizes);
+
+  Tensor concat(dtype, {sizes.batch, sizes.queries, sizes.concat()}), d_concat(dtype, concat.shape());
+  RowState state(forward.q);
+  attention(forward.q, forward.k, forward.v, options, by_head(concat.view(), heads), state);
+  if (weights.wo.given()) {
+    linear_gradients(concat, weights.wo, d_out, d_concat, gradients.wo, gradients.bo);
+  } else {
+    copy(d_out, d_concat);
+  }
+
+  Tensor d_q(dtype, forward.q_storage.shape()), d_k(dtype, forward.k_storage.shape()),
+      d_v(dtype, forward.v_storage.shape());
+  AttentionGradients inner = gradients.attention;
+  inner.q = by_head(d_q.view(), sizes.heads);
+  inner.k = by_head(d_k.view(), sizes.key_heads);
+  inner.v = by_head(d_v.view(), sizes.key_heads);
+  attention_backward(forward.q, forward.k, forward.v, options, by_head(ConstTensorView(concat), heads), state,
+                     by_head(ConstTensorView(d_concat), heads), inner);
+
+  linear_gradients(x, weights.wq, d_q, gradients.x, gradients.wq, gradients.bq);
+  Tensor d_context, d_context_v;
+  if (gradients.context.given()) {
+    d_context = Tensor(dtype, context.shape());
+    d_context_v = Tensor(dtype, context.shape());
+  }
+  const auto wanted = [&](Tensor& part) { return gradients.context.given() ? part.view() : TensorView(); };
+  linear_gradients(context, weights.wk, d_k, wanted(d_context), gradients.wk, gradients.bk);
+  linear_gradients(context, weights.wv, d_v, wanted(d_context_v), gradients.wv, gradients.bv);
+  if (!gradients.context.given()) return;
+  add_to(d_context, d_context_v);
+  copy(d_context, gradients.context);
+}
 
 void reference::self_attention_backward(ConstTensorView x, ConstTensorView d_output, TensorView d_x) {
   const char* const operation = "reference::self_attention_backward";

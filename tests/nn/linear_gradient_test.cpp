@@ -81,5 +81,45 @@ TEST(LinearGradient, EmptyInputsAndRefusals) {
   EXPECT_REFUSES(add_linear_gradient(x, d_w, d_w, {}, small), "d_out has shape (3, 2), expected (4, 2)");
 }
 
+// Written, not added; rows of any spacing; against the plain loops in float64.
+TEST(LinearGradient, AllThreeOfThem) {
+  const Tensor storage = random_normal({3, 7, 2, 20}, DType::f32, 1);
+  const Tensor w = random_normal({20, 9}, DType::f32, 2);
+  for (const bool even : {true, false}) {
+    const Tensor dense = copy_of(storage.view().select(2, 1));
+    const ConstTensorView x = even ? ConstTensorView(dense) : storage.view().select(2, 1);  // (3, 7, 20)
+    const Tensor d_storage = random_normal({7, 3, 9}, DType::f32, 3);
+    const ConstTensorView d_out = d_storage.view().transposed(0, 1);
+    Tensor d_x = random_normal({3, 7, 20}, DType::f32, 4), d_w = random_normal({20, 9}, DType::f32, 5),
+           d_bias = random_normal({9}, DType::f32, 6);
+    linear_gradients(x, w, d_out, d_x, d_w, d_bias);
+    Tensor x_expected(DType::f64, d_x.shape()), w_expected(DType::f64, d_w.shape()),
+        bias_expected(DType::f64, d_bias.shape());
+    linear_backward(x, w, d_out, x_expected, w_expected, bias_expected);
+    EXPECT_LT(max_abs_difference(d_x, x_expected), 1e-5);
+    EXPECT_LT(max_abs_difference(d_w, w_expected), 1e-5);
+    EXPECT_LT(max_abs_difference(d_bias, bias_expected), 1e-5);
+  }
+  // An axis of size 1 has a stride that means nothing.
+  const ConstTensorView one(storage.view().raw(), DType::f32, {3, 1, 7, 20}, {280, 280, 40, 1});
+  const Tensor d_out = random_normal({3, 1, 7, 9}, DType::f32, 3);
+  Tensor d_w(DType::f32, w.shape()), w_expected(DType::f64, w.shape());
+  linear_gradients(one, w, d_out, {}, d_w, {});
+  linear_backward(one, w, d_out, {}, w_expected, {});
+  EXPECT_LT(max_abs_difference(d_w, w_expected), 1e-5);
+}
+
+TEST(LinearGradient, AllThreeRefuseWhatMakesNoSense) {
+  Tensor x = random_normal({3, 4}, DType::f32, 1), w = random_normal({4, 5}, DType::f32, 2);
+  const Tensor d_out = random_normal({3, 5}, DType::f32, 3), wide(DType::f64, {3, 5});
+  EXPECT_REFUSES(linear_gradients(x, x, d_out, {}, {}, {}),
+                 "[linear_backward] w has shape (3, 4), expected (4, 4)");
+  EXPECT_REFUSES(linear_gradients(x, w, x, {}, {}, {}),
+                 "[linear_backward] d_out has shape (3, 4), expected (3, 5)");
+  EXPECT_REFUSES(linear_gradients(x, w, wide, {}, {}, {}),
+                 "[linear_backward] d_out is f64, expected f32 as x");
+  EXPECT_REFUSES(linear_gradients(x, w, d_out, x, {}, {}), "[linear_backward] d_x overlaps x in memory");
+}
+
 }  // namespace
 }  // namespace attend

@@ -1,12 +1,16 @@
-// The backward pass of multi-head attention: every gradient against finite differences, in float64.
+// The backward pass of multi-head attention: every gradient against finite differences, in float64; and the
+// fast one against that.
 #include <attend/reference.h>
+#include <attend/threads.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "nn/multi_head_inputs.h"
 #include "support/compare.h"
+#include "support/each_isa.h"
 #include "support/finite_difference.h"
+#include "support/refuses.h"
 
 namespace attend {
 namespace {
@@ -196,6 +200,78 @@ TEST(MultiHeadBackward, EmptyInputsGiveZero) {
     EXPECT_EQ(max_abs_difference(room.wk, Tensor(DType::f64, in.wk.shape())), 0);
     EXPECT_EQ(max_abs_difference(room.wo, Tensor(DType::f64, in.wo.shape())), 0);
   }
+}
+
+class MultiHeadBackwardOnEachIsa : public EachIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, MultiHeadBackwardOnEachIsa, testing::ValuesIn(available_isas()), isa_name);
+
+// The fast one against the judge, with options and the gradient of one.
+TEST_P(MultiHeadBackwardOnEachIsa, AgreesWithTheReference) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const MultiHeadInputs in(dtype, {.queries = 37, .keys = 41, .d = 16, .dv = 8});
+    const Tensor mask = random_boolean({2, 1, 1, 41}, 31, 0.8), bias = random_normal({4, 1, 41}, dtype, 32);
+    AttentionOptions options;
+    options.causal = true;
+    options.query_offset = QueryOffset::bottom_right();
+    options.key_lengths = {41, 30};
+    options.mask = mask;
+    options.bias = bias;
+    options.sinks = {0, 1, -1, 0.5};
+    const Tensor d_out = random_normal(in.output_shape(), dtype, 33);
+    Room found(in, dtype), expected(in);
+    Tensor d_bias(dtype, bias.shape()), bias_expected(DType::f64, bias.shape());
+    MultiHeadGradients gradients = found.views(), judged = expected.views();
+    gradients.attention.bias = d_bias;
+    judged.attention.bias = bias_expected;
+    multi_head_attention_backward(in.x, in.context, in.weights(), 4, options, d_out, gradients);
+    reference::multi_head_attention_backward(in.x, in.context, in.weights(), 4, options, d_out, judged);
+    const double bound = dtype == DType::f32 ? 1e-4 : 1e-12;  // sums over 74 rows
+    for (std::size_t i = 0; i < std::size(kParts); ++i) {
+      EXPECT_LT(max_abs_difference(*found.all()[i], *expected.all()[i]), bound) << kParts[i];
+    }
+    EXPECT_LT(max_abs_difference(d_bias, bias_expected), bound);
+  }
+}
+
+TEST(MultiHeadBackward, SameBitsWithAnyThreadsAloneAndStrided) {
+  const MultiHeadInputs in(DType::f32, {.queries = 70, .keys = 90, .d = 16, .dv = 8});
+  const Tensor d_out = random_normal(in.output_shape(), DType::f32, 36);
+  Room expected(in, DType::f32);
+  set_threads(1);
+  multi_head_attention_backward(in.x, in.context, in.weights(), 4, {}, d_out, expected.views());
+  for (const int threads : {2, 3, 8}) {
+    set_threads(threads);
+    Room found(in, DType::f32);
+    multi_head_attention_backward(in.x, in.context, in.weights(), 4, {}, d_out, found.views());
+    for (std::size_t i = 0; i < std::size(kParts); ++i) {
+      EXPECT_TRUE(same_bits(*found.all()[i], *expected.all()[i])) << kParts[i];
+    }
+  }
+  set_threads(0);
+  Tensor turned(DType::f32, {in.wk.size(1), in.wk.size(0)});
+  multi_head_attention_backward(in.x, in.context, in.weights(), 4, {}, d_out,
+                                {.wk = turned.view().transposed(0, 1)});
+  EXPECT_TRUE(same_bits(turned.view().transposed(0, 1), expected.wk));
+  const MultiHeadInputs nothing(DType::f32, {.queries = 0});
+  Room room(nothing, DType::f32);
+  for (float& value : room.wk.values<float>()) value = 1;  // overwritten
+  multi_head_attention_backward(nothing.x, nothing.context, nothing.weights(), 4, {},
+                                Tensor(DType::f32, nothing.output_shape()), room.views());
+  EXPECT_EQ(max_abs_difference(room.wk, Tensor(DType::f32, room.wk.shape())), 0);
+}
+
+TEST(MultiHeadBackward, RefusesWhatMakesNoSense) {
+  MultiHeadInputs in(DType::f32);
+  const Tensor d_out = random_normal(in.output_shape(), DType::f32, 36);
+  Room wide(in);
+  const auto run = [&](ConstTensorView d, const MultiHeadGradients& gradients) {
+    multi_head_attention_backward(in.x, in.context, in.weights(), 4, {}, d, gradients);
+  };
+  EXPECT_REFUSES(run(in.x, {}), "[multi_head_attention_backward] d_out has shape");
+  EXPECT_REFUSES(run(d_out, {.wq = wide.wq}),
+                 "[multi_head_attention_backward] d_wq is f64, expected f32 as x");
+  EXPECT_REFUSES(run(d_out, {.wq = in.wq}), "[multi_head_attention_backward] d_wq overlaps wq in memory");
+  EXPECT_REFUSES(run(d_out, {.x = in.wq}), "[multi_head_attention_backward] d_x has shape");
 }
 
 }  // namespace
