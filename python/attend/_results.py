@@ -54,6 +54,53 @@ class LayerNormState(NamedTuple):
     inverse_deviation: Any
 
 
+class LinearGradients(NamedTuple):
+    """The gradients of linear()."""
+
+    x: Any
+    w: Any
+    bias: Any
+
+
+class NormGradients(NamedTuple):
+    """The gradients of layer_norm() or rms_norm(), which has no beta; None for factors that are not there."""
+
+    x: Any
+    gamma: Any
+    beta: Any
+
+
+class SwigluGradients(NamedTuple):
+    """The gradients of swiglu()."""
+
+    gate: Any
+    up: Any
+
+
+class CrossEntropy(NamedTuple):
+    """How surprising the right answers were, in how many rows, how many of them were guessed, and the gradient if it was asked for."""
+
+    loss: float
+    counted: int
+    right: int
+    d_logits: Any
+
+
+class MultiHeadGradients(NamedTuple):
+    """The gradients of multi_head_attention(); None for what is not there. Of self-attention x has both its roles."""
+
+    x: Any
+    context: Any
+    wq: Any
+    wk: Any
+    wv: Any
+    wo: Any
+    bq: Any
+    bk: Any
+    bv: Any
+    bo: Any
+
+
 class KernelChoice(NamedTuple):
     """The kernel that a call runs on, and why."""
 

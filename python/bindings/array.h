@@ -6,6 +6,8 @@
 
 #include <attend/tensor.h>
 
+#include <optional>
+
 namespace attend_python {
 
 namespace nb = nanobind;
@@ -49,5 +51,11 @@ class Array {
   nb::ndarray<> tensor_;
   attend::TensorView view_;
 };
+
+// The view of an argument that may be None.
+inline attend::ConstTensorView optional_view(std::optional<Array>& array, nb::handle object,
+                                             const char* name) {
+  return object.is_none() ? attend::ConstTensorView{} : array.emplace(object, name).view();
+}
 
 }  // namespace attend_python

@@ -6,14 +6,19 @@
 
 namespace attend_python {
 
+void bind_activations(nanobind::module_& module);
 void bind_attention(nanobind::module_& module);
 void bind_backward(nanobind::module_& module);
 void bind_cache(nanobind::module_& module);
 void bind_draw(nanobind::module_& module);
+void bind_embedding(nanobind::module_& module);
 void bind_encoder(nanobind::module_& module);
 void bind_layers(nanobind::module_& module);
 void bind_lens(nanobind::module_& module);
 void bind_lens_figure(nanobind::module_& module);
+void bind_linear(nanobind::module_& module);
+void bind_multi_head(nanobind::module_& module);
+void bind_norms(nanobind::module_& module);
 void bind_positions(nanobind::module_& module);
 void bind_settings(nanobind::module_& module);
 void bind_tokenizer(nanobind::module_& module);

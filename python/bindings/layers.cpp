@@ -18,10 +18,6 @@
 namespace attend_python {
 namespace {
 
-attend::ConstTensorView optional_view(std::optional<Array>& array, nb::handle object, const char* name) {
-  return object.is_none() ? attend::ConstTensorView{} : array.emplace(object, name).view();
-}
-
 nb::object softmax(nb::handle x_object) {
   const Array x(x_object, "x");
   const Result out = ResultMaker(x).empty(x.view().shape());

@@ -11,6 +11,11 @@ NB_MODULE(_core, module) {
   attend_python::bind_backward(module);
   attend_python::bind_cache(module);
   attend_python::bind_layers(module);
+  attend_python::bind_activations(module);
+  attend_python::bind_embedding(module);
+  attend_python::bind_linear(module);
+  attend_python::bind_multi_head(module);
+  attend_python::bind_norms(module);
   attend_python::bind_positions(module);
   attend_python::bind_settings(module);
   attend_python::bind_tokenizer(module);

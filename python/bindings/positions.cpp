@@ -1,5 +1,6 @@
 // Position information.
 #include <attend/positions.h>
+#include <attend/reference.h>
 
 #include <string>
 
@@ -92,6 +93,22 @@ nb::object relative_bias(nb::handle table_object, std::int64_t queries, std::int
   return out.object();
 }
 
+nb::object relative_bias_backward(nb::handle d_bias_object, std::int64_t buckets, std::int64_t query_offset,
+                                  std::int64_t max_distance, bool bidirectional) {
+  const Array d_bias(d_bias_object, "d_bias");
+  if (d_bias.rank() != 3)
+    refuse_value("relative_bias_backward: d_bias has ", d_bias.rank(),
+                 " axes, expected three: (heads, queries, keys)");
+  if (buckets < 0) refuse_value("relative_bias_backward: buckets is ", buckets, ", expected a number from 0");
+  const Result d_table = ResultMaker(d_bias).empty({buckets, d_bias.view().size(0)});
+  {
+    const Computing computing;
+    attend::reference::relative_bias_backward(d_bias.view(), {buckets, max_distance, bidirectional},
+                                              query_offset, d_table.view());
+  }
+  return d_table.object();
+}
+
 }  // namespace
 
 void bind_positions(nb::module_& module) {
@@ -133,6 +150,11 @@ void bind_positions(nb::module_& module) {
                      "max_distance: int = 128, "
                      "bidirectional: bool = True) -> A"),
              "A bias (heads, queries, keys) from a learned table (buckets, heads).");
+  module.def("relative_bias_backward", &relative_bias_backward, nb::arg("d_bias").none(), nb::arg("buckets"),
+             nb::arg("query_offset") = 0, nb::arg("max_distance") = 128, nb::arg("bidirectional") = true,
+             nb::sig("def relative_bias_backward(d_bias: A, buckets: int, query_offset: int = 0, "
+                     "max_distance: int = 128, bidirectional: bool = True) -> A"),
+             "The gradient of relative_bias()'s table of so many buckets, (buckets, heads).");
 }
 
 }  // namespace attend_python

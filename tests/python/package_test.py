@@ -60,10 +60,15 @@ TYPED = {
     "": "import attend, numpy as np, numpy.typing\nx = np.ones((1, 1, 2, 4), np.float32)\ny: np.typing.NDArray[np.float32] = attend.softmax(x)\n"
     "attend.attention(x, x, x, causal=True, window=(3, None), key_lengths=[2], sinks=np.zeros(1))\n"
     "attend.top_k(x, x, 3).keys\ncache = attend.KeyValueCache(1, 1, 4)\ncache.append(x, x)\nn: int = cache.length\n"
-    "reading = attend.lens.read('name', 'text')\nword: str = reading.words[0].text\nattend.draw.heatmap(reading.map()).save('map.svg')\n",
+    "reading = attend.lens.read('name', 'text')\nword: str = reading.words[0].text\nattend.draw.heatmap(reading.map()).save('map.svg')\n"
+    "run = attend.train.start(attend.train.Config(model={'layers': 2}), 'folder').fit([lambda report: report.loss > 0.1])\n"
+    "share: float = run.evaluations[-1].accuracy\nmodel = attend.train.Model(vocabulary=9, length=4)\n"
+    "norm: float = attend.train.AdamW(model, rate=attend.train.Schedule(1e-3, 10)).step()\n"
+    "z: np.typing.NDArray[np.float32] = attend.linear(x, x)\nloss: float = attend.cross_entropy(x, [[[1, 2]]]).loss\n",
     'incompatible type "str"; expected "bool"': "import attend, numpy as np\nx = np.ones((2, 4))\nattend.attention(x, x, x, causal='yes')\n",
     'Unexpected keyword argument "casual"': "import attend, numpy as np\nx = np.ones((2, 4))\nattend.attention(x, x, x, casual=True)\n",
     'incompatible type "Literal[\'average\']"': "import attend\nattend.lens.read('name', 'text').map('average')\n",
+    'incompatible type "Literal[\'coder\']"': "import attend\nattend.train.Model('coder', vocabulary=9, length=4)\n",
     'cannot be "list[int]"': "import attend\nattend.softmax([1, 2])\n",
 }
 

@@ -1,0 +1,22 @@
+// Whole numbers that name rows of a table or answers: of any shape, from a list or an array.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <attend/tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace attend_python {
+
+struct Ids {
+  // name: what errors call them. Throws TypeError for what is no whole number, ValueError for one beyond 32
+  // bits.
+  Ids(nanobind::handle object, const char* name);
+
+  std::vector<std::int32_t> values;
+  attend::Dims shape;
+};
+
+}  // namespace attend_python
