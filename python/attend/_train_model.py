@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -168,7 +169,8 @@ class Model:
         return given, wanted, list(lengths or ()), None if source is None else _ids("source", source), list(source_lengths or ())
 
 
-class Schedule(NamedTuple):
+@dataclass(frozen=True)
+class Schedule:
     """A rate over time: up from 0 over `warmup` steps, then along half a cosine down to `floor` times the peak."""
 
     peak: float
