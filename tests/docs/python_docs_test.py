@@ -10,8 +10,12 @@ import pytest
 from default_model import default_model
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = {"textbook.py": [], "long_sequence.py": ["4096"]}
-PRINTED = {"textbook.py": "[0.7311 0.7311 0.4656]", "long_sequence.py": "weights that add up to 1.00000"}
+EXAMPLES = {"textbook.py": [], "long_sequence.py": ["4096"], "learn_recall.py": []}
+PRINTED = {
+    "textbook.py": "[0.7311 0.7311 0.4656]",
+    "long_sequence.py": "weights that add up to 1.00000",
+    "learn_recall.py": "100.0% right on what it never learned from",
+}
 
 
 PAGE = (ROOT / "docs/python.md").read_text()
@@ -20,12 +24,14 @@ LENS = PAGE[PAGE.index("## The lens\n") : PAGE.index("## Layers and positions\n"
 
 def run_session(text):
     session = doctest.DocTestParser().get_doctest(text, {}, "python.md", str(ROOT / "docs/python.md"), 0)
-    return doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(session)
+    return doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS).run(session)
 
 
-def test_the_session_prints_what_it_says():
+def test_the_session_prints_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = run_session(PAGE.replace(LENS, ""))
-    assert result.attempted > 20 and result.failed == 0
+    assert result.attempted > 40 and result.failed == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy-model", "film.svg", "recall-model"]
 
 
 def test_the_session_with_the_lens_prints_what_it_says(tmp_path, monkeypatch):
@@ -37,8 +43,8 @@ def test_the_session_with_the_lens_prints_what_it_says(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_run(name):
-    ran = subprocess.run([sys.executable, ROOT / "examples" / name, *EXAMPLES[name]], capture_output=True, text=True)
+def test_examples_run(name, tmp_path):
+    ran = subprocess.run([sys.executable, ROOT / "examples" / name, *EXAMPLES[name]], capture_output=True, text=True, cwd=tmp_path)
     assert ran.returncode == 0 and PRINTED[name] in ran.stdout, ran.stdout + ran.stderr
 
 

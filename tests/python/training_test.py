@@ -212,9 +212,9 @@ def test_a_loss_that_is_no_number_leaves_the_last_state(tmp_path):
 def test_recall_is_learned_and_the_answer_looked_at(tmp_path):
     run = train.start("recall", tmp_path / "model")
     before = run.maps()
-    run.fit(steps=450)
+    run.fit(steps=300)
     after = run.maps()
-    assert run.evaluations[-1].accuracy > 0.99
+    assert run.evaluations[-1].accuracy > 0.95
     assert after.on_answers.max() > 0.8 > before.on_answers.max()
     assert after.weights.shape == (1, 2, len(after.row_labels), len(after.column_labels))
     np.testing.assert_allclose(after.weights.sum(-1), 1, atol=1e-6)
