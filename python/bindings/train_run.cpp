@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "bindings.h"
@@ -41,7 +42,7 @@ nb::tuple evaluation_from(const learn::Evaluation& found) {
 
 class Run {
  public:
-  Run(learn::Trainer trainer) : trainer_(std::move(trainer)) {
+  explicit Run(learn::Trainer trainer) : trainer_(std::move(trainer)) {
     if (auto example = trainer_.task().example()) film_.emplace(std::move(*example));
   }
 

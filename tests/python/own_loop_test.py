@@ -1,5 +1,8 @@
 """attend.train.Model and AdamW: what a training loop of one's own is made of."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -138,6 +141,27 @@ def test_cross_attention():
     assert model.attention(ids, source=source, which="cross").shape == (2, 2, 4, 6)
     assert model.attention(ids, source=source, which="encoder").shape == (2, 2, 6, 6)
     assert np.triu(model.attention(ids, source=source)[0, 0], 1).max() == 0
+
+
+def test_other_threads_run_while_it_computes():
+    model = train.Model(vocabulary=50, length=128, batch=16, hidden=128)
+    ids = RNG.integers(0, 50, (16, 128))
+    steps, running, done = 0, threading.Event(), threading.Event()
+
+    def compute():
+        running.set()
+        model.learn(ids)
+        done.set()
+
+    # With the GIL held the loop below would get no more than a switch or two.
+    thread = threading.Thread(target=compute)
+    thread.start()
+    running.wait()
+    while not done.is_set():
+        steps += 1
+        time.sleep(0.0005)
+    thread.join()
+    assert steps >= 5
 
 
 IDS = np.zeros((2, 6), int)
