@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -56,6 +57,9 @@ class Model:
     ) -> None:
         from .train import Config
 
+        for name, value in (("vocabulary", vocabulary), ("length", length), ("batch", batch)):
+            if not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"Model: {name} is {value}, expected a whole number from 1")
         sizes = {"layers": layers, "hidden": hidden, "heads": heads, "inner": 4 * hidden if inner is None else inner}
         choices = {"norm_first": norm_first, "norm": norm, "feed_forward": feed_forward, "positions": positions, "tied": tied}
         rest = {"scaled": scaled, "epsilon": epsilon, "dropout": dropout, "recompute": recompute}

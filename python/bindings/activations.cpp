@@ -9,6 +9,7 @@
 #include "bindings.h"
 #include "compute.h"
 #include "heads.h"
+#include "options.h"
 #include "results.h"
 
 namespace attend_python {
@@ -59,12 +60,13 @@ nb::object swiglu_backward(nb::handle gate_object, nb::handle up_object, nb::han
   return named_tuple("SwigluGradients")(d_gate.object(), d_up.object());
 }
 
-nb::object dropout(nb::handle x_object, double probability, std::uint64_t seed, std::uint64_t stream) {
+nb::object dropout(nb::handle x_object, double probability, nb::handle seed, nb::handle stream) {
+  const attend::Dropout coins{probability, seed_from(seed, "seed"), seed_from(stream, "stream")};
   const Array x(x_object, "x");
   const Result out = ResultMaker(x).empty(x.view().shape());
   {
     const Computing computing;
-    attend::dropout(x.view(), {probability, seed, stream}, out.view());
+    attend::dropout(x.view(), coins, out.view());
   }
   return out.object();
 }

@@ -50,16 +50,6 @@ std::int64_t integer_from(nb::handle value, const char* name) {
   return number;
 }
 
-// Any whole number; of large ones the lower 64 bits.
-std::uint64_t seed_from(nb::handle value) {
-  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
-  if (!index.is_valid()) {
-    PyErr_Clear();
-    refuse_type("dropout_seed must be a whole number, not ", kind_of(value));
-  }
-  return PyLong_AsUnsignedLongLongMask(index.ptr());
-}
-
 bool flag_from(nb::handle value, const char* name) {
   const int truth = PyObject_IsTrue(value.ptr());
   if (truth < 0) throw nb::python_error();
@@ -119,6 +109,15 @@ attend::Window window_from(nb::handle value) {
 }
 
 }  // namespace
+
+std::uint64_t seed_from(nb::handle value, const char* name) {
+  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    refuse_type(name, " must be a whole number, not ", kind_of(value));
+  }
+  return PyLong_AsUnsignedLongLongMask(index.ptr());
+}
 
 std::vector<std::int64_t> integers_from(nb::handle object, const char* name) {
   std::vector<std::int64_t> numbers;
@@ -186,7 +185,7 @@ bool Options::take(std::string_view key, nb::handle value) {
   } else if (key == "dropout") {
     if (given) options_.dropout = number_from(value, "dropout");
   } else if (key == "dropout_seed") {
-    if (given) options_.dropout_seed = seed_from(value);
+    if (given) options_.dropout_seed = seed_from(value, "dropout_seed");
   } else if (key == "cumulative_query_lengths") {
     if (given) options_.cumulative_query_lengths = integers_from(value, "cumulative_query_lengths");
   } else if (key == "cumulative_key_lengths") {

@@ -29,6 +29,9 @@ std::vector<std::int64_t> integers_from(nb::handle object, const char* name);
 std::vector<double> floats_from(nb::handle object, const char* name);
 attend::Indices indices_from(nb::handle object, const char* name);  // None: all of them; an int: that one
 
+// Any whole number; of large ones the lower 64 bits.
+std::uint64_t seed_from(nb::handle value, const char* name);
+
 attend::Stage stage_from(nb::handle name);
 
 class Options {

@@ -20,6 +20,7 @@
 #include "errors.h"
 #include "learn/model_folder.h"
 #include "learn/task.h"
+#include "options.h"
 #include "results.h"
 #include "train.h"
 #include "train/model.h"
@@ -59,9 +60,9 @@ train::Sequences sequences_from(const Ids& ids, const Lengths& lengths) {
 class Model {
  public:
   Model(const ConfigCore& config, const std::string& kind, std::int64_t vocabulary, std::int64_t length,
-        std::int64_t batch, nb::handle dtype, std::uint64_t seed)
+        std::int64_t batch, nb::handle dtype, nb::handle seed)
       : model_(shape_from(config, kind, vocabulary, length), {.sequences = batch}, float_from(dtype)) {
-    model_.parameters().initialise(seed);
+    model_.parameters().initialise(seed_from(seed, "seed"));
   }
 
   // Without targets nothing is guessed.
@@ -207,7 +208,7 @@ void bind_train_model(nb::module_& module) {
 #define ATTEND_IDS "numpy.typing.NDArray[numpy.int32]"
   nb::class_<Model>(module, "ModelCore", "A model that learns, behind attend.train.Model.")
       .def(nb::init<const ConfigCore&, const std::string&, std::int64_t, std::int64_t, std::int64_t,
-                    nb::handle, std::uint64_t>(),
+                    nb::handle, nb::handle>(),
            arg("config"), arg("kind"), arg("vocabulary"), arg("length"), arg("batch"), arg("dtype"),
            arg("seed"),
            nb::sig("def __init__(self, config: ConfigCore, kind: str, vocabulary: int, length: int, batch: "

@@ -116,6 +116,7 @@ def test_dropout(dtype, bound):
     np.testing.assert_array_equal(attend.dropout(np.ones_like(x), 0.25, seed=3) != 0, kept)  # the way back tosses the same
     assert (attend.dropout(x, 0.25, seed=4) != found).any() and (attend.dropout(x, 0.25, seed=3, stream=1) != found).any()
     np.testing.assert_array_equal(attend.dropout(x, 0), x)
+    np.testing.assert_array_equal(attend.dropout(x, 0.25, seed=-1), attend.dropout(x, 0.25, seed=2**64 - 1))
 
 
 @TYPES
@@ -216,6 +217,7 @@ MISTAKES = {
     "gelu": (ValueError, 'approximate is "fast"', lambda: attend.gelu_backward(X, X, "fast")),
     "swiglu": (ValueError, "up has shape", lambda: attend.swiglu(X, W)),
     "dropout": (ValueError, "the probability is 1, expected one from 0", lambda: attend.dropout(X, 1.0)),
+    "a seed": (TypeError, "seed must be a whole number, not float", lambda: attend.dropout(X, 0.5, seed=1.5)),
     "a list": (TypeError, "x must be an array", lambda: attend.linear([[1.0]], W)),
     "heads": (ValueError, "heads is 0, expected a number from 1", lambda: attend.multi_head_attention(X, W, W, W)),
     "uneven heads": (ValueError, "3", lambda: attend.multi_head_attention(X, W, W, W, heads=3)),
