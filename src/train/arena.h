@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace attend::train {
@@ -45,6 +46,11 @@ class Arena {
   std::int64_t next_ = 0, end_ = 0;
   Tensor memory_;
 };
+
+// All elements become 0; the rows lie side by side.
+inline void clear(TensorView rows) {
+  std::memset(rows.raw(), 0, static_cast<std::size_t>(rows.count()) * size_of(rows.dtype()));
+}
 
 // The first `count` rows.
 inline TensorView first_rows(TensorView view, std::int64_t count) { return view.slice(0, 0, count); }

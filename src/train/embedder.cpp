@@ -6,9 +6,9 @@
 
 namespace attend::train {
 
-Embedder::Embedder(Parameters& parameters, const std::string& name, const ModelShape& shape, int words,
-                   int positions, std::uint64_t stream)
-    : words_(words), positions_(positions), hidden_(shape.hidden), stream_(stream) {
+Embedder::Embedder(Parameters& parameters, const std::string& name, const ModelShape& shape,
+                   const EmbeddingTables& tables, std::uint64_t stream)
+    : tables_(tables), hidden_(shape.hidden), stream_(stream) {
   if (!shape.norm_first) norm_.emplace(parameters, name + ".norm", shape);
 }
 
@@ -16,6 +16,7 @@ void Embedder::plan(Arena& arena, std::int64_t rows) {
   if (norm_) arena.want(embedded_, {rows, hidden_});
   arena.want(out_, {rows, hidden_});
   places_.reserve(static_cast<std::size_t>(rows));
+  if (tables_.type >= 0) types_.reserve(static_cast<std::size_t>(rows));
 }
 
 void Embedder::prepare(const ModelShape& shape, DType dtype) {
@@ -31,8 +32,12 @@ TensorView Embedder::forward(Pass& pass, std::span<const std::int32_t> ids) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     places_[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) % pass.rows.length);
   }
-  embedding(ids, pass.parameters.value(words_), embedded);
-  if (positions_ >= 0) add_embedding(places_, pass.parameters.value(positions_), embedded);
+  embedding(ids, pass.parameters.value(tables_.words), embedded);
+  if (tables_.positions >= 0) add_embedding(places_, pass.parameters.value(tables_.positions), embedded);
+  if (tables_.type >= 0) {
+    types_.assign(places_.size(), 0);
+    add_embedding(types_, pass.parameters.value(tables_.type), embedded);
+  }
   if (sinusoidal_.count() > 0) add_embedding(places_, sinusoidal_, embedded);
   if (norm_) norm_->forward(pass, embedded, out);
   if (pass.training && pass.shape.dropout > 0) {
@@ -46,8 +51,9 @@ void Embedder::backward(Pass& pass, std::span<const std::int32_t> ids, TensorVie
     dropout(d, {.probability = pass.shape.dropout, .seed = pass.seed, .stream = stream_}, d);
   }
   if (norm_) norm_->backward(pass, first_rows(embedded_, pass.rows.count()), d, d);
-  add_embedding_gradient(ids, d, pass.parameters.gradient(words_));
-  if (positions_ >= 0) add_embedding_gradient(places_, d, pass.parameters.gradient(positions_));
+  add_embedding_gradient(ids, d, pass.parameters.gradient(tables_.words));
+  if (tables_.positions >= 0) add_embedding_gradient(places_, d, pass.parameters.gradient(tables_.positions));
+  if (tables_.type >= 0) add_embedding_gradient(types_, d, pass.parameters.gradient(tables_.type));
 }
 
 }  // namespace attend::train

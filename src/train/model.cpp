@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "base/error.h"
 #include "nn/linear_gradient.h"
@@ -36,22 +35,6 @@ void check_sequences(const char* name, const Sequences& sequences, const ModelSh
 
 Rows rows_of(const Sequences& sequences) { return {sequences.count, sequences.length, sequences.lengths}; }
 
-// Rows of `from`, one after the other in `to`; or back.
-void gather(ConstTensorView from, std::span<const std::int64_t> rows, TensorView to) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    copy(from.select(0, rows[i]), to.select(0, static_cast<std::int64_t>(i)));
-  }
-}
-void scatter(ConstTensorView from, std::span<const std::int64_t> rows, TensorView to) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    copy(from.select(0, static_cast<std::int64_t>(i)), to.select(0, rows[i]));
-  }
-}
-
-void clear(TensorView rows) {
-  std::memset(rows.raw(), 0, static_cast<std::size_t>(rows.count()) * size_of(rows.dtype()));
-}
-
 }  // namespace
 
 Model::Model(const ModelShape& given, const BatchLimits& limits, DType dtype)
@@ -64,17 +47,19 @@ Model::Model(const ModelShape& given, const BatchLimits& limits, DType dtype)
   if (shape.positions == PositionKind::learned) {
     positions_ = parameters_.add("positions", {shape.length, e}, 0, deviation);
   }
+  if (shape.typed) type_ = parameters_.add("type", {1, e}, 0, deviation);
   const bool two = shape.kind == ModelKind::encoder_decoder, recurrent = shape.mixer == MixerKind::gru;
   std::uint64_t stream = 0;
   const auto next = [&stream] { return std::exchange(stream, stream + kStreamsOfABlock); };
   if (two) {
-    source_embedder_.emplace(parameters_, "encoder.embedding", shape, words_, positions_, next());
+    source_embedder_.emplace(parameters_, "encoder.embedding", shape,
+                             EmbeddingTables{words_, positions_, type_}, next());
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
       encoder_.emplace_back(parameters_, "encoder." + std::to_string(layer), shape, false, false, next());
     }
     if (shape.norm_first) encoder_norm_.emplace(parameters_, "encoder.norm", shape);
   }
-  embedder_.emplace(parameters_, "embedding", shape, words_, positions_, next());
+  embedder_.emplace(parameters_, "embedding", shape, EmbeddingTables{words_, positions_, type_}, next());
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const std::string name = "layer." + std::to_string(layer);
     if (recurrent) {
@@ -84,7 +69,7 @@ Model::Model(const ModelShape& given, const BatchLimits& limits, DType dtype)
     }
   }
   if (shape.norm_first && !recurrent) final_norm_.emplace(parameters_, "norm", shape);
-  if (!shape.tied) {
+  if (shape.guesses && !shape.tied) {
     output_ = parameters_.add("output", {e, shape.vocabulary}, 0, 1 / std::sqrt(static_cast<double>(e)));
   }
   parameters_.allocate(dtype);
@@ -120,8 +105,10 @@ void Model::plan(const BatchLimits& limits) {
   }
 
   std::int64_t panels = 0, gradient = 0;
-  Linear::plan(e, shape_.vocabulary, panels, gradient);
-  gradient = std::max(gradient, linear_gradient_room(shape_.vocabulary, e));
+  if (shape_.guesses) {
+    Linear::plan(e, shape_.vocabulary, panels, gradient);
+    gradient = std::max(gradient, linear_gradient_room(shape_.vocabulary, e));
+  }
   for (std::deque<Block>* const blocks : {&encoder_, &decoder_}) {
     for (Block& block : *blocks) block.plan_room(panels, gradient);
   }
@@ -139,9 +126,11 @@ void Model::plan(const BatchLimits& limits) {
   arena_.want(room_.factors, {2, e});
   // What the head works in is forgotten before a block works, and one part of a block before the next.
   const std::int64_t mark = arena_.mark();
-  const std::int64_t some = std::min(rows, logit_rows(shape_.vocabulary));
-  arena_.want(picked_, {some, e});
-  arena_.want(logits_, {some, shape_.vocabulary});
+  if (shape_.guesses) {
+    const std::int64_t some = std::min(rows, logit_rows(shape_.vocabulary));
+    arena_.want(picked_, {some, e});
+    arena_.want(logits_, {some, shape_.vocabulary});
+  }
   arena_.rewind(mark);
   if (!recurrent_.empty()) return GruLayer::plan_work(arena_, room_, limits.sequences, shape_);
   arena_.want(room_.normed, {rows, e});
@@ -181,10 +170,6 @@ std::int64_t Model::activation_bytes() const {
 
 void Model::check(const Batch& batch) const {
   check_sequences("a batch", batch.tokens, shape_, limits_);
-  if (batch.targets.size() != batch.tokens.ids.size()) {
-    refuse(kOperation, "a batch has ", batch.targets.size(), " targets for ", batch.tokens.ids.size(),
-           " tokens");
-  }
   if (!source_embedder_) return;
   check_sequences("the source of a batch", batch.source, shape_, limits_);
   if (batch.source.count != batch.tokens.count) {
@@ -236,61 +221,6 @@ TensorView Model::forward(Pass& pass, const Batch& batch, const AttentionObserve
                    false);
 }
 
-ConstTensorView Model::output_matrix() {
-  return shape_.tied ? parameters_.value(words_).transposed(0, 1) : parameters_.value(output_);
-}
-
-CrossEntropy Model::guess(Pass& pass, ConstTensorView hidden, std::span<const std::int32_t> targets,
-                          double weight, TensorView d_hidden) {
-  std::vector<std::int64_t> rows;
-  std::vector<std::int32_t> wanted;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i] == kNoTarget) continue;
-    rows.push_back(static_cast<std::int64_t>(i));
-    wanted.push_back(targets[i]);
-  }
-  if (d_hidden.given()) clear(d_hidden);
-  CrossEntropy total;
-  const auto most = static_cast<std::size_t>(picked_.size(0));
-  for (std::size_t first = 0; first < rows.size(); first += most) {
-    const std::size_t count = std::min(most, rows.size() - first);
-    const auto some = std::span(rows).subspan(first, count);
-    const TensorView picked = first_rows(picked_, static_cast<std::int64_t>(count));
-    const TensorView logits = first_rows(logits_, static_cast<std::int64_t>(count));
-    gather(hidden, some, picked);
-    product(pass, picked, output_matrix(), logits);
-    const CrossEntropy part = cross_entropy(logits, std::span(wanted).subspan(first, count), weight,
-                                            d_hidden.given() ? logits : TensorView());
-    total.loss += part.loss;
-    total.counted += part.counted;
-    total.right += part.right;
-    if (!d_hidden.given()) continue;
-    if (shape_.tied) {
-      add_linear_gradient(logits, picked, parameters_.gradient(words_), {}, room_.gradient);
-    } else {
-      add_linear_gradient(picked, logits, parameters_.gradient(output_), {}, room_.gradient);
-    }
-    product(pass, logits, output_matrix().transposed(0, 1), picked);
-    scatter(picked, some, d_hidden);
-  }
-  return total;
-}
-
-CrossEntropy Model::evaluate(const Batch& batch, const AttentionObserver& observer) {
-  check(batch);
-  Pass pass = pass_for(batch, false, 0);
-  return guess(pass, forward(pass, batch, observer), batch.targets, 1, {});
-}
-
-Tensor Model::logits(const Batch& batch, std::int64_t row) {
-  check(batch);
-  Pass pass = pass_for(batch, false, 0);
-  const TensorView hidden = forward(pass, batch, {});
-  Tensor out(parameters_.dtype(), {1, shape_.vocabulary});
-  product(pass, hidden.slice(0, row, row + 1), output_matrix(), out);
-  return out;
-}
-
 void Model::back_through_stack(Pass& pass, std::deque<Block>& blocks, Embedder& embedder,
                                std::optional<Norm>& norm, const Sequences& tokens, ConstTensorView source,
                                const std::vector<TensorView>& streams, TensorView d, TensorView d_source) {
@@ -306,15 +236,10 @@ void Model::back_through_stack(Pass& pass, std::deque<Block>& blocks, Embedder& 
   embedder.backward(pass, tokens.ids, d);
 }
 
-CrossEntropy Model::learn(const Batch& batch, double weight, std::uint64_t seed) {
-  check(batch);
-  Pass pass = pass_for(batch, true, seed);
-  const TensorView hidden = forward(pass, batch, {});
-  const TensorView d = first_rows(d_, pass.rows.count());
-  const CrossEntropy loss = guess(pass, hidden, batch.targets, weight, d);
+void Model::backward(Pass& pass, const Batch& batch, TensorView d) {
   if (!source_embedder_) {
     back_through_stack(pass, decoder_, *embedder_, final_norm_, batch.tokens, {}, streams_, d, {});
-    return loss;
+    return;
   }
   const TensorView d_source = first_rows(d_memory_, pass.source.count());
   clear(d_source);
@@ -323,7 +248,22 @@ CrossEntropy Model::learn(const Batch& batch, double weight, std::uint64_t seed)
   back_through_stack(pass, decoder_, *embedder_, final_norm_, batch.tokens, source, streams_, d, d_source);
   back_through_stack(pass, encoder_, *source_embedder_, encoder_norm_, batch.source, {}, encoder_streams_,
                      d_source, {});
-  return loss;
+}
+
+ConstTensorView Model::hidden(const Batch& batch, const AttentionObserver& observer) {
+  check(batch);
+  Pass pass = pass_for(batch, false, 0);
+  return forward(pass, batch, observer);
+}
+
+void Model::learn_from_hidden(const Batch& batch, const HiddenLoss& loss, std::uint64_t seed) {
+  check(batch);
+  Pass pass = pass_for(batch, true, seed);
+  const TensorView hidden = forward(pass, batch, {});
+  const TensorView d = first_rows(d_, pass.rows.count());
+  clear(d);
+  loss(hidden, d);
+  backward(pass, batch, d);
 }
 
 }  // namespace attend::train

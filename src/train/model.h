@@ -27,8 +27,9 @@ struct Sequences {
 
 struct Batch {
   Sequences tokens{};
-  std::vector<std::int32_t> targets{};  // for each token what should be guessed there, or kNoTarget
-  Sequences source{};                   // of an encoder-decoder; its count is that of tokens
+  // For each token what should be guessed there, or kNoTarget. Who asks for hidden vectors needs none.
+  std::vector<std::int32_t> targets{};
+  Sequences source{};  // of an encoder-decoder; its count is that of tokens
 };
 
 // The most that one batch may have.
@@ -44,6 +45,10 @@ struct LayerAttention {
   AttentionMoment moment;
 };
 using AttentionObserver = std::function<void(const LayerAttention&)>;
+
+// Any number that depends on the vectors of tokens, hidden (rows, E): writes how it changes with each of them
+// into d_hidden, which comes as zeros.
+using HiddenLoss = std::function<void(ConstTensorView hidden, TensorView d_hidden)>;
 
 class Model {
  public:
@@ -62,30 +67,39 @@ class Model {
   // The loss of a batch, with dropout of this seed; adds weight times its gradient to that of the parameters.
   CrossEntropy learn(const Batch& batch, double weight, std::uint64_t seed);
 
+  // The vectors that leave the model, (rows, E): token t of sequence s is row s length + t. hidden() has no
+  // dropout, and its result lasts until the next call. learn_from_hidden() has that of this seed, and adds
+  // the gradient of the loss to that of the parameters.
+  ConstTensorView hidden(const Batch& batch, const AttentionObserver& observer = {});
+  void learn_from_hidden(const Batch& batch, const HiddenLoss& loss, std::uint64_t seed);
+
   // The logits of one row of tokens, (vocabulary), without dropout: row r of sequence s is s length + r.
   Tensor logits(const Batch& batch, std::int64_t row);
 
  private:
   void plan(const BatchLimits& limits);
   void check(const Batch& batch) const;
+  void check_targets(const Batch& batch) const;
   Pass pass_for(const Batch& batch, bool training, std::uint64_t seed);
   // What leaves the last block, and the final norm.
   TensorView forward(Pass& pass, const Batch& batch, const AttentionObserver& observer);
+  void backward(Pass& pass, const Batch& batch, TensorView d);  // d: of what forward() returned
   TensorView run_stack(Pass& pass, std::deque<Block>& blocks, Embedder& embedder, std::optional<Norm>& norm,
                        TensorView normed, const Sequences& tokens, ConstTensorView source,
                        std::vector<TensorView>& streams, const AttentionObserver& observer, bool encoder);
   void back_through_stack(Pass& pass, std::deque<Block>& blocks, Embedder& embedder,
                           std::optional<Norm>& norm, const Sequences& tokens, ConstTensorView source,
                           const std::vector<TensorView>& streams, TensorView d, TensorView d_source);
-  // Of the rows that have a target, some at a time. d_hidden: where their gradient goes, or not given.
+  // Of the rows that have a target, some at a time. d_hidden: zeros, where their gradient goes; or not given.
   CrossEntropy guess(Pass& pass, ConstTensorView hidden, std::span<const std::int32_t> targets, double weight,
                      TensorView d_hidden);
+  void require_output() const;
   ConstTensorView output_matrix();
 
   ModelShape shape_;
   BatchLimits limits_;
   Parameters parameters_;
-  int words_ = -1, positions_ = -1, output_ = -1;
+  int words_ = -1, positions_ = -1, type_ = -1, output_ = -1;
   std::optional<Embedder> source_embedder_, embedder_;
   std::deque<Block> encoder_, decoder_;  // a deque: views inside a block are planned, so it must not move
   std::deque<GruLayer> recurrent_;       // in place of the decoder's blocks

@@ -34,6 +34,8 @@ struct ModelShape {
   NormKind norm = NormKind::layer;
   FeedForwardKind feed_forward = FeedForwardKind::gelu_tanh;
   PositionKind positions = PositionKind::learned;
+  bool typed = false;      // one vector more, the same for every token: BERT's token type
+  bool guesses = true;     // tokens; else there is no output layer, and only the vectors of tokens are used
   bool tied = true;        // the output layer is the table of words
   bool scaled = true;      // scores are divided by sqrt(d); without it one sees why they are
   double epsilon = 1e-5;   // of the norms

@@ -178,6 +178,63 @@ TEST(Model, ManyRowsAreTheSumOfFew) {
   }
 }
 
+// A loss that is not made of logits: the sum of all vectors, each weighed by its own number.
+TEST_P(EveryModel, LearnsFromAnyLossOfItsVectors) {
+  ModelShape shape = GetParam().shape;
+  shape.guesses = false;
+  const Batch batch = random_batch(shape, 3, 1);
+  Model model(shape, {.sequences = 3}, DType::f64);
+  model.parameters().initialise(kSeed);
+  move_away_from_the_start(model.parameters());
+  const auto loss = [&] {
+    double sum = 0;
+    model.learn_from_hidden(
+        batch,
+        [&](ConstTensorView hidden, TensorView d_hidden) {
+          EXPECT_EQ(hidden.size(0), batch.tokens.count * batch.tokens.length);
+          for (std::int64_t i = 0; i < hidden.count(); ++i) {
+            const double factor = normal_at(3, static_cast<std::uint64_t>(i));
+            sum += factor * hidden.data<double>()[i];
+            EXPECT_EQ(d_hidden.data<double>()[i], 0);
+            d_hidden.data<double>()[i] = factor;
+          }
+        },
+        kDropoutSeed);
+    return sum;
+  };
+  loss();
+  const Tensor found = copy_of(model.parameters().gradients());
+  double* const values = model.parameters().values().data<double>();
+  for (int i = 0; i < model.parameters().count(); ++i) {
+    const Parameter& parameter = model.parameters()[i];
+    const auto at = static_cast<std::size_t>(parameter.offset + element_count(parameter.shape) / 2);
+    const double before = values[at];
+    const auto moved = [&](double steps) {
+      values[at] = before + steps * 1e-4;
+      return loss();
+    };
+    const double near = moved(1) - moved(-1), far = moved(2) - moved(-2);
+    values[at] = before;
+    const double expected = (8 * near - far) / 12e-4;
+    EXPECT_NEAR(found.values<double>()[at], expected, 1e-6 * std::max(1.0, std::abs(expected)))
+        << parameter.name;
+  }
+}
+
+TEST(Model, WithoutAnOutputLayerItKeepsNoRoomForLogits) {
+  ModelShape shape = tiny(ModelKind::encoder);
+  shape.vocabulary = 1000;
+  const Batch batch = random_batch(shape, 2, 1);
+  Model guessing(shape, {.sequences = 2});
+  shape.guesses = false;
+  Model model(shape, {.sequences = 2});
+  EXPECT_LT(model.activation_bytes(), guessing.activation_bytes());
+  for (Model* const each : {&guessing, &model}) each->parameters().initialise(kSeed);
+  EXPECT_TRUE(same_bits(model.hidden(batch), guessing.hidden(batch)));
+  EXPECT_REFUSES(model.evaluate(batch), "[train] the model has no output layer, so it guesses nothing");
+  EXPECT_REFUSES(model.logits(batch, 0), "[train] the model has no output layer, so it guesses nothing");
+}
+
 TEST(Model, EvaluationHasNoDropoutAndLeavesGradientsAlone) {
   ModelShape shape = tiny(ModelKind::decoder);
   shape.dropout = 0.5;

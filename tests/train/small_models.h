@@ -32,6 +32,7 @@ inline std::vector<NamedShape> small_models() {
   add("bert", K::encoder, [](ModelShape& s) {
     s.norm_first = false;
     s.feed_forward = FeedForwardKind::gelu;
+    s.typed = true;
     s.tied = false;
   });
   add("llama", K::decoder, [](ModelShape& s) {

@@ -1,0 +1,109 @@
+// How a model guesses tokens: from the vectors that leave it to the loss of their logits, and back.
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "nn/linear_gradient.h"
+#include "train/model.h"
+
+namespace attend::train {
+namespace {
+
+constexpr const char* kOperation = "train";
+
+// Rows of `from`, one after the other in `to`; or back.
+void gather(ConstTensorView from, std::span<const std::int64_t> rows, TensorView to) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    copy(from.select(0, rows[i]), to.select(0, static_cast<std::int64_t>(i)));
+  }
+}
+void scatter(ConstTensorView from, std::span<const std::int64_t> rows, TensorView to) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    copy(from.select(0, static_cast<std::int64_t>(i)), to.select(0, rows[i]));
+  }
+}
+
+}  // namespace
+
+void Model::check_targets(const Batch& batch) const {
+  if (batch.targets.size() == batch.tokens.ids.size()) return;
+  refuse(kOperation, "a batch has ", batch.targets.size(), " targets for ", batch.tokens.ids.size(),
+         " tokens");
+}
+
+void Model::require_output() const {
+  if (!shape_.guesses) refuse(kOperation, "the model has no output layer, so it guesses nothing");
+}
+
+ConstTensorView Model::output_matrix() {
+  return shape_.tied ? parameters_.value(words_).transposed(0, 1) : parameters_.value(output_);
+}
+
+CrossEntropy Model::guess(Pass& pass, ConstTensorView hidden, std::span<const std::int32_t> targets,
+                          double weight, TensorView d_hidden) {
+  std::vector<std::int64_t> rows;
+  std::vector<std::int32_t> wanted;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] == kNoTarget) continue;
+    rows.push_back(static_cast<std::int64_t>(i));
+    wanted.push_back(targets[i]);
+  }
+  CrossEntropy total;
+  if (rows.empty()) return total;
+  require_output();
+  const auto most = static_cast<std::size_t>(picked_.size(0));
+  for (std::size_t first = 0; first < rows.size(); first += most) {
+    const std::size_t count = std::min(most, rows.size() - first);
+    const auto some = std::span(rows).subspan(first, count);
+    const TensorView picked = first_rows(picked_, static_cast<std::int64_t>(count));
+    const TensorView logits = first_rows(logits_, static_cast<std::int64_t>(count));
+    gather(hidden, some, picked);
+    product(pass, picked, output_matrix(), logits);
+    const CrossEntropy part = cross_entropy(logits, std::span(wanted).subspan(first, count), weight,
+                                            d_hidden.given() ? logits : TensorView());
+    total.loss += part.loss;
+    total.counted += part.counted;
+    total.right += part.right;
+    if (!d_hidden.given()) continue;
+    if (shape_.tied) {
+      add_linear_gradient(logits, picked, parameters_.gradient(words_), {}, room_.gradient);
+    } else {
+      add_linear_gradient(picked, logits, parameters_.gradient(output_), {}, room_.gradient);
+    }
+    product(pass, logits, output_matrix().transposed(0, 1), picked);
+    scatter(picked, some, d_hidden);
+  }
+  return total;
+}
+
+CrossEntropy Model::evaluate(const Batch& batch, const AttentionObserver& observer) {
+  check_targets(batch);
+  const ConstTensorView seen = hidden(batch, observer);
+  Pass pass = pass_for(batch, false, 0);
+  return guess(pass, seen, batch.targets, 1, {});
+}
+
+Tensor Model::logits(const Batch& batch, std::int64_t row) {
+  require_output();
+  const ConstTensorView seen = hidden(batch);
+  Pass pass = pass_for(batch, false, 0);
+  Tensor out(parameters_.dtype(), {1, shape_.vocabulary});
+  product(pass, seen.slice(0, row, row + 1), output_matrix(), out);
+  return out;
+}
+
+CrossEntropy Model::learn(const Batch& batch, double weight, std::uint64_t seed) {
+  check_targets(batch);
+  CrossEntropy loss;
+  learn_from_hidden(
+      batch,
+      [&](ConstTensorView hidden, TensorView d_hidden) {
+        Pass pass = pass_for(batch, true, seed);
+        loss = guess(pass, hidden, batch.targets, weight, d_hidden);
+      },
+      seed);
+  return loss;
+}
+
+}  // namespace attend::train
