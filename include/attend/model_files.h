@@ -24,7 +24,8 @@ struct DenseModule {
 
 struct ModelFiles {
   std::string name;                 // as it was asked for
-  std::filesystem::path folder;     // holds the three below
+  std::filesystem::path root;       // the folder that was found: modules.json is here, where there is one
+  std::filesystem::path folder;     // the same, or one inside it; holds the three below
   std::filesystem::path config;     // config.json
   std::filesystem::path weights;    // model.safetensors or model.safetensors.index.json, for Checkpoint::open
   std::filesystem::path tokenizer;  // tokenizer.json, else vocab.txt, else empty

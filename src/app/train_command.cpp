@@ -41,6 +41,8 @@ Tasks:
   it        fit Wq and Wk on six sentences until "it" finds "animal"
   text      a language model of a file (data.file), by bytes or by a tokenizer
   masked    an encoder that guesses what was hidden in a file, as BERT does
+  pairs     an encoder goes on learning which sentences belong together, from a
+            .tsv or .jsonl of pairs (data.file), with scores or without
 
 CONFIG is a task's name, or a JSON file of the form that --print-config prints;
 keys that it leaves out are as the task has them.
@@ -52,6 +54,7 @@ Try:
   attend train recall --set model.mixer=gru --set data.distance=32
                                                  a recurrent network, without attention
   attend train text --set data.file=book.txt -o book
+  attend train pairs --set data.file=pairs.tsv -o tuned
   attend train --resume -o book                  go on where it was stopped
 
 The folder gets model.safetensors, config.json and tokenizer.json, which
@@ -122,10 +125,24 @@ learn::Config chosen_config(const TrainOptions& options) {
   }
 }
 
+std::string pairs_verdict(const learn::Evaluation& found) {
+  std::string text;
+  for (const learn::Measure& measure : found.more) {
+    const std::string value = fixed(measure.value, 3);
+    if (measure.key == "spearman") text += "cosines and scores have the rank correlation (Spearman) " + value;
+    if (measure.key == "mean_reciprocal_rank") {
+      text += fixed(100 * found.accuracy, 1) +
+              "% of the sentences are nearest to their own partner, whose mean " + "reciprocal rank is " +
+              value;
+    }
+  }
+  return text + ", loss " + fixed(found.loss, 4) + ".";
+}
+
 std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& found) {
-  std::string text = "Step " + std::to_string(found.step) + ": on what it never learned from, " +
-                     fixed(100 * found.accuracy, 1) + "% of the answers are right, loss " +
-                     fixed(found.loss, 4);
+  std::string text = "Step " + std::to_string(found.step) + ": on what it never learned from, ";
+  if (trainer.config().task == "pairs") return text + pairs_verdict(found);
+  text += fixed(100 * found.accuracy, 1) + "% of the answers are right, loss " + fixed(found.loss, 4);
   if (trainer.config().task == "text" || trainer.config().task == "masked")
     text += ", perplexity " + fixed(std::exp(found.loss), 2);
   return text + ".";
@@ -163,10 +180,11 @@ void run_train(const TrainOptions& options, const Globals& globals) {
     throw UsageError(draw::printable(error.key + ": " + error.what()));
   }
   learn::Trainer& trainer = *made;
+  const std::string summary = draw::printable(trainer.task().summary());
   write_output(draw::paragraph(
       (options.resume ? "Going on from step " + std::to_string(trainer.step()) + ": " : std::string()) +
           trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
-          " parameters.",
+          " parameters" + (summary.empty() ? "." : "; " + summary + "."),
       terminal));
   std::optional<learn::Film> film;
   if (options.watch) {

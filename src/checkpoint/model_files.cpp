@@ -121,7 +121,7 @@ ModelFiles find_model(std::string_view name_or_folder) {
     fail(shown(name_or_folder), "", "is no model's name");
   ModelFiles files;
   files.name = name_or_folder;
-  const fs::path folder = folder_of(name_or_folder);
+  const fs::path folder = files.root = folder_of(name_or_folder);
   if (exists_inside(folder, "modules.json")) {
     find_sentence_modules(folder, files);
   } else {

@@ -1,6 +1,7 @@
 #include "learn/config.h"
 
 #include <attend/file_error.h>
+#include <attend/model_files.h>
 
 #include <charconv>
 #include <cmath>
@@ -110,7 +111,9 @@ Settings settings_of(checkpoint::JsonReader& json) {
 
 }  // namespace
 
-std::vector<std::string_view> task_names() { return {"recall", "copy", "reverse", "it", "text", "masked"}; }
+std::vector<std::string_view> task_names() {
+  return {"recall", "copy", "reverse", "it", "text", "masked", "pairs"};
+}
 
 Config default_config(std::string_view task) {
   Config config;
@@ -142,6 +145,17 @@ Config default_config(std::string_view task) {
     config.length = 128;
     config.batch = 16;
     config.schedule = {.peak = 2e-3, .floor = 0.1, .warmup = 100, .steps = 1000};
+    return config;
+  }
+  if (task == "pairs") {
+    config.encoder = kDefaultModel;
+    config.model.dropout = 0.1;
+    config.length = 128;
+    config.batch = 16;
+    config.validation = 0.2;
+    config.evaluate = 20;
+    config.save = 100;
+    config.schedule = {.peak = 5e-5, .floor = 0.1, .warmup = 10, .steps = 100};
     return config;
   }
   throw ConfigError("task", joined('"', task, "\" is not one of ", listed(task_names())));
@@ -221,6 +235,7 @@ void check(const Config& config) {
   }
   between("data.validation", config.validation, 0.001, 0.9);
   between("data.masked", config.masked, 0.01, 0.9);
+  between("data.score_max", config.score_max, 1e-6, 1e6);
   at_least("training.steps", config.schedule.steps, 1);
   at_least("training.batch", config.batch, 1);
   at_least("training.accumulate", config.accumulate, 1);

@@ -32,6 +32,8 @@ struct Config {
   std::string tokenizer{};                          // text: a tokenizer.json; empty: bytes
   double validation = 0.1;                          // text: the share, at its end, that is not learned from
   double masked = 0.15;                             // masked: the share of tokens that is to be guessed
+  std::string encoder{};                            // pairs: the model to go on from
+  double score_max = 1;                             // pairs: what scores are divided by
 };
 
 // What is wrong with a key, in one sentence that does not repeat it.

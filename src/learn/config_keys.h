@@ -50,6 +50,8 @@ void each_key(AnyConfig& config, const Visit& visit) {
   visit("data.tokenizer", config.tokenizer);
   visit("data.validation", config.validation);
   visit("data.masked", config.masked);
+  visit("data.model", config.encoder);
+  visit("data.score_max", config.score_max);
   visit("training.steps", config.schedule.steps);
   visit("training.batch", config.batch);
   visit("training.accumulate", config.accumulate);

@@ -1,7 +1,11 @@
 // Something to be learned: where batches come from, and what their tokens are called.
 #pragma once
 
+#include <attend/tokenizer.h>
+
+#include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,18 +25,63 @@ struct Example {
   std::vector<std::int64_t> answers{};
 };
 
+// The batches of one step, by their numbers, and where their dropout begins.
+struct StepBatches {
+  std::uint64_t first = 0;
+  std::int64_t count = 1;
+  std::uint64_t dropout_seed = 0;
+};
+
+struct Learned {
+  double loss = 0;  // the mean over what is guessed or compared
+  std::int64_t tokens = 0;
+};
+
+// How good a model is on what it never learned from.
+struct Measure {
+  std::string key;  // as metrics.jsonl has it
+  double value = 0;
+};
+struct Measured {
+  double loss = 0;
+  double accuracy =
+      std::nan("");  // the share of answers that are right; no number where none is right or wrong
+  std::vector<Measure> more{};
+};
+
+// Something that a training begins with and does not keep.
+struct Origin {
+  std::string what;  // "model"
+  std::string name;
+  std::uint64_t fingerprint = 0;
+};
+
 class Task {
  public:
   virtual ~Task() = default;
 
   // What the task decides of a model: its kind, its vocabulary and the longest sequence.
   virtual void shape(train::ModelShape& model) const = 0;
+  // How many sequences a batch of this size has.
+  virtual std::int64_t sequences(std::int64_t batch) const { return batch; }
 
   // Batch number `number` to learn from: a function of the seed and the number alone.
   virtual train::Batch batch(std::uint64_t number) const = 0;
   // What is never learned from, the same each time.
   virtual std::vector<train::Batch> validation() const = 0;
 
+  // Adds the gradient of the mean loss over these batches to that of the parameters. As these three are here,
+  // tokens are guessed.
+  virtual Learned learn(train::Model& model, const StepBatches& step) const;
+  virtual Measured measure(train::Model& model) const;
+  virtual void save(const std::filesystem::path& folder, train::Model& model) const;
+
+  // Parameters to start from in place of random ones; whether there are any.
+  virtual bool fill(train::Model&) const { return false; }
+  virtual std::vector<Origin> origins() const { return {}; }
+
+  // What there is to learn from, in some words; or nothing.
+  virtual std::string summary() const { return ""; }
   virtual std::optional<Example> example() const { return {}; }
 
   // Where a source is answered, the token that stands before the answer.
@@ -40,6 +89,9 @@ class Task {
 
   // Text to these ids and back, as a tokenizer.json.
   virtual std::string tokenizer_json() const = 0;
+  // As a model of this task reads a text that it is shown.
+  virtual Encoding encode(const std::string& text, const Tokenizer& tokenizer) const;
+  virtual Tokenizer tokenizer() const { return Tokenizer::from_json(tokenizer_json()); }
 };
 
 // Throws ConfigError or FileError.
@@ -56,5 +108,6 @@ std::unique_ptr<Task> make_copy(const Config& config);
 std::unique_ptr<Task> make_reverse(const Config& config);
 std::unique_ptr<Task> make_text(const Config& config);
 std::unique_ptr<Task> make_masked(const Config& config);
+std::unique_ptr<Task> make_pairs(const Config& config);
 
 }  // namespace attend::learn

@@ -30,11 +30,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::int64_t counted(const train::Batch& batch) {
-  return std::count_if(batch.targets.begin(), batch.targets.end(),
-                       [](std::int32_t target) { return target != kNoTarget; });
-}
-
 bool is_snapshot(std::int64_t step, std::int64_t steps) {
   for (std::int64_t part = 32; part >= 1; part /= 2) {
     if (step == std::max<std::int64_t>(1, steps / part)) return true;
@@ -57,13 +52,16 @@ void prepare_folder(const fs::path& folder) {
 Trainer::Trainer(const Config& config, const fs::path& folder)
     : config_(config), folder_(folder), task_(make_task(config)) {
   task_->shape(config_.model);
-  model_ = std::make_unique<train::Model>(config_.model, train::BatchLimits{.sequences = config_.batch});
+  model_ = std::make_unique<train::Model>(config_.model,
+                                          train::BatchLimits{.sequences = task_->sequences(config_.batch)});
 }
 
 Trainer Trainer::start(const Config& config, const fs::path& folder) {
   Trainer trainer(config, folder);
   prepare_folder(folder);
-  trainer.model_->parameters().initialise(static_cast<std::uint64_t>(config.seed));
+  trainer.starts_trained_ = trainer.task_->fill(*trainer.model_);
+  if (!trainer.starts_trained_)
+    trainer.model_->parameters().initialise(static_cast<std::uint64_t>(config.seed));
   return trainer;
 }
 
@@ -72,6 +70,7 @@ Trainer Trainer::resume(const fs::path& folder) {
   Config config = read_state_config(state);
   config.stop_after = 0;
   Trainer trainer(config, folder);
+  require_origins(state, trainer.task_->origins());
   trainer.step_ = trainer.saved_ = load_state(state, *trainer.model_);
   trainer.read_metrics();
   return trainer;
@@ -81,23 +80,12 @@ Trainer Trainer::resume(const fs::path& folder) {
 double Trainer::take_step() {
   train::Parameters& parameters = model_->parameters();
   const std::int64_t next = step_ + 1;
-  std::vector<train::Batch> batches;
-  std::int64_t targets = 0;
-  tokens_ = 0;
-  for (std::int64_t i = 0; i < config_.accumulate; ++i) {
-    batches.push_back(task_->batch(static_cast<std::uint64_t>(step_ * config_.accumulate + i)));
-    targets += counted(batches.back());
-    tokens_ += static_cast<std::int64_t>(batches.back().tokens.ids.size() + batches.back().source.ids.size());
-  }
   parameters.clear_gradients();
-  double loss = 0;
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    const std::uint64_t number = static_cast<std::uint64_t>(step_ * config_.accumulate) + i;
-    const std::uint64_t seed =
-        random_bits(random_bits(static_cast<std::uint64_t>(config_.seed), kDropoutStream), number);
-    loss += model_->learn(batches[i], 1 / static_cast<double>(targets), seed).loss;
-  }
-  loss /= static_cast<double>(targets);
+  const auto [loss, tokens] = task_->learn(
+      *model_, {.first = static_cast<std::uint64_t>(step_ * config_.accumulate),
+                .count = config_.accumulate,
+                .dropout_seed = random_bits(static_cast<std::uint64_t>(config_.seed), kDropoutStream)});
+  tokens_ = tokens;
   rate_ = config_.schedule.rate(next);
   norm_ = train::gradient_norm(parameters);
   if (!std::isfinite(loss) || !std::isfinite(norm_)) {
@@ -119,6 +107,7 @@ void Trainer::run(const Watching& watching) {
   double learning = 0;
   std::int64_t tokens = 0;
   if (step_ == 0 && watching.snapshot) watching.snapshot(0);
+  if (starts_trained_ && evaluations_.empty()) look(watching);
   while (step_ < last && !stopped()) {
     start = Clock::now();
     const double loss = take_step();
@@ -141,10 +130,7 @@ void Trainer::run(const Watching& watching) {
              .dump());
     if (watching.step) watching.step(report);
     if (step_ % config_.evaluate == 0 || step_ == steps) {
-      const Evaluation found = evaluate();
-      evaluations_.push_back(found);
-      note(Json{{"step", step_}, {"validation_loss", found.loss}, {"accuracy", found.accuracy}}.dump());
-      if (watching.evaluation) watching.evaluation(found);
+      look(watching);
     }
     if (watching.snapshot && is_snapshot(step_, steps)) watching.snapshot(step_);
     if (step_ % config_.save == 0) save();
@@ -152,16 +138,16 @@ void Trainer::run(const Watching& watching) {
   if (saved_ != step_) save();
 }
 
-Evaluation Trainer::evaluate() {
-  CrossEntropy total;
-  for (const train::Batch& batch : task_->validation()) {
-    const CrossEntropy part = model_->evaluate(batch);
-    total.loss += part.loss;
-    total.counted += part.counted;
-    total.right += part.right;
-  }
-  const auto count = static_cast<double>(std::max<std::int64_t>(1, total.counted));
-  return {step_, total.loss / count, static_cast<double>(total.right) / count};
+Evaluation Trainer::evaluate() { return {task_->measure(*model_), step_}; }
+
+void Trainer::look(const Watching& watching) {
+  const Evaluation found = evaluate();
+  evaluations_.push_back(found);
+  Json line{{"step", step_}, {"validation_loss", found.loss}};
+  if (!std::isnan(found.accuracy)) line["accuracy"] = found.accuracy;
+  for (const Measure& measure : found.more) line[measure.key] = measure.value;
+  note(line.dump());
+  if (watching.evaluation) watching.evaluation(found);
 }
 
 std::vector<ExampleMap> Trainer::maps(const Example& example) {
@@ -196,9 +182,8 @@ Example Trainer::example_of(const std::string& text) const {
   if (shape.kind == train::ModelKind::encoder_decoder) {
     refuse(kOperation, "a model with an encoder and a decoder reads two sequences, not one text");
   }
-  const Tokenizer tokenizer = Tokenizer::from_json(task_->tokenizer_json());
-  const std::vector<std::int32_t> ids =
-      tokenizer.encode(text, {.add_special_tokens = false, .truncate = false}).ids;
+  const Tokenizer tokenizer = task_->tokenizer();
+  const std::vector<std::int32_t> ids = task_->encode(text, tokenizer).ids;
   const auto size = static_cast<std::int64_t>(ids.size());
   if (size < 1 || size > shape.length) {
     refuse(kOperation, "the text has ", size, " tokens, expected 1 to ", shape.length);
@@ -214,9 +199,9 @@ Example Trainer::example_of(const std::string& text) const {
 // The model first: whatever happens in between, each file is whole, and the state is the one that a run goes
 // on from.
 void Trainer::save() {
-  save_model_folder(folder_, *model_, task_->tokenizer_json(), task_->start());
+  task_->save(folder_, *model_);
   write_file(folder_ / kMetricsFile, metrics_);
-  save_state(folder_ / kStateFile, *model_, config_, step_);
+  save_state(folder_ / kStateFile, *model_, config_, step_, task_->origins());
   saved_ = step_;
 }
 
@@ -233,7 +218,12 @@ void Trainer::read_metrics() {
     if (at > step_) continue;
     note(line);
     if (json.contains("validation_loss")) {
-      evaluations_.push_back({at, number("validation_loss"), number("accuracy")});
+      Evaluation found{{.loss = number("validation_loss"), .accuracy = number("accuracy")}, at};
+      for (const auto& [key, value] : json.items()) {
+        const bool other = key != "step" && key != "validation_loss" && key != "accuracy";
+        if (other && value.is_number()) found.more.push_back({key, value.get<double>()});
+      }
+      evaluations_.push_back(std::move(found));
     } else {
       losses_.emplace_back(at, number("loss"));
     }

@@ -18,14 +18,13 @@ namespace attend::learn {
 
 struct StepReport {
   std::int64_t step = 0, steps = 0;
-  double loss = 0;  // the mean over the tokens that are guessed
+  double loss = 0;  // the mean over what is guessed or compared
   double rate = 0, norm = 0;
   double tokens_per_second = 0, seconds_left = 0;
 };
 
-struct Evaluation {
+struct Evaluation : Measured {
   std::int64_t step = 0;
-  double loss = 0, accuracy = 0;
 };
 
 // One head's attention in an example.
@@ -72,13 +71,14 @@ class Trainer {
   const Task& task() const noexcept { return *task_; }
   train::Model& model() noexcept { return *model_; }
   std::int64_t step() const noexcept { return step_; }
-  // Since step 1, resumed runs included.
+  // Since step 1, or 0 where a trained model goes on learning; resumed runs included.
   const std::vector<Evaluation>& evaluations() const noexcept { return evaluations_; }
   const std::vector<std::pair<std::int64_t, double>>& losses() const noexcept { return losses_; }
 
  private:
   Trainer(const Config& config, const std::filesystem::path& folder);
   double take_step();
+  void look(const Watching& watching);  // evaluates, and notes it
   void read_metrics();
   void note(const std::string& line) { metrics_ += line + "\n"; }
 
@@ -89,6 +89,7 @@ class Trainer {
   std::int64_t step_ = 0, saved_ = -1;
   double rate_ = 0, norm_ = 0;
   std::int64_t tokens_ = 0;
+  bool starts_trained_ = false;
   std::string metrics_;  // lines of JSON
   std::vector<Evaluation> evaluations_;
   std::vector<std::pair<std::int64_t, double>> losses_;

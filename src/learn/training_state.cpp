@@ -35,18 +35,30 @@ void each_tensor(train::Parameters& parameters, const Visit& visit) {
 }  // namespace
 
 void save_state(const std::filesystem::path& file, train::Model& model, const Config& config,
-                std::int64_t step) {
+                std::int64_t step, const std::vector<Origin>& origins) {
   std::vector<NamedTensor> tensors;
   each_tensor(model.parameters(), [&](const std::string& name, TensorView tensor) {
     tensors.push_back({name, tensor});
   });
-  save_safetensors(file, tensors,
-                   {{"format", kFormat}, {"step", std::to_string(step)}, {"config", to_json(config)}});
+  std::map<std::string, std::string> metadata{
+      {"format", kFormat}, {"step", std::to_string(step)}, {"config", to_json(config)}};
+  for (const Origin& origin : origins) metadata["origin." + origin.what] = std::to_string(origin.fingerprint);
+  save_safetensors(file, tensors, metadata);
 }
 
 Config read_state_config(const std::filesystem::path& file) {
   const std::string text = state_metadata(file, Checkpoint::open(file))["config"];
   return parse_config(text, file.string());
+}
+
+void require_origins(const std::filesystem::path& file, const std::vector<Origin>& origins) {
+  std::map<std::string, std::string> metadata = state_metadata(file, Checkpoint::open(file));
+  for (const Origin& origin : origins) {
+    if (metadata["origin." + origin.what] == std::to_string(origin.fingerprint)) continue;
+    throw FileError(file.string(), "",
+                    joined("the training began with another ", origin.what, " than ", origin.name,
+                           " is now, so it cannot go on to what it would have become"));
+  }
 }
 
 std::int64_t load_state(const std::filesystem::path& file, train::Model& model) {

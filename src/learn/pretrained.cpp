@@ -1,0 +1,149 @@
+#include "learn/pretrained.h"
+
+#include <attend/file_error.h>
+#include <attend/save.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/open_file.h"
+#include "checkpoint/sentence_modules.h"
+#include "learn/fingerprint.h"
+#include "learn/model_folder.h"
+
+namespace attend::learn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // of one small file
+
+// Beside config.json: how text becomes ids, for attend, transformers and sentence-transformers.
+constexpr std::array kModelFiles = {"tokenizer.json",
+                                    "tokenizer_config.json",
+                                    "special_tokens_map.json",
+                                    "added_tokens.json",
+                                    "vocab.txt",
+                                    "vocab.json",
+                                    "merges.txt",
+                                    "sentencepiece.bpe.model",
+                                    "sentence_bert_config.json",
+                                    "sentence_roberta_config.json",
+                                    "sentence_distilbert_config.json",
+                                    "sentence_xlm-roberta_config.json"};
+
+// Weights are written as f32, and a configuration may say that they are something else.
+std::string with_f32(const std::string& config) {
+  using Json = nlohmann::ordered_json;
+  Json json = Json::parse(config, nullptr, false);
+  bool other = false;
+  for (const char* const key : {"torch_dtype", "dtype"}) {
+    if (!json.is_object() || !json.contains(key) || json[key] == "float32") continue;
+    json[key] = "float32";
+    other = true;
+  }
+  return other ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : config;
+}
+
+}  // namespace
+
+Pretrained::Pretrained(const std::string& name_or_folder)
+    : files_(find_model(name_or_folder)),
+      config_(read_model_config(files_.config)),
+      checkpoint_(Checkpoint::open(files_.weights)),
+      shape_(encoder_shape(config_, files_.config.string())),
+      links_(encoder_links(config_, checkpoint_)) {
+  if (!files_.dense.empty()) {
+    throw FileError(files_.root.string(), "modules.json",
+                    "has a Dense module behind the encoder, which pairs does not train");
+  }
+  if (files_.folder != files_.root) inside_ = files_.folder.filename();
+  carry_files();
+  for (const std::string& name : checkpoint_.names()) {
+    const auto is_it = [&](const EncoderLink& link) { return link.tensor == name; };
+    const auto link = std::find_if(links_.begin(), links_.end(), is_it);
+    if (link != links_.end() && link->row < 0) continue;
+    const ConstTensorView tensor = checkpoint_.tensor(name);
+    carried_tensors_.emplace_back(name, link == links_.end() ? copy_of(tensor) : copy_of(tensor, DType::f32));
+  }
+  checkpoint_.require_intact();
+}
+
+void Pretrained::carry_file(const fs::path& name) {
+  if (!checkpoint::exists_inside(files_.root, name)) return;
+  const checkpoint::FileText text =
+      checkpoint::read_text(checkpoint::open_inside(files_.root, name), kMostBytes);
+  carried_files_.push_back({name, {text.span().begin(), text.span().end()}});
+}
+
+void Pretrained::carry_files() {
+  carry_file(inside_ / "config.json");
+  carried_files_.front().bytes = with_f32(carried_files_.front().bytes);
+  for (const char* const name : kModelFiles) carry_file(inside_ / name);
+  if (!files_.is_sentence_model) return;
+  carry_file("modules.json");
+  carry_file("config_sentence_transformers.json");
+  const auto modules = checkpoint::parse_modules(
+      checkpoint::read_text(checkpoint::open_inside(files_.root, "modules.json"), kMostBytes));
+  for (const checkpoint::Module& module : modules) {
+    if (module.kind == checkpoint::ModuleKind::pooling && !module.folder.empty())
+      carry_file(fs::path(module.folder) / "config.json");
+  }
+}
+
+void Pretrained::fill(train::Model& model) const {
+  for (const EncoderLink& link : links_) {
+    const TensorView to = link.view(model);
+    if (link.row < 0) {
+      copy(checkpoint_.tensor(link.tensor, to.shape()), to);
+      continue;
+    }
+    const bool types = link.parameter == "type";
+    const ConstTensorView whole = checkpoint_.tensor(
+        link.tensor, {types ? config_.token_types : config_.positions, config_.hidden_size});
+    copy(whole.slice(0, link.row, link.row + to.size(0)), to);
+  }
+  checkpoint_.require_intact();
+}
+
+void Pretrained::save(const fs::path& folder, train::Model& model) const {
+  for (const CarriedFile& file : carried_files_) {
+    const fs::path place = folder / file.name;
+    std::error_code error;
+    fs::create_directories(place.parent_path(), error);
+    if (error) throw FileError(place.parent_path().string(), "", "cannot be made: " + error.message());
+    write_file(place, file.bytes);
+  }
+  std::vector<Tensor> tables;
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, tensor] : carried_tensors_) tables.push_back(copy_of(tensor));
+  for (std::size_t i = 0; i < tables.size(); ++i) tensors.push_back({carried_tensors_[i].first, tables[i]});
+  for (const EncoderLink& link : links_) {
+    const TensorView view = link.view(model);
+    if (link.row < 0) {
+      tensors.push_back({link.tensor, view});
+      continue;
+    }
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      if (carried_tensors_[i].first != link.tensor) continue;
+      copy(view, tables[i].view().slice(0, link.row, link.row + view.size(0)));
+    }
+  }
+  save_safetensors(folder / inside_ / "model.safetensors", tensors, {{"format", "pt"}});
+}
+
+std::uint64_t Pretrained::fingerprint() const {
+  std::uint64_t print = 0;
+  for (const CarriedFile& file : carried_files_) print = fingerprint_of(file.bytes, print);
+  for (const std::string& name : checkpoint_.names()) {
+    const ConstTensorView tensor = checkpoint_.tensor(name);
+    const auto bytes = static_cast<std::size_t>(tensor.count()) * size_of(tensor.dtype());
+    print = fingerprint_of(name, print);
+    print = fingerprint_of({static_cast<const char*>(tensor.raw()), bytes}, print);
+  }
+  return print;
+}
+
+}  // namespace attend::learn

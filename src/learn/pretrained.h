@@ -1,0 +1,56 @@
+// An encoder that somebody else has trained, as a start to go on from: its parameters into a model that
+// learns, and from there into a folder like the one it came from.
+#pragma once
+
+#include <attend/model_files.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "learn/encoder_links.h"
+
+namespace attend::learn {
+
+class Pretrained {
+ public:
+  // A folder, or the name of a model in the hub's cache. Reads all that save() carries over, so that the
+  // folder may change while a model learns. Throws FileError.
+  explicit Pretrained(const std::string& name_or_folder);
+
+  const ModelFiles& files() const noexcept { return files_; }
+  // That of encoder_shape(); the caller chooses the length, up to config().max_tokens().
+  const train::ModelShape& shape() const noexcept { return shape_; }
+  const ModelConfig& config() const noexcept { return config_; }
+
+  // The model's parameters become those of the file.
+  void fill(train::Model& model) const;
+
+  // The folder as it was, with these parameters in place of its own, as f32: every other tensor of its file,
+  // its configuration, its tokenizer and how it makes a vector of a text are carried over. Each file is
+  // written whole or not at all.
+  void save(const std::filesystem::path& folder, train::Model& model) const;
+
+  // A number that changes with the weights, the configuration and the tokenizer.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct CarriedFile {
+    std::filesystem::path name;  // inside the folder
+    std::string bytes;
+  };
+  void carry_file(const std::filesystem::path& name);
+  void carry_files();
+
+  ModelFiles files_;
+  ModelConfig config_;
+  Checkpoint checkpoint_;
+  train::ModelShape shape_;
+  std::vector<EncoderLink> links_;
+  std::filesystem::path inside_;  // of the root: where config.json and the weights are; mostly empty
+  std::vector<CarriedFile> carried_files_;
+  std::vector<std::pair<std::string, Tensor>> carried_tensors_;  // of which no parameter is the whole
+};
+
+}  // namespace attend::learn
