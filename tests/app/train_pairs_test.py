@@ -194,6 +194,7 @@ def test_watches_a_text_with_its_special_tokens(tmp_path, small_bert):
     ("a\tb\t1\n" * 20, [], "the 4 pairs to try it on have the same score"),
     ("a\tb\n" * 20, ["training.batch=1"], "training.batch: 1 pair has no other to be told apart from"),
     ("a\tb\n" * 20, ["model.layers=7"], "model.layers: 7 is not what"),
+    ("a\tb\n" * 20, ["data.length=1"], "data.length: 1 tokens leave no room for the 2 that are added around every text"),
     ("a\tb\n" * 20, ["data.score_max=0"], "data.score_max: 0 is not a number from"),
     ("a\tb\n" * 20, ["data.model="], "data.model: is missing"),
     ("a\tb\n" * 20, ["data.model=no/such-model"], "no/such-model: is no folder"),
