@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "checkpoint/fail.h"
 #include "checkpoint/json_reader.h"
 #include "checkpoint/open_file.h"
 #include "text/utf8.h"
@@ -129,7 +130,7 @@ class Reader {
       double value = 0;
       const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
       if (error != std::errc() || end != word->data() + word->size())
-        wrong('"', *word, "\" is not a score, which is a number");
+        wrong('"', checkpoint::shown(*word), "\" is not a score, which is a number");
       row.score = value;
     }
     return row;

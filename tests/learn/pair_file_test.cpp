@@ -71,6 +71,7 @@ TEST_F(PairFileTest, RefusesInOneSentenceWithTheLine) {
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\tnan\n"), "line 1", "its score is not a number");
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\tinf\n"), "line 1", "its score is not a number");
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\tmuch\n"), "line 1", "\"much\" is not a score, which is a number");
+  EXPECT_FILE_ERROR(read("a.tsv", "a\tb\t\x1b[2J" + std::string(5000, 'x')), "line 1", "is not a score");
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\t4.2\n"), "line 1",
                     "its score 4.2 is not from -1 to 1; data.score_max is the largest of all scores");
   EXPECT_FILE_ERROR(read("a.tsv", "a\t \t1\n"), "line 1", "has an empty sentence");

@@ -2,6 +2,7 @@
 #include "learn/pretrained.h"
 
 #include <attend/encoder.h>
+#include <attend/save.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -132,6 +133,41 @@ TEST(Pretrained, CarriesASentenceModelsFilesOver) {
   EXPECT_EQ(files.folder, to.path() / "0_Transformer");
   EXPECT_EQ(files.pooling, std::vector{Pooling::cls});
   EXPECT_EQ(files.max_tokens, 17);
+}
+
+// What is learned would be lost in 16 bits, so it is stored as f32, and the configuration says so.
+TEST(Pretrained, A16BitModelBecomesF32) {
+  const TemporaryFolder from, to;
+  const Checkpoint whole = Checkpoint::open(kModels / "bert");
+  std::vector<Tensor> halves;
+  for (const std::string& name : whole.names()) halves.push_back(copy_of(whole.tensor(name), DType::f16));
+  std::vector<NamedTensor> tensors;
+  for (std::size_t i = 0; i < halves.size(); ++i) tensors.push_back({whole.names()[i], halves[i]});
+  save_safetensors(from.path() / "model.safetensors", tensors);
+  const auto read = [](const fs::path& file) {
+    std::ifstream stream(file);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  std::string config = read(kModels / "bert/config.json");
+  config.insert(config.find('{') + 1, "\"dtype\": \"float16\",");
+  std::ofstream(from.path() / "config.json") << config;
+
+  const Pretrained start(from.path().string());
+  train::ModelShape shape = start.shape();
+  shape.length = 4;
+  train::Model model(shape, {.sequences = 1});
+  start.fill(model);
+  start.save(to.path(), model);
+  const Checkpoint after = Checkpoint::open(to.path());
+  for (std::size_t i = 0; i < halves.size(); ++i) {
+    const std::string name = whole.names()[i];
+    const bool carried = name.find("pooler") != name.npos;
+    EXPECT_EQ(after.tensor(name).dtype(), carried ? DType::f16 : DType::f32) << name;
+    EXPECT_EQ(max_abs_difference(after.tensor(name), halves[i]), 0) << name;
+  }
+  const std::string saved = read(to.path() / "config.json");
+  EXPECT_NE(saved.find("\"dtype\": \"float32\""), saved.npos);
+  EXPECT_EQ(saved.find("float16"), saved.npos);
 }
 
 TEST(Pretrained, RefusesOtherFamilies) {
