@@ -8,9 +8,10 @@ those of a held-out pair are new to a model that learned from the others.
 
 import random
 
-THINGS = ["the soup", "the hotel", "the film", "the train ride", "the phone", "the museum", "the haircut", "the novel", "the concert",
-          "the bakery", "the dentist", "the jacket", "the lecture", "the ferry", "the printer", "the garden tour", "the swimming pool",
-          "the bicycle", "the podcast", "the landlord", "the coffee", "the board game", "the airline", "the keyboard"]
+THINGS = ["the soup", "the hotel", "the film", "the train ride", "the phone", "the museum", "the haircut", "the novel",
+          "the concert", "the bakery", "the dentist", "the jacket", "the lecture", "the ferry", "the printer", "the garden tour",
+          "the swimming pool", "the bicycle", "the podcast", "the landlord", "the coffee", "the board game", "the airline",
+          "the keyboard"]
 
 # What somebody says of a thing, from the worst to the best.
 VERDICTS = [
@@ -18,7 +19,8 @@ VERDICTS = [
      "I want my money back for {}"],
     ["{} was a bit disappointing", "I had hoped for more from {}", "{} has a few annoying flaws", "{} could have been better",
      "I was not quite happy with {}"],
-    ["{} was decent enough", "I rather liked {}", "{} did its job well", "{} was a pleasant surprise", "I would give {} another try"],
+    ["{} was decent enough", "I rather liked {}", "{} did its job well", "{} was a pleasant surprise",
+     "I would give {} another try"],
     ["{} was absolutely wonderful", "I loved everything about {}", "{} made my whole week", "you must not miss {}",
      "I cannot praise {} highly enough"],
 ]

@@ -90,8 +90,8 @@ def test_partners_without_scores_find_each_other(tmp_path, small_bert):
 def test_a_step_of_no_length_saves_the_model_that_was_read(tmp_path, small_bert):
     """Vectors at step 0 are those of attend embed: the loss of all pairs, computed from these, is the one that is reported."""
     file = tsv(tmp_path / "pairs.tsv")
-    done = train(tmp_path / "same", small_bert, file, "--set", "training.rate=0", "--set", "training.steps=1", "--set", "training.batch=16",
-                 "--set", "model.dropout=0")
+    done = train(tmp_path / "same", small_bert, file, "--set", "training.rate=0", "--set", "training.steps=1",
+                 "--set", "training.batch=16", "--set", "model.dropout=0")
     assert done.code == 0, done.err
     before, after = (read_safetensors(folder / "model.safetensors") for folder in (small_bert, tmp_path / "same"))
     assert before.keys() == after.keys()
@@ -164,8 +164,8 @@ def test_ctrl_c_saves_and_a_killed_run_leaves_a_whole_model(tmp_path, small_bert
     file = tsv(tmp_path / "pairs.tsv")
     for how in (signal.SIGINT, signal.SIGKILL):
         out = tmp_path / how.name
-        command = [PROGRAM, "train", "pairs", "-o", str(out), "--set", f"data.model={small_bert}", "--set", f"data.file={file}", *SMALL,
-                   "--set", "training.steps=1000000"]
+        command = [PROGRAM, "train", "pairs", "-o", str(out), "--set", f"data.model={small_bert}", "--set", f"data.file={file}",
+                   *SMALL, "--set", "training.steps=1000000"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
                                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         end = time.monotonic() + 30

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes tests/golden/training/pairs.safetensors: losses of pairs by sentence-transformers, in float64.
 
-`vectors.*`: of random vectors, with their gradients. `trace.*`: of the golden BERT, over 20 steps of AdamW from its first weights, with
-the mean of its hidden vectors as the vector of a sentence. The README beside this file says how to run it.
+`vectors.*`: of random vectors, with their gradients. `trace.*`: of the golden BERT, over 20 steps of AdamW from its first
+weights, with the mean of its hidden vectors as the vector of a sentence. The README beside this file says how to run it.
 """
 
 import pathlib
