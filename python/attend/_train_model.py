@@ -144,15 +144,21 @@ class Model:
         """Forgets what learn() has added up; AdamW.step() does so itself."""
         self._core.clear_gradients()
 
-    def save(self, folder: str | os.PathLike[str], words: Sequence[str]) -> None:
+    def save(self, folder: str | os.PathLike[str], words: Sequence[str], start: str | None = None) -> None:
         """A folder as `attend train` writes it, with a tokenizer of these words, one an id, the last being that of unknown ones.
 
-        A decoder with the defaults is stored as GPT-2: attend.Encoder, attend.lens and Hugging Face's code open it.
+        start: of an encoder-decoder, the word that its targets begin with. A decoder with the defaults is stored as GPT-2, which Hugging
+        Face's code opens, too; attend.Encoder and attend.lens open every model.
         """
         vocabulary = len(self._core.parameters()["words"])
         if len(words) != vocabulary:
             raise ValueError(f"save: there are {len(words)} words for a vocabulary of {vocabulary}")
-        self._core.save(folder, _core.train_word_tokenizer(list(words)))
+        if (self.kind == "encoder_decoder") != (start is not None):
+            raise ValueError("save: start is the word that targets of an encoder-decoder begin with, and of no other model")
+        if start is not None and start not in words:
+            raise ValueError(f"save: start is {start!r}, which is none of the words")
+        tokenizer = _core.train_word_tokenizer(list(words), start or "")
+        self._core.save(folder, tokenizer, None if start is None else list(words).index(start))
 
     def _batch(
         self, ids: Any, targets: Any, lengths: Any, source: Any, source_lengths: Any

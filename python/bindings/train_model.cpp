@@ -174,10 +174,12 @@ class Model {
     return norm;
   }
 
-  void save(const std::filesystem::path& folder, const std::string& tokenizer_json) {
+  // start: the token that a target begins behind, of a model that has one.
+  void save(const std::filesystem::path& folder, const std::string& tokenizer_json,
+            std::optional<std::int32_t> start) {
     const Serving serving(mutex_);
     std::filesystem::create_directories(folder);
-    attend::learn::save_model_folder(folder, model_, tokenizer_json);
+    attend::learn::save_model_folder(folder, model_, tokenizer_json, start);
   }
 
  private:
@@ -246,10 +248,12 @@ void bind_train_model(nb::module_& module) {
             return self.adamw_step({beta1, beta2, epsilon, decay, clip}, rate, step);
           },
           arg("rate"), arg("beta1"), arg("beta2"), arg("epsilon"), arg("decay"), arg("clip"), arg("step"))
-      .def("save", &Model::save, arg("folder"), arg("tokenizer_json"),
-           nb::sig("def save(self, folder: str | os.PathLike[str], tokenizer_json: str) -> None"));
+      .def(
+          "save", &Model::save, arg("folder"), arg("tokenizer_json"), maybe("start"),
+          nb::sig("def save(self, folder: str | os.PathLike[str], tokenizer_json: str, start: int | None) -> "
+                  "None"));
 #undef ATTEND_IDS
-  module.def("train_word_tokenizer", &attend::learn::word_tokenizer, arg("words"));
+  module.def("train_word_tokenizer", &attend::learn::word_tokenizer, arg("words"), arg("start") = "");
   module.def(
       "train_rate",
       [](std::int64_t step, double peak, double floor, std::int64_t warmup, std::int64_t steps) {

@@ -43,7 +43,8 @@ TensorView EncoderLink::view(train::Model& model) const {
 }
 
 train::ModelShape encoder_shape(const ModelConfig& config, const std::string& file) {
-  if (config.family == ModelFamily::mpnet || config.family == ModelFamily::gpt2) {
+  if (config.family == ModelFamily::mpnet || config.family == ModelFamily::gpt2 ||
+      config.family == ModelFamily::attend) {
     throw FileError(file, "model_type",
                     joined('"', config.model_type,
                            "\" is a family that pairs does not train: bert, roberta, xlm-roberta and "
@@ -68,7 +69,7 @@ train::ModelShape encoder_shape(const ModelConfig& config, const std::string& fi
 }
 
 std::vector<EncoderLink> encoder_links(const ModelConfig& config, const Checkpoint& checkpoint) {
-  const Names names = names_of(config.family, tensors_of(checkpoint));
+  const Names names = names_of(config, tensors_of(checkpoint));
   std::vector<EncoderLink> links;
   links.push_back({.tensor = names.embeddings.words, .parameter = "words"});
   links.push_back(
