@@ -143,6 +143,18 @@ def test_cross_attention():
     assert np.triu(model.attention(ids, source=source)[0, 0], 1).max() == 0
 
 
+def test_the_lens_sees_the_same_cross_attention(tmp_path):
+    model, words = tiny("encoder_decoder", layers=2), ["a", "b", "c", "d", "e", "<", "[UNK]"]
+    source, target = [0, 3, 1, 4, 2, 2], [5, 1, 3]
+    model.save(tmp_path / "model", words, start="<")
+    reading = attend.lens.read(tmp_path / "model", "a d b e c c", "b d")
+    for layer, (which, number) in enumerate([("encoder", 0), ("encoder", 1), ("self", 0), ("cross", 0), ("self", 1), ("cross", 1)]):
+        found = reading.map(layer=layer + 1, head=1)
+        rows, columns = (slice(0, 6) if which == "encoder" else slice(6, 9)), (slice(6, 9) if which == "self" else slice(0, 6))
+        np.testing.assert_allclose(found[rows, columns], model.attention(target, source=source, which=which)[number, 1], atol=1e-6)
+        np.testing.assert_allclose(found.sum(), rows.stop - rows.start, atol=1e-5)
+
+
 def test_other_threads_run_while_it_computes():
     model = train.Model(vocabulary=50, length=128, batch=16, hidden=128)
     ids = RNG.integers(0, 50, (16, 128))
@@ -191,6 +203,8 @@ MISTAKES = {
     "several": (ValueError, "attention: expected one sequence, not 2", lambda: tiny().attention(IDS)),
     "which": (ValueError, "no attention of the kind cross", lambda: tiny().attention(IDS[0], which="cross")),
     "words": (ValueError, "2 words for a vocabulary of 7", lambda: tiny().save("nowhere", ["a", "b"])),
+    "no start": (ValueError, "start is the word that targets", lambda: tiny("encoder_decoder").save("nowhere", list("abcdefg"))),
+    "start": (ValueError, "start is 'x', which is none", lambda: tiny("encoder_decoder").save("nowhere", list("abcdefg"), start="x")),
     "rate": (ValueError, "the rate is nan", lambda: train.AdamW(tiny(), float("nan")).step()),
     "betas": (ValueError, "betas\\[1\\] is 1", lambda: train.AdamW(tiny(), betas=(0.9, 1))),
 }
