@@ -43,8 +43,9 @@ TensorView EncoderLink::view(train::Model& model) const {
 }
 
 train::ModelShape encoder_shape(const ModelConfig& config, const std::string& file) {
-  if (config.family == ModelFamily::mpnet || config.family == ModelFamily::gpt2 ||
-      config.family == ModelFamily::attend) {
+  const bool known = config.family == ModelFamily::bert || config.family == ModelFamily::roberta ||
+                     config.family == ModelFamily::distilbert;
+  if (!known) {
     throw FileError(file, "model_type",
                     joined('"', config.model_type,
                            "\" is a family that pairs does not train: bert, roberta, xlm-roberta and "

@@ -44,8 +44,8 @@ struct Measure {
 };
 struct Measured {
   double loss = 0;
-  double accuracy =
-      std::nan("");  // the share of answers that are right; no number where none is right or wrong
+  // The share of answers that are right; not a number where none is right or wrong.
+  double accuracy = std::nan("");
   std::vector<Measure> more{};
 };
 

@@ -175,6 +175,11 @@ TEST(Pretrained, RefusesOtherFamilies) {
                     "\"mpnet\" is a family that pairs does not train");
   EXPECT_FILE_ERROR(Pretrained((kModels / "gpt2").string()), "model_type",
                     "\"gpt2\" is a family that pairs does not train");
+  ModelConfig own;
+  own.family = ModelFamily::attend;
+  own.model_type = "attend";
+  EXPECT_FILE_ERROR(encoder_shape(own, "config.json"), "model_type",
+                    "\"attend\" is a family that pairs does not train");
   EXPECT_FILE_ERROR(Pretrained((kModels / "bert-relu").string()), "hidden_act",
                     "is an activation that pairs does not train");
 }
