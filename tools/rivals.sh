@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # attend beside other engines: sets up a Python environment for them (PyTorch's package pulls several GB, which is why this is no
-# part of `make test`), builds the adapter and the Python package for it, runs the tests and the example of attend.torch, and then
+# part of `make test`), builds the adapter, the Python package and the program for it, runs the tests and the example of attend.torch, and then
 # bench/rivals/run.py with the arguments given here.
 #
-#   tools/rivals.sh [--quick] [--only tests|sdpa|weights|numpy|matmul|transformers|encoder] [--threads N]
-#                   [--model FOLDER|NAME]
+#   tools/rivals.sh [--quick] [--only tests|sdpa|weights|numpy|matmul|transformers|encoder|training]
+#                   [--threads N] [--model FOLDER|NAME]
 #
 # RIVALS_PYTHON names a Python that has the packages already; nothing is then installed.
 set -euo pipefail
@@ -39,9 +39,9 @@ if [ -z "${RIVALS_PYTHON:-}" ]; then
 fi
 
 RIVALS_PYTHON=$("$RIVALS_PYTHON" -c 'import sys; print(sys.executable)')  # CMake takes a whole path
-cmake --preset release -B "$build" -DATTEND_APP=OFF -DATTEND_TESTS=OFF -DATTEND_RIVALS=ON -DATTEND_PYTHON=ON \
+cmake --preset release -B "$build" -DATTEND_APP=ON -DATTEND_TESTS=OFF -DATTEND_RIVALS=ON -DATTEND_PYTHON=ON \
   -DPython_EXECUTABLE="$RIVALS_PYTHON" >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build "$build" --target attend_adapter attend_core
+cmake --build "$build" --target attend_adapter attend_core attend_program
 export PYTHONPATH=$PWD/$build/python
 
 if [ -z "$only" ] || [ "$only" = tests ]; then

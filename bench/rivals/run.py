@@ -1,4 +1,4 @@
-"""Measures attend beside its rivals, in one process, in turns; prints ratios and writes them as JSON.
+"""Measures attend beside its rivals, in turns, in one process but for training; prints ratios and writes them as JSON.
 
 Answers are compared before anything is timed: two that differ by more than rounding end the run.
 """
@@ -36,6 +36,8 @@ class Rivals:
         self.quick = arguments.quick
         self.only = arguments.only
         self.model = arguments.model
+        self.program = arguments.program
+        self.training: dict = {}
         self.names = [torch_rivals.NAME, numpy_rivals.NAME, self.blas.name()]
         self.shapes = QUICK_SHAPES if self.quick else SHAPES
         self.comparisons: list[Comparison] = []
@@ -131,6 +133,13 @@ class Rivals:
         self.comparisons += encoder.EncoderCases(folder, threads, self.quick).run()
         self.names += encoder.NAMES
 
+    def train(self, program: Path, threads: int):
+        """A language model that learns, in processes of its own."""
+        import training  # as above
+
+        comparisons, self.training = training.training(program, threads, self.quick)
+        self.comparisons += comparisons
+
     def run_all(self, threads: int):
         cases = [(shape, causal) for causal in (False, True) for shape in self.shapes]
         if self.wanted("sdpa"):
@@ -151,6 +160,8 @@ class Rivals:
             self.transformers(threads)
         if self.wanted("encoder"):
             self.encoder(threads)
+        if self.wanted("training"):
+            self.train(self.program, threads)
 
     def wanted(self, part: str) -> bool:
         return self.only in (None, part)
@@ -194,10 +205,11 @@ def cpu_name() -> str:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", type=Path, default=ROOT / "build/rivals/libattend_adapter.so")
+    parser.add_argument("--program", type=Path, default=ROOT / "build/rivals/attend", help="of training (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path, default=ROOT / "build/rivals.json")
     parser.add_argument("--quick", action="store_true", help="short sequences, few rounds")
-    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers", "encoder"],
+    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers", "encoder", "training"],
                         help="one part instead of all")
     parser.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2",
                         help="of encoder: a folder, or a name in the hub's cache (default: %(default)s)")
@@ -217,8 +229,14 @@ def main():
         summaries.append(everything)
         print(f"\ntorch SDPA, forward and backward: {everything['geometric_mean']:.2f}x over {everything['cases']} cases, "
               f"worst {everything['worst']:.2f}x ({everything['worst_case']})")
+    if rivals.training:
+        learned = rivals.training
+        rates = "; ".join(f"{who} {rate:.0f}" for who, rate in learned["tokens_per_second"].items())
+        print(f"\ntraining, tokens a second: {rates}; the machine's peak is {learned['peak_gflops']:.0f} GFLOP/s")
+        print("training, most memory: " + "; ".join(learned.pop("lines")))
     arguments.json.write_text(json.dumps({
-        "machine": machine, "results": [one.as_json() for one in rivals.comparisons], "summary": summaries}, indent=1) + "\n")
+        "machine": machine, "results": [one.as_json() for one in rivals.comparisons], "summary": summaries,
+        "training": rivals.training}, indent=1) + "\n")
     print(f"written to {arguments.json}")
 
 

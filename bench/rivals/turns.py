@@ -20,7 +20,7 @@ class Timing:
     rounds: int
 
 
-def _timing(values: list[float]) -> Timing:
+def timing_of(values: list[float]) -> Timing:
     low, _, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
     return Timing(median(values), low, high, len(values))
 
@@ -51,4 +51,4 @@ def take_turns(calls: list[Callable[[], None]], seconds: float, rounds: int, mos
             spent += values[-1] * times
         if len(taken[0]) >= rounds and spent >= seconds:
             break
-    return [_timing(values) for values in taken]
+    return [timing_of(values) for values in taken]
