@@ -151,7 +151,8 @@ class Evaluation(NamedTuple):
 
     step: int
     loss: float
-    accuracy: float
+    accuracy: float  # NaN where no answer is right or wrong
+    measures: dict[str, float]  # of pairs: spearman and pearson, or mean_reciprocal_rank; else empty
 
 
 class Maps(NamedTuple):

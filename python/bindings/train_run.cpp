@@ -37,7 +37,9 @@ nb::list labels_from(const std::vector<std::string>& labels) {
 }
 
 nb::tuple evaluation_from(const learn::Evaluation& found) {
-  return nb::make_tuple(found.step, found.loss, found.accuracy);
+  nb::dict more;
+  for (const learn::Measure& measure : found.more) more[measure.key.c_str()] = measure.value;
+  return nb::make_tuple(found.step, found.loss, found.accuracy, more);
 }
 
 class Run {
@@ -95,7 +97,7 @@ class Run {
                       },
                   .evaluation =
                       [&](const learn::Evaluation& found) {
-                        ask_python([&] { return on_evaluation(found.step, found.loss, found.accuracy); });
+                        ask_python([&] { return on_evaluation(*evaluation_from(found)); });
                       },
                   .snapshot =
                       [&](std::int64_t step) {
@@ -227,10 +229,12 @@ void bind_train_run(nb::module_& module) {
       .def("fit", &Run::fit, nb::arg("on_step"), nb::arg("on_evaluation"), nb::arg("on_snapshot"),
            nb::arg("steps").none(), nb::arg("watch").none(),
            nb::sig("def fit(self, on_step: collections.abc.Callable[[int, int, float, float, float, float, "
-                   "float], bool], on_evaluation: collections.abc.Callable[[int, float, float], bool], "
+                   "float], bool], on_evaluation: collections.abc.Callable[[int, float, float, dict[str, "
+                   "float]], bool], "
                    "on_snapshot: collections.abc.Callable[[int], bool], steps: int | None, watch: str | "
                    "None) -> None"))
-      .def("evaluate", &Run::evaluate, nb::sig("def evaluate(self) -> tuple[int, float, float]"))
+      .def("evaluate", &Run::evaluate,
+           nb::sig("def evaluate(self) -> tuple[int, float, float, dict[str, float]]"))
       .def("save", &Run::save)
       .def("maps", &Run::maps, nb::arg("text").none(),
            nb::sig("def maps(self, text: str | None) -> tuple[numpy.typing.NDArray[numpy.float64], "
@@ -239,7 +243,7 @@ void bind_train_run(nb::module_& module) {
       .def("figure", &Run::figure, nb::arg("kind"))
       .def("losses", &Run::losses, nb::sig("def losses(self) -> list[tuple[int, float]]"))
       .def("evaluations", &Run::evaluations,
-           nb::sig("def evaluations(self) -> list[tuple[int, float, float]]"))
+           nb::sig("def evaluations(self) -> list[tuple[int, float, float, dict[str, float]]]"))
       .def("step", &Run::step)
       .def("parameters", &Run::parameters,
            nb::sig("def parameters(self) -> dict[str, numpy.typing.NDArray[numpy.float32]]"))

@@ -1,4 +1,4 @@
-// docs/images/recall-distance.svg, drawn from what tools/recall_distance.py measured.
+// Figures of docs/training.md, drawn from what tools/recall_distance.py and tools/scale_curves.py measured.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -73,13 +73,61 @@ Figure recall_figure(const std::string& path) {
   return figure;
 }
 
-// To make it anew: ATTEND_WRITE_GOLDEN=1 with the test's name, and look at it.
-TEST(Svg, RecallOverDistanceIsWhatWasMeasured) {
-  const std::string path = DOCS_IMAGES "/recall-distance.svg";
-  const std::string svg = figure_svg(recall_figure(DOCS_IMAGES "/recall-distance.tsv"));
+// The loss on what is never learned from, the mean over seeds: with the scale and without, by width.
+Figure scale_figure(const std::string& path) {
+  std::map<std::pair<bool, int>, std::map<int, std::vector<double>>> found;
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "hidden\tscaled\tseed\tstep\tloss\tright");
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    int hidden = 0, scaled = 0, seed = 0, step = 0;
+    double loss = 0;
+    words >> hidden >> scaled >> seed >> step >> loss;
+    EXPECT_TRUE(words) << line;
+    found[{scaled == 0, hidden}][step].push_back(loss);
+  }
+  Plot plot;
+  plot.title = "Learning recall with one head";
+  plot.x = {"step", AxisScale::linear};
+  plot.y = {"loss", AxisScale::linear};
+  for (const auto& [which, losses] : found) {
+    Series series;
+    series.name =
+        "d = " + std::to_string(which.second) + (which.first ? ", scores as they are" : ", divided by √d");
+    for (const auto& [step, values] : losses) {
+      EXPECT_EQ(values.size(), 3u) << series.name << ' ' << step;
+      series.x.push_back(step);
+      series.y.push_back(std::accumulate(values.begin(), values.end(), 0.0) /
+                         static_cast<double>(values.size()));
+    }
+    EXPECT_EQ(series.x.size(), 30u) << series.name;
+    plot.series.push_back(series);
+  }
+  EXPECT_EQ(plot.series.size(), 4u);
+  Figure figure;
+  figure.title = "With 1/√d and without";
+  figure.parts = {plot};
+  figure.notes = {
+      "Means of three seeds, on what is never learned from. Ten answers: guessing has a loss of 2.3."};
+  return figure;
+}
+
+// To make one anew: ATTEND_WRITE_GOLDEN=1 with the test's name, and look at it.
+void expect_drawn(const std::string& path, const std::string& svg) {
   if (std::getenv("ATTEND_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << svg;
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(file), {}) == svg) << path;
+}
+
+TEST(Svg, RecallOverDistanceIsWhatWasMeasured) {
+  expect_drawn(DOCS_IMAGES "/recall-distance.svg",
+               figure_svg(recall_figure(DOCS_IMAGES "/recall-distance.tsv")));
+}
+
+TEST(Svg, ScaleCurvesAreWhatWasMeasured) {
+  expect_drawn(DOCS_IMAGES "/scale-curves.svg", figure_svg(scale_figure(DOCS_IMAGES "/scale-curves.tsv")));
 }
 
 }  // namespace
