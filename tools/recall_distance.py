@@ -26,7 +26,7 @@ RATES = (0.003, 0.01)
 SEEDS = (1, 2, 3)
 STEPS = 1000
 # The GRU alone, at the rate that is better for it in the long run.
-LONG_DISTANCES, LONG_RATE, LONG_STEPS = (0, 1, 2, 4, 8, 16, 32), 0.003, 4000
+LONG_DISTANCES, LONG_RATE, LONG_STEPS = (0, 1, 2, 4, 8, 16, 32, 64), 0.003, 4000
 PAIRS, KEYS, VALUES, FILLERS = 2, 4, 10, 10
 WIDTH = 64  # of attention, as recall has it
 
