@@ -11,8 +11,8 @@
 
 #include "app/command.h"
 #include "app/output.h"
-#include "app/status_line.h"
 #include "app/train_it.h"
+#include "app/train_progress.h"
 #include "base/error.h"
 #include "draw/heatmap_terminal.h"
 #include "draw/number.h"
@@ -82,26 +82,10 @@ class Interruptible {
   struct sigaction before_ {};
 };
 
-std::string duration(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
-  if (whole < 60) return std::to_string(whole) + " s";
-  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
-  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
-}
-
 std::string fixed(double value, int decimals) {
   char text[64];
   std::snprintf(text, sizeof(text), "%.*f", decimals, value);
   return text;
-}
-
-std::string progress_text(const learn::StepReport& report) {
-  constexpr int kWidth = 24;
-  const auto full = static_cast<int>(kWidth * report.step / report.steps);
-  std::string bar;
-  for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
-  return joined(bar, " ", report.step, "/", report.steps, "  loss ", fixed(report.loss, 4), "  ",
-                fixed(report.tokens_per_second, 0), " tokens/s  ", duration(report.seconds_left), " left");
 }
 
 learn::Config chosen_config(const TrainOptions& options) {
@@ -194,14 +178,11 @@ void run_train(const TrainOptions& options, const Globals& globals) {
   }
   {
     const Interruptible interruptible;
-    StatusLine line;
-    trainer.run({.step =
-                     [&](const learn::StepReport& report) {
-                       if (line.due()) line.show(progress_text(report));
-                     },
+    TrainProgress progress(trainer, globals.color);
+    trainer.run({.step = [&](const learn::StepReport& report) { progress.show(report); },
                  .evaluation =
                      [&](const learn::Evaluation& found) {
-                       line.clear();
+                       progress.clear();
                        write_output(verdict(trainer, found) + "\n");
                      },
                  .snapshot =

@@ -56,9 +56,7 @@ class Reader {
     json_ = kind == ".jsonl";
   }
 
-  PairFile read() {
-    const checkpoint::FileText whole = checkpoint::read_text(checkpoint::InputFile(file_), kMostBytes);
-    std::string_view rest(whole.span().data(), whole.span().size());
+  PairFile read(std::string_view rest) {
     if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // a mark that some editors put in front
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -194,7 +192,13 @@ class Reader {
 }  // namespace
 
 PairFile read_pairs(const std::filesystem::path& file, double score_max) {
-  return Reader(file, score_max).read();
+  Reader reader(file, score_max);  // which first looks at the name
+  const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file.string()), kMostBytes);
+  return reader.read({text.span().data(), text.span().size()});
+}
+
+PairFile parse_pairs(std::string_view text, const std::filesystem::path& file, double score_max) {
+  return Reader(file, score_max).read(text);
 }
 
 }  // namespace attend::learn

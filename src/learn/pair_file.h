@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attend::learn {
@@ -26,5 +27,8 @@ struct PairFile {
 // Scores are divided by score_max, and must then be from -1 to 1, as cosines are. Throws FileError, with the
 // line, for what is no such pair.
 PairFile read_pairs(const std::filesystem::path& file, double score_max);
+
+// The same of a text that is in memory; its name says which of the two it is.
+PairFile parse_pairs(std::string_view text, const std::filesystem::path& file, double score_max);
 
 }  // namespace attend::learn

@@ -66,13 +66,13 @@ def interrupt(*args: str, stdin: bytes = b"", after: float = 0) -> Result:
     return Result(process.returncode, process.stdout.read().decode(), process.stderr.read().decode())
 
 
-def run_on_terminal(*args: str, columns: int, env: dict[str, str] | None = None) -> Result:
-    """The program with its output on a pseudo-terminal of so many columns."""
+def run_on_terminal(*args: str, columns: int, rows: int = 50, env: dict[str, str] | None = None, errors_too: bool = False) -> Result:
+    """The program with its output, and what it says on standard error if wanted, on a pseudo-terminal of this size."""
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     variables = environment({"TERM": "xterm-256color"} | (env or {}))
     process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=slave,
-                               stderr=subprocess.PIPE, env=variables)
+                               stderr=slave if errors_too else subprocess.PIPE, env=variables)
     os.close(slave)
     shown = bytearray()
     while True:
@@ -84,7 +84,7 @@ def run_on_terminal(*args: str, columns: int, env: dict[str, str] | None = None)
             break
         shown += chunk
     os.close(master)
-    errors = process.communicate(timeout=60)[1].decode()
+    errors = (process.communicate(timeout=60)[1] or b"").decode()
     return Result(process.returncode, shown.decode().replace("\r\n", "\n"), errors)
 
 

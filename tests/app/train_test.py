@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from program import PROGRAM, environment, run
+from program import PROGRAM, environment, run, run_on_terminal, without_colors
 
 # Small and quick: some seconds for all of this file.
 SMALL = ["--set", "model.hidden=16", "--set", "model.inner=32", "--set", "training.batch=8", "--set", "training.steps=20",
@@ -354,3 +355,38 @@ def test_it_finds_the_animal(tmp_path):
     again = run("train", "it", "-o", str(folder))
     assert again.code == 1 and "is not empty" in again.err
     assert run("train", "it", "--watch", "the", "-o", str(tmp_path / "other")).code == 2
+
+
+def screen_after(shown: str) -> list[str]:
+    """The lines of a terminal that is never full, after the few sequences that the program uses."""
+    lines, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[\d*[A-Z]|\r|\n|[^\x1b\r\n]+", without_colors(shown)):
+        if part == "\n":
+            row, column = row + 1, 0
+            lines += [""] * (row + 1 - len(lines))
+        elif part == "\r":
+            column = 0
+        elif part[-1] == "A" and part[0] == "\x1b":
+            row -= int(part[2:-1])
+        elif part == "\x1b[K":
+            lines[row] = lines[row][:column]
+        elif part == "\x1b[J":
+            lines[row:] = [lines[row][:column]]
+        else:
+            lines[row] = lines[row][:column] + part + lines[row][column + len(part):]
+            column += len(part)
+    return lines
+
+
+@pytest.mark.parametrize(("rows", "curve"), [(40, True), (12, False)])
+def test_somebody_who_watches_sees_the_curve_grow(tmp_path, rows, curve):
+    arguments = ["train", "recall", "-o", str(tmp_path / "model"), "--set", "training.steps=60", "--set", "training.evaluate=30"]
+    result = run_on_terminal(*arguments, columns=90, rows=rows, errors_too=True)
+    assert result.code == 0
+    shown = without_colors(result.out)
+    assert "tokens/s" in shown and " left" in shown
+    assert (shown.count("Loss of recall") > 1) == curve  # the last is that of the end
+    screen = screen_after(result.out)
+    assert not any(" left" in line for line in screen)  # the bar is gone, and what was above it
+    assert sum("Loss of recall" in line for line in screen) == 1
+    assert sum("never learned from" in line for line in screen) == 2

@@ -31,7 +31,7 @@ void parse_or_refuse(Action action) {
     action();
   } catch (const FileError& error) {
     const std::string_view sentence = error.what();
-    require(sentence.starts_with("fuzz: ") && sentence.size() < 600);
+    require(sentence.starts_with("fuzz") && sentence.size() < 600);
     require(std::none_of(sentence.begin(), sentence.end(),
                          [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }));
   }

@@ -1,0 +1,48 @@
+// Any bytes as what `attend train` is given, by the first of them: pairs with tabs between them, pairs as
+// JSON, a configuration. What is read makes sense, what is not is refused in one sentence.
+#include <cmath>
+#include <string>
+
+#include "fuzz/file_text.h"
+#include "learn/config.h"
+#include "learn/pair_file.h"
+
+namespace {
+
+void read_pairs(const std::uint8_t* data, std::size_t size, const char* name) {
+  using namespace attend;
+  parse_or_refuse([&] {
+    const checkpoint::FileText text = file_text(data, size);
+    const learn::PairFile file = learn::parse_pairs({text.span().data(), text.span().size()}, name, 5);
+    require(!file.pairs.empty());
+    for (const learn::SentencePair& pair : file.pairs)
+      require(!pair.first.empty() && !pair.second.empty() && std::abs(pair.score) <= 1 && pair.line > 0);
+  });
+}
+
+void read_config(const std::uint8_t* data, std::size_t size) {
+  using namespace attend;
+  parse_or_refuse([&] {
+    const learn::Config config =
+        learn::parse_config(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
+    const std::string text = learn::to_json(config);
+    require(learn::to_json(learn::parse_config(text, "fuzz")) == text);
+  });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  switch (data[0]) {
+    case 't':
+      read_pairs(data + 1, size - 1, "fuzz.tsv");
+      break;
+    case 'j':
+      read_pairs(data + 1, size - 1, "fuzz.jsonl");
+      break;
+    default:
+      read_config(data + 1, size - 1);
+  }
+  return 0;
+}
