@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "checkpoint/fail.h"
 #include "checkpoint/json_reader.h"
 #include "checkpoint/open_file.h"
 #include "learn/config_keys.h"
@@ -26,7 +27,7 @@ std::string listed(const Names& names) {
 }
 
 [[noreturn]] void wrong(std::string_view key, std::string_view value, const std::string& expected) {
-  throw ConfigError(std::string(key), joined('"', value, "\" is not ", expected));
+  throw ConfigError(std::string(key), joined('"', checkpoint::shown(value), "\" is not ", expected));
 }
 
 void parse(std::string_view key, std::string_view text, std::int64_t& value) {
@@ -67,12 +68,17 @@ nlohmann::ordered_json as_json(const Value& value) {
   }
 }
 
-std::string known_keys() {
-  std::string text;
+// Those of the section that `wanted` names; where it names none, the task and the sections.
+std::string known_keys(std::string_view wanted) {
+  const std::string_view section = wanted.substr(0, wanted.find('.') + 1);  // "model.", or nothing
+  std::string of_section, sections = "task";
   const Config config;
-  each_key(config,
-           [&](std::string_view key, const auto&) { text.append(text.empty() ? "" : ", ").append(key); });
-  return text;
+  each_key(config, [&](std::string_view key, const auto&) {
+    const std::string own(key.substr(0, key.find('.') + 1));
+    if (!section.empty() && own == section) of_section.append(of_section.empty() ? "" : ", ").append(key);
+    if (!own.empty() && !sections.ends_with(own + "…")) sections.append(", ").append(own).append("…");
+  });
+  return of_section.empty() ? sections : of_section;
 }
 
 // Every value of a file as key and text, sections joined by a dot.
@@ -95,13 +101,13 @@ std::string value_text(checkpoint::JsonReader& json, const std::string& key) {
 Settings settings_of(checkpoint::JsonReader& json) {
   Settings settings;
   json.object("", [&](std::string_view name) {
-    const std::string section(name);
+    const std::string section = checkpoint::shown(name);  // no key of ours looks different
     if (json.kind() != checkpoint::JsonKind::object) {
       settings.emplace_back(section, value_text(json, section));
       return;
     }
     json.object(section, [&](std::string_view inner) {
-      const std::string key = section + "." + std::string(inner);
+      const std::string key = section + "." + checkpoint::shown(inner);
       settings.emplace_back(key, value_text(json, key));
     });
   });
@@ -158,7 +164,7 @@ Config default_config(std::string_view task) {
     config.schedule = {.peak = 5e-5, .floor = 0.1, .warmup = 10, .steps = 100};
     return config;
   }
-  throw ConfigError("task", joined('"', task, "\" is not one of ", listed(task_names())));
+  throw ConfigError("task", joined('"', checkpoint::shown(task), "\" is not one of ", listed(task_names())));
 }
 
 void set_key(Config& config, std::string_view key, std::string_view value) {
@@ -168,7 +174,7 @@ void set_key(Config& config, std::string_view key, std::string_view value) {
     found = true;
     parse(key, value, place);
   });
-  if (!found) throw ConfigError(std::string(key), "there is no such key; there are " + known_keys());
+  if (!found) throw ConfigError(checkpoint::shown(key), "there is no such key; there are " + known_keys(key));
 }
 
 Config read_config(const std::filesystem::path& file) {

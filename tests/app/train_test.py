@@ -215,8 +215,8 @@ def test_print_config_prints_what_it_reads(tmp_path):
 
 # What --set or a file says, and part of the sentence.
 BAD_KEYS = [
-    ({"model": {"layer": 2}}, "model.layer: there is no such key; there are task, model.mixer, model.layers"),
-    ({"nonsense": 1}, "nonsense: there is no such key"),
+    ({"model": {"layer": 2}}, "model.layer: there is no such key; there are model.mixer, model.layers"),
+    ({"nonsense": 1}, "nonsense: there is no such key; there are task, model.…, data.…, training.…"),
     ({"task": "dance"}, 'task: "dance" is not one of recall, copy, reverse, it, text, masked'),
     ({"model": {"heads": 3}}, "model.heads: 3 does not divide the hidden size 64"),
     ({"model": {"heads": "many"}}, 'model.heads: "many" is not a whole number'),
