@@ -34,9 +34,6 @@ Decoder::Decoder(const ModelFiles& files) : Decoder(StoredModel(files), files.co
 
 Decoder::Decoder(const StoredModel& model, const std::string& file) : shape_(model.shape()) {
   if (shape_.kind == ModelKind::encoder) throw FileError(file, "kind", "\"encoder\" cannot write");
-  if (shape_.mixer != train::MixerKind::attention) {
-    throw FileError(file, "mixer", "\"gru\" keeps no keys and values to write over");
-  }
   const bool two = shape_.kind == ModelKind::encoder_decoder;
   words_ = copy_of(model.tensor("words", {shape_.vocabulary, shape_.hidden}), DType::f32);
   positions_ = position_table(model);

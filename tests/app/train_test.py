@@ -324,7 +324,7 @@ def test_generate_answers_a_source(tmp_path):
 def test_generate_refuses_a_gru(tmp_path):
     assert train(tmp_path / "model", *GRU).code == 0
     result = run("generate", "-m", str(tmp_path / "model"), "a0")
-    assert result.code == 1 and 'mixer: "gru" keeps no keys and values to write over' in result.err
+    assert result.code == 1 and 'mixer: "gru" is a model without attention' in result.err
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
