@@ -82,12 +82,6 @@ class Interruptible {
   struct sigaction before_ {};
 };
 
-std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
 learn::Config chosen_config(const TrainOptions& options) {
   const std::string name = options.config.value_or("recall");
   try {
@@ -112,23 +106,24 @@ learn::Config chosen_config(const TrainOptions& options) {
 std::string pairs_verdict(const learn::Evaluation& found) {
   std::string text;
   for (const learn::Measure& measure : found.more) {
-    const std::string value = fixed(measure.value, 3);
+    const std::string value = draw::format_number(measure.value, {.decimals = 3});
     if (measure.key == "spearman") text += "cosines and scores have the rank correlation (Spearman) " + value;
     if (measure.key == "mean_reciprocal_rank") {
-      text += fixed(100 * found.accuracy, 1) +
+      text += draw::format_number(100 * found.accuracy, {.decimals = 1}) +
               "% of the sentences are nearest to their own partner, whose mean " + "reciprocal rank is " +
               value;
     }
   }
-  return text + ", loss " + fixed(found.loss, 4) + ".";
+  return text + ", loss " + draw::format_number(found.loss, {.decimals = 4}) + ".";
 }
 
 std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& found) {
   std::string text = "Step " + std::to_string(found.step) + ": on what it never learned from, ";
   if (trainer.config().task == "pairs") return text + pairs_verdict(found);
-  text += fixed(100 * found.accuracy, 1) + "% of the answers are right, loss " + fixed(found.loss, 4);
+  text += draw::format_number(100 * found.accuracy, {.decimals = 1}) + "% of the answers are right, loss " +
+          draw::format_number(found.loss, {.decimals = 4});
   if (trainer.config().task == "text" || trainer.config().task == "masked")
-    text += ", perplexity " + fixed(std::exp(found.loss), 2);
+    text += ", perplexity " + draw::format_number(std::exp(found.loss), {.decimals = 2});
   return text + ".";
 }
 
@@ -202,7 +197,8 @@ void run_train(const TrainOptions& options, const Globals& globals) {
     if (!whole) film->take(trainer, trainer.step());
     text += "\n" + draw::render_heatmap(film->last(), terminal);
     if (film->has_answers()) {
-      text += draw::paragraph("The weight on the answer is " + fixed(film->weight_on_answers(), 3) + ".",
+      text += draw::paragraph("The weight on the answer is " +
+                                  draw::format_number(film->weight_on_answers(), {.decimals = 3}) + ".",
                               terminal);
     }
     save_part(film->last(), folder / "attention.svg");

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 
 #include "base/error.h"
+#include "draw/number.h"
 #include "draw/plot_terminal.h"
 #include "learn/run_figures.h"
 
@@ -22,19 +22,15 @@ std::string duration(double seconds) {
   return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
 }
 
-std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
 std::string bar_of(const learn::StepReport& report) {
   constexpr int kWidth = 24;
   const auto full = static_cast<int>(kWidth * report.step / report.steps);
   std::string bar;
   for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
-  return joined(bar, " ", report.step, "/", report.steps, "  loss ", fixed(report.loss, 4), "  ",
-                fixed(report.tokens_per_second, 0), " tokens/s  ", duration(report.seconds_left), " left");
+  return joined(bar, " ", report.step, "/", report.steps, "  loss ",
+                draw::format_number(report.loss, {.decimals = 4}), "  ",
+                draw::format_number(report.tokens_per_second, {.decimals = 0}), " tokens/s  ",
+                duration(report.seconds_left), " left");
 }
 
 }  // namespace

@@ -65,12 +65,12 @@ std::string carried_layer(const Reading& reading, std::int64_t number) {
   append(numbers, layer.k);
   append(numbers, layer.v);
   append_products(numbers, lens::value_products(reading, number));
-  if (!has_distance_bias(reading)) {
-    // Nothing is added.
-  } else if (layer.options.bias.given()) {
-    append_bias(numbers, layer.options.bias, reading.heads(), reading.size());
-  } else {
-    append_slopes(numbers, layer.options.alibi_slopes, reading.heads(), reading.size());
+  if (has_distance_bias(reading)) {
+    if (layer.options.bias.given()) {
+      append_bias(numbers, layer.options.bias, reading.heads(), reading.size());
+    } else {
+      append_slopes(numbers, layer.options.alibi_slopes, reading.heads(), reading.size());
+    }
   }
   return to_base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
 }
