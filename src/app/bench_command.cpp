@@ -42,7 +42,7 @@ constexpr Benchmark kBenchmarks[] = {
     {"length", "time and memory by length, until n x n does not fit", bench::bench_length, false},
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kBenchFooter = R"(
 Every answer is checked against float64 before it is timed. The peak is a loop
 of multiply-adds (for decode: of reads from memory), run in turns with what is
 measured, on as many threads. Times are medians; half of all turns lie between
@@ -126,7 +126,7 @@ void add_bench_command(CLI::App& program, Globals& globals, std::function<void()
   command->add_flag("--json", options->json, "Print a JSON list with an object for each case")
       ->disable_flag_override();
   add_color_option(*command, globals);
-  command->footer(benchmark_list() + kFooter);
+  command->footer(benchmark_list() + kBenchFooter);
   command->callback(
       [options, &globals, &run] { run = [options, &globals] { run_bench(*options, globals); }; });
 }

@@ -13,7 +13,7 @@
 namespace attend::app {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCompareFooter = R"(
 Prints the cosine of the word's vector between the texts: `static` for the bare
 row of the table of words, 0 for the embeddings with position, then every layer.
 With one text its occurrences of the word are compared. A text may also be the
@@ -24,13 +24,13 @@ Try:
                  "He put the money in the bank." --word bank
   attend compare "Apple launched a new phone while I was eating an apple." --word apple)";
 
-struct Arguments {
+struct CompareArguments {
   std::string first, word, model{kDefaultModel};
   std::optional<std::string> second, other_word;
   bool json = false;
 };
 
-void run_compare(const Arguments& given, const Globals& globals) {
+void run_compare(const CompareArguments& given, const Globals& globals) {
   if (given.other_word && !given.second)
     throw UsageError("--other-word is for the second text, and there is one");
   if (given.first == "-" && given.second == "-")
@@ -56,7 +56,7 @@ void run_compare(const Arguments& given, const Globals& globals) {
 void add_compare_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   CLI::App* const command =
       program.add_subcommand("compare", "One word in two texts: how far its vector moved, and what moved it");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<CompareArguments>();
   command->add_option("first", given->first, "A text")->required()->type_name("TEXT");
   command->add_option("second", given->second, "Another")->type_name("TEXT");
   command->add_option("-w,--word", given->word, "The word; bank#2 is the second \"bank\"")
@@ -67,7 +67,7 @@ void add_compare_command(CLI::App& program, Globals& globals, std::function<void
   add_model_option(*command, given->model);
   command->add_flag("--json", given->json, "Print the numbers as JSON");
   add_color_option(*command, globals);
-  command->footer(kFooter);
+  command->footer(kCompareFooter);
   command->callback([given, &globals, &run] { run = [given, &globals] { run_compare(*given, globals); }; });
 }
 

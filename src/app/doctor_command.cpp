@@ -21,7 +21,7 @@
 namespace attend::app {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kDoctorFooter = R"(
 With --reference it compares: the reference is a .npy of one vector a text, as
 sentence-transformers' encode() gives them; or .npz or .safetensors with
 "embeddings", or with "ids", "ends" and "hidden.N", the states of each layer.
@@ -33,12 +33,12 @@ Try:
   attend doctor --model ./my-model --json
   attend doctor --reference vectors.npy --texts texts.txt)";
 
-struct Arguments {
+struct DoctorArguments {
   std::optional<std::string> model, reference, texts;
   bool json = false, jsonl = false;
 };
 
-std::vector<std::string> texts_of(const Arguments& given) {
+std::vector<std::string> texts_of(const DoctorArguments& given) {
   embed::TextLines lines(*given.texts, given.jsonl ? embed::LineForm::json : embed::LineForm::plain);
   std::vector<std::string> texts;
   for (std::string text; lines.next(text);) texts.push_back(std::move(text));
@@ -46,7 +46,7 @@ std::vector<std::string> texts_of(const Arguments& given) {
 }
 
 // The model that was asked for; or the default one, if it is there.
-std::optional<TextModel> model_of(const Arguments& given, std::vector<doctor::Section>& sections) {
+std::optional<TextModel> model_of(const DoctorArguments& given, std::vector<doctor::Section>& sections) {
   if (given.model) return TextModel::load(*given.model);
   try {
     find_model(kDefaultModel);
@@ -60,7 +60,7 @@ std::optional<TextModel> model_of(const Arguments& given, std::vector<doctor::Se
   return TextModel::load(kDefaultModel);
 }
 
-void run_doctor(const Arguments& given, const Globals& globals) {
+void run_doctor(const DoctorArguments& given, const Globals& globals) {
   std::vector<doctor::Section> sections{doctor::machine_section(), doctor::settings_section()};
   std::string failure;
   const std::optional<TextModel> model = model_of(given, sections);
@@ -93,7 +93,7 @@ void run_doctor(const Arguments& given, const Globals& globals) {
 void add_doctor_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   CLI::App* const command = program.add_subcommand(
       "doctor", "What this machine and this model will use, and parity with a reference");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<DoctorArguments>();
   command->add_option("-m,--model", given->model, "A folder, or a name in the hub's cache")
       ->type_name("MODEL");
   CLI::Option* const reference = command
@@ -109,7 +109,7 @@ void add_doctor_command(CLI::App& program, Globals& globals, std::function<void(
       ->disable_flag_override();
   command->add_flag("--json", given->json, "Print one JSON object")->disable_flag_override();
   add_color_option(*command, globals);
-  command->footer(kFooter);
+  command->footer(kDoctorFooter);
   command->callback([given, &globals, &run] { run = [given, &globals] { run_doctor(*given, globals); }; });
 }
 

@@ -19,7 +19,7 @@
 namespace attend::app {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kEmbedFooter = R"(
 One text a line; without -o the vectors are printed as lines of JSON. A file
 appears under its name when it is complete, whatever happens on the way.
 
@@ -37,7 +37,7 @@ Try:
   attend embed texts.jsonl --jsonl -o vectors.safetensors --on-overflow split
   attend embed texts.txt --words -o words.npz)";
 
-struct Arguments {
+struct EmbedArguments {
   std::string file, model{kDefaultModel}, output, overflow = "truncate";
   std::vector<std::string> pooling;
   std::optional<bool> normalize;
@@ -89,7 +89,7 @@ Pooling pooling_given(const std::string& name) {
                    "\"; expected cls, max, mean, mean_sqrt_length, weighted_mean or last_token");
 }
 
-embed::Job job_of(const Arguments& given) {
+embed::Job job_of(const EmbedArguments& given) {
   if (given.tokens && given.words) throw UsageError("--tokens and --words exclude each other");
   embed::Job job{.grain = given.tokens  ? embed::Grain::token
                           : given.words ? embed::Grain::word
@@ -119,7 +119,7 @@ std::string prompt_named(const TextModel& model, const std::string& name) {
                    (known.empty() ? "no prompts" : draw::printable(known)));
 }
 
-void tell_what_was_too_long(const embed::Outcome& outcome, const Arguments& given, std::int64_t most) {
+void tell_what_was_too_long(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
   if (outcome.too_long == 0) return;
   std::string lines;
   for (const std::int64_t line : outcome.too_long_lines)
@@ -130,7 +130,7 @@ void tell_what_was_too_long(const embed::Outcome& outcome, const Arguments& give
             << " (line " << lines << ")\n";
 }
 
-void run_embed(const Arguments& given) {
+void run_embed(const EmbedArguments& given) {
   embed::Job job = job_of(given);
   const TextModel model = TextModel::load(given.model);
   if (given.prompt_name) job.options.prompt = prompt_named(model, *given.prompt_name);
@@ -171,7 +171,7 @@ void run_embed(const Arguments& given) {
 
 void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) {
   CLI::App* const command = program.add_subcommand("embed", "Vectors for a file or a pipe of texts");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<EmbedArguments>();
   command->add_option("file", given->file, "Texts, one a line; - reads standard input")
       ->required()
       ->type_name("FILE");
@@ -215,7 +215,7 @@ void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) 
       ->check(CLI::IsMember({"truncate", "error", "split"}))
       ->type_name("HOW")
       ->capture_default_str();
-  command->footer(kFooter);
+  command->footer(kEmbedFooter);
   command->callback([&run, given] { run = [given] { run_embed(*given); }; });
 }
 

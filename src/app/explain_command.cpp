@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kSentence = "The animal didn't cross the street because it was too tired.";
 constexpr const char* kFocus = "it";
 
-constexpr const char* kFooter = R"(
+constexpr const char* kExplainFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. Layers and heads
 are counted from 1; without them the mean over all is shown.
 
@@ -42,7 +42,7 @@ Try:
   attend explain "The cat sat on the mat." -o cat.html
   attend explain notes.txt --tokens --special --json)";
 
-struct Arguments {
+struct ExplainArguments {
   std::optional<std::string> text, focus, to, towards, guess, format;
   std::vector<std::string> ablate, relations;
   std::string second, model{kDefaultModel}, method = "raw", view = "map", output;
@@ -55,7 +55,7 @@ const std::set<std::string> kFormats = {"terminal", "json", "figure", "svg",    
                                         "pdf",      "html", "npz",    "safetensors"};
 
 // As --format says, else as the file is called.
-std::string format_of(const Arguments& given) {
+std::string format_of(const ExplainArguments& given) {
   if (given.json) return "json";
   if (given.format) return *given.format;
   if (given.output.empty()) return "terminal";
@@ -70,7 +70,7 @@ std::string format_of(const Arguments& given) {
 }
 
 // A page shows every word, head and layer; what it cannot make is refused.
-void check_page(const Arguments& given) {
+void check_page(const ExplainArguments& given) {
   if (given.method == "flow" || given.method == "grad")
     throw UsageError("--format html shows raw, norm and rollout, and not " + given.method);
   if (given.method == "rollout" && given.head)
@@ -79,7 +79,7 @@ void check_page(const Arguments& given) {
     throw UsageError("--to, --heads, --relation and --ablate are lists, and --format html is a page of maps");
 }
 
-void check(const Arguments& given, const std::string& format) {
+void check(const ExplainArguments& given, const std::string& format) {
   const bool own = given.text.has_value();
   if (given.method == "flow" && !given.focus && own)
     throw UsageError("--method flow is for one word: --focus says which");
@@ -111,7 +111,7 @@ void check_page_size(std::int64_t tokens) {
 }
 
 // A long text takes time and memory: what that will be is said before.
-void announce(const TextModel& model, const std::string& text, const Arguments& given,
+void announce(const TextModel& model, const std::string& text, const ExplainArguments& given,
               const std::string& format, std::optional<std::int64_t> only_layer) {
   constexpr std::int64_t kLong = 2048;  // tokens
   const Encoding tokens = given.second.empty() ? model.encode(text) : model.encode(text, given.second);
@@ -128,7 +128,8 @@ void announce(const TextModel& model, const std::string& text, const Arguments& 
   std::cerr << ": about " << bytes / 1'000'000 << " MB; weights are made row by row and not kept.\n";
 }
 
-std::string page_of(const Reading& reading, const Arguments& given, const explain::ExplainRequest& request) {
+std::string page_of(const Reading& reading, const ExplainArguments& given,
+                    const explain::ExplainRequest& request) {
   page::FirstView first{.tab = given.view == "film" ? "model" : given.view,
                         .method = request.query.method,
                         .heads = request.query.heads,
@@ -139,7 +140,7 @@ std::string page_of(const Reading& reading, const Arguments& given, const explai
   return page::self_contained_page(reading, first);
 }
 
-void run_explain(const Arguments& given, const Globals& globals) {
+void run_explain(const ExplainArguments& given, const Globals& globals) {
   const std::string format = format_of(given);
   check(given, format);
   const std::string text = given.text ? input_text(*given.text) : kSentence;
@@ -201,7 +202,7 @@ void run_explain(const Arguments& given, const Globals& globals) {
 void add_explain_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   CLI::App* const command =
       program.add_subcommand("explain", "Attention of a real model on a text: who looks at whom");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<ExplainArguments>();
   command->add_option("text", given->text, "A text, a file, or - for standard input")->type_name("TEXT");
   add_model_option(*command, given->model);
   command->add_option("--second", given->second, "The second text of a pair")->type_name("TEXT");
@@ -255,7 +256,7 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->type_name("FORMAT");
   command->add_flag("--json", given->json, "Short for --format json");
   add_color_option(*command, globals);
-  command->footer(kFooter);
+  command->footer(kExplainFooter);
   command->callback([given, &globals, &run] { run = [given, &globals] { run_explain(*given, globals); }; });
 }
 

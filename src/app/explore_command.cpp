@@ -13,9 +13,9 @@
 namespace attend::app {
 namespace {
 
-constexpr const char* kSentence = "The animal didn't cross the street because it was too tired.";
+constexpr const char* kFirstText = "The animal didn't cross the street because it was too tired.";
 
-constexpr const char* kFooter = R"(
+constexpr const char* kExploreFooter = R"(
 Prints the address of a page that shows attention between the words of a text:
 of every head, at any zoom, down to the products that one weight is made of.
 TEXT is a text, the name of a file, or - for standard input; the page can read
@@ -26,17 +26,17 @@ Try:
   attend explore
   attend explore notes.txt --model ./my-model --port 9000)";
 
-struct Arguments {
+struct ExploreArguments {
   std::optional<std::string> text;
   std::string model{kDefaultModel};
   std::optional<int> port;
 };
 
-void run_explore(const Arguments& given) {
+void run_explore(const ExploreArguments& given) {
   explore::give_memory_back_early();
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
-  const std::string text = given.text ? input_text(*given.text) : kSentence;
+  const std::string text = given.text ? input_text(*given.text) : kFirstText;
   if (text.size() > explore::kMostBodyBytes / 2)  // JSON may take twice as much
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
                                     " KiB, more than the page can send"));
@@ -50,12 +50,12 @@ void run_explore(const Arguments& given) {
 void add_explore_command(CLI::App& program, Globals&, std::function<void()>& run) {
   CLI::App* const command =
       program.add_subcommand("explore", "Attention in the browser: a page on a port of this machine");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<ExploreArguments>();
   command->add_option("text", given->text, "A text, a file, or - for standard input")->type_name("TEXT");
   add_model_option(*command, given->model);
   command->add_option("--port", given->port, "The port (default: 8080, or the next that is free)")
       ->type_name("N");
-  command->footer(kFooter);
+  command->footer(kExploreFooter);
   command->callback([given, &run] { run = [given] { run_explore(*given); }; });
 }
 

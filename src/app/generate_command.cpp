@@ -23,7 +23,7 @@ struct GenerateOptions {
   bool new_only = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kGenerateFooter = R"(
 Reads models of GPT-2's family and all that `attend train` makes of attention
 but encoders. The same seed gives the same text. A model with an encoder and a
 decoder, such as that of `attend train reverse`, reads PROMPT as its source and
@@ -90,7 +90,7 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
   command->add_flag("--new-only", options->new_only, "Print what follows the prompt, without it")
       ->disable_flag_override();
   add_color_option(*command, globals);
-  command->footer(kFooter);
+  command->footer(kGenerateFooter);
   command->callback([options, &run] { run = [options] { run_generate(*options); }; });
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using namespace attend;
 
-constexpr const char* kFooter = R"(Try:
+constexpr const char* kProgramFooter = R"(Try:
   attend explain                           what a real model does with a sentence
   attend explain "your text" --focus word  yours, and one word of it closely
   attend explore                           the same in the browser, to look around in
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   program.set_help_flag("-h,--help", "Print this help and exit");
   program.require_subcommand(0, 1);
   program.fallthrough();
-  program.footer(kFooter);
+  program.footer(kProgramFooter);
 
   app::Globals globals;
   std::function<void()> run;

@@ -16,7 +16,7 @@
 namespace attend::app {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPullFooter = R"(
 Gets config, tokenizer, safetensors and the files of sentence-transformers, into
 the cache that all tools of the hub share; what is there already is not fetched
 again, and what was interrupted goes on where it was. Every file is checked by
@@ -88,7 +88,7 @@ void add_pull_command(CLI::App& program, Globals&, std::function<void()>& run) {
   command->add_option("model", *name, "ORG/NAME, perhaps with @REVISION")
       ->required()
       ->type_name("REPO[@REV]");
-  command->footer(kFooter);
+  command->footer(kPullFooter);
   command->callback([&run, name] { run = [name] { run_pull(*name); }; });
 }
 

@@ -39,7 +39,7 @@ std::string example_list() {
   return text;
 }
 
-constexpr const char* kFooter = R"(
+constexpr const char* kStepsFooter = R"(
 Try:
   attend steps                             the first example
   attend steps --example it --focus it     one row written out: every product, every quotient
@@ -133,7 +133,7 @@ void add_steps_command(CLI::App& program, Globals& globals, std::function<void()
       ->take_last()
       ->type_name("FILE");
   add_color_option(*command, globals);
-  command->footer(example_list() + kFooter);
+  command->footer(example_list() + kStepsFooter);
   command->callback(
       [options, &globals, &run] { run = [options, &globals] { run_steps(*options, globals); }; });
 }

@@ -33,7 +33,7 @@ struct TrainOptions {
   bool print_config = false, resume = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kTrainFooter = R"(
 Tasks:
   recall    "d7 a3 f1 ... a?": find the digit of the letter that is asked for
   copy      repeat a sequence
@@ -235,7 +235,7 @@ void add_train_command(CLI::App& program, Globals& globals, std::function<void()
   command->add_flag("--resume", options->resume, "Go on with the training in FOLDER")
       ->disable_flag_override();
   add_color_option(*command, globals);
-  command->footer(kFooter);
+  command->footer(kTrainFooter);
   command->callback(
       [options, &globals, &run] { run = [options, &globals] { run_train(*options, globals); }; });
 }

@@ -12,7 +12,7 @@
 namespace attend::bench {
 namespace {
 
-constexpr double kBound = 1e-5;
+constexpr double kWeightsBound = 1e-5;
 constexpr double kWeightBound = 1e-4;  // in times of the weight, which may be 1e-5 itself
 constexpr std::int64_t kSamples = 8;
 
@@ -21,7 +21,7 @@ struct Checker {
   const Inputs& inputs;
   double error = 0;
 
-  void close(const char* part, double got, double expected, double bound = kBound) {
+  void close(const char* part, double got, double expected, double bound = kWeightsBound) {
     error = std::max(error, require_close(what + ", " + part, Tensor::from<double>({1}, {got}),
                                           Tensor::from<double>({1}, {expected}), bound));
   }
@@ -45,7 +45,7 @@ struct Checker {
       return static_cast<double>(x.select(0, row.sequence).select(0, row.head).data<float>()[row.query]);
     };
     close("row maximum", at(state.max), max.values<double>()[0]);
-    close("row sum", at(state.sum), sum.values<double>()[0], kBound * sum.values<double>()[0]);
+    close("row sum", at(state.sum), sum.values<double>()[0], kWeightsBound * sum.values<double>()[0]);
   }
 
   void top(const Row& row, const std::vector<double>& weights, const WeightsSummary& summary) {
@@ -70,7 +70,7 @@ struct Checker {
     double expected = 0;
     for (const double w : weights) expected -= w > 0 ? w * std::log(w) : 0;
     const auto got = entropies.view().select(0, row.sequence).select(0, row.head).data<float>()[row.query];
-    close("entropy", static_cast<double>(got), expected, kBound * std::max(1.0, expected));
+    close("entropy", static_cast<double>(got), expected, kWeightsBound * std::max(1.0, expected));
   }
 
   // What some keys of one head receive.
@@ -96,7 +96,8 @@ struct Checker {
                     static_cast<double>(sum[i]);
       }
       const auto got = all.view().select(0, sequence).select(0, head).data<float>()[key];
-      close("attention received", static_cast<double>(got), expected, kBound * std::max(1.0, expected));
+      close("attention received", static_cast<double>(got), expected,
+            kWeightsBound * std::max(1.0, expected));
     }
   }
 

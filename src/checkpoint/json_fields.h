@@ -14,6 +14,8 @@
 namespace attend::checkpoint {
 
 inline constexpr std::size_t kMaxConfigBytes = std::size_t{4} << 20;
+// Of any size that a configuration may name.
+inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 
 class JsonFields {
  public:

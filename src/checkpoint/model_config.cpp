@@ -12,7 +12,6 @@ namespace checkpoint {
 namespace {
 
 // Far beyond any model, and small enough that products of two of them count in 64 bits.
-constexpr std::int64_t kLargest = std::int64_t{1} << 24;
 constexpr std::int64_t kMostLayers = 4096;
 
 struct Family {
@@ -66,16 +65,16 @@ void refuse_what_is_not_there(const JsonFields& fields) {
 }
 
 void read_sizes(const JsonFields& fields, ModelConfig& config) {
-  config.hidden_size = fields.integer({"hidden_size", "dim", "n_embd"}, 1, kLargest);
+  config.hidden_size = fields.integer({"hidden_size", "dim", "n_embd"}, 1, kLargestSize);
   config.layers = fields.integer({"num_hidden_layers", "n_layers", "n_layer"}, 1, kMostLayers);
-  config.heads = fields.integer({"num_attention_heads", "n_heads", "n_head"}, 1, kLargest);
-  config.vocabulary_size = fields.integer({"vocab_size"}, 1, kLargest);
-  config.positions = fields.integer({"max_position_embeddings", "n_positions"}, 1, kLargest);
+  config.heads = fields.integer({"num_attention_heads", "n_heads", "n_head"}, 1, kLargestSize);
+  config.vocabulary_size = fields.integer({"vocab_size"}, 1, kLargestSize);
+  config.positions = fields.integer({"max_position_embeddings", "n_positions"}, 1, kLargestSize);
   if (config.family == ModelFamily::gpt2) {
     config.intermediate_size =
-        fields.integer({"n_inner", "intermediate_size"}, 1, kLargest, 4 * config.hidden_size);
+        fields.integer({"n_inner", "intermediate_size"}, 1, kLargestSize, 4 * config.hidden_size);
   } else {
-    config.intermediate_size = fields.integer({"intermediate_size", "hidden_dim"}, 1, kLargest);
+    config.intermediate_size = fields.integer({"intermediate_size", "hidden_dim"}, 1, kLargestSize);
   }
   if (config.hidden_size % config.heads != 0) {
     fail(fields.file(), "num_attention_heads", config.heads, " does not divide the hidden size ",
@@ -110,7 +109,7 @@ void read_options(const JsonFields& fields, ModelConfig& config) {
     case ModelFamily::bert:
     case ModelFamily::roberta:
       config.activation = activation_of(fields, "hidden_act", "gelu");
-      config.token_types = fields.integer({"type_vocab_size"}, 0, kLargest, 2);
+      config.token_types = fields.integer({"type_vocab_size"}, 0, kLargestSize, 2);
       break;
     case ModelFamily::distilbert:
       config.activation = activation_of(fields, "activation", "gelu");
@@ -152,12 +151,12 @@ void read_own(const JsonFields& fields, ModelConfig& config) {
   }
   const std::size_t kind =
       choice(fields, "kind", std::array<std::string_view, 3>{"encoder", "decoder", "encoder_decoder"});
-  config.hidden_size = fields.integer({"hidden"}, 1, kLargest);
+  config.hidden_size = fields.integer({"hidden"}, 1, kLargestSize);
   config.layers = fields.integer({"layers"}, 1, kMostLayers);
-  config.heads = fields.integer({"heads"}, 1, kLargest);
-  config.vocabulary_size = fields.integer({"vocab_size"}, 1, kLargest);
-  config.positions = fields.integer({"length"}, 1, kLargest);
-  config.intermediate_size = fields.integer({"inner"}, 1, kLargest);
+  config.heads = fields.integer({"heads"}, 1, kLargestSize);
+  config.vocabulary_size = fields.integer({"vocab_size"}, 1, kLargestSize);
+  config.positions = fields.integer({"length"}, 1, kLargestSize);
+  config.intermediate_size = fields.integer({"inner"}, 1, kLargestSize);
   if (config.hidden_size % config.heads != 0) {
     fields.refuse("heads", config.heads, " does not divide the hidden size ", config.hidden_size);
   }

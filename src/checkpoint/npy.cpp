@@ -20,9 +20,9 @@ struct NpyType {
   DType dtype;
   std::size_t bytes;
 };
-constexpr std::array kTypes = {NpyType{"<f4", DType::f32, 4}, NpyType{"<f8", DType::f64, 8},
-                               NpyType{"<f2", DType::f16, 2}, NpyType{"<i8", DType::i64, 8},
-                               NpyType{"<i4", DType::i64, 4}, NpyType{"|b1", DType::boolean, 1}};
+constexpr std::array kNpyTypes = {NpyType{"<f4", DType::f32, 4}, NpyType{"<f8", DType::f64, 8},
+                                  NpyType{"<f2", DType::f16, 2}, NpyType{"<i8", DType::i64, 8},
+                                  NpyType{"<i4", DType::i64, 4}, NpyType{"|b1", DType::boolean, 1}};
 
 // The dictionary of a header, which holds three entries in any order: {'descr': '<f4', 'fortran_order':
 // False, 'shape': (3, 4), }.
@@ -87,7 +87,7 @@ class Dictionary {
   void read_type(NpyHeader& header) {
     if (!peek('\'')) refuse("holds records, expected plain numbers");
     const std::string_view name = word();
-    for (const NpyType& type : kTypes) {
+    for (const NpyType& type : kNpyTypes) {
       if (type.description != name) continue;
       header.dtype = type.dtype;
       header.item_bytes = type.bytes;

@@ -12,7 +12,6 @@
 namespace attend::checkpoint {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 24;
 constexpr std::size_t kMostModules = 16;
 
 // The class's own name decides: the modules in front of it have moved between versions.
@@ -124,7 +123,7 @@ void parse_pooling(FileText text, ModelFiles& files) {
 void parse_sentence_config(FileText text, ModelFiles& files) {
   const JsonFields fields(std::move(text));
   if (fields.has("max_seq_length")) {
-    files.max_tokens = fields.integer({"max_seq_length"}, 1, kLargest);
+    files.max_tokens = fields.integer({"max_seq_length"}, 1, kLargestSize);
     files.max_tokens_file = file_name(fields.file());
   }
   files.lower_case = fields.boolean("do_lower_case", false);
@@ -146,7 +145,7 @@ void parse_tokenizer_config(FileText text, ModelFiles& files) {
   const JsonFields fields(std::move(text));
   const double length = fields.number("model_max_length", 0);
   // "No limit" is written as 1e30.
-  if (length >= 1 && length <= static_cast<double>(kLargest)) {
+  if (length >= 1 && length <= static_cast<double>(kLargestSize)) {
     files.max_tokens = static_cast<std::int64_t>(length);
     files.max_tokens_file = file_name(fields.file());
   }
@@ -155,8 +154,8 @@ void parse_tokenizer_config(FileText text, ModelFiles& files) {
 DenseModule parse_dense(FileText text) {
   const JsonFields fields(std::move(text));
   DenseModule dense;
-  dense.inputs = fields.integer({"in_features"}, 1, kLargest);
-  dense.outputs = fields.integer({"out_features"}, 1, kLargest);
+  dense.inputs = fields.integer({"in_features"}, 1, kLargestSize);
+  dense.outputs = fields.integer({"out_features"}, 1, kLargestSize);
   dense.bias = fields.boolean("bias", true);
   const std::string_view activation = fields.string("activation_function");
   if (activation == "torch.nn.modules.activation.Tanh") {

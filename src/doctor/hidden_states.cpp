@@ -34,7 +34,7 @@ struct RowDifference {
   std::int64_t element = 0;
 };
 
-RowDifference compare_row(const double* a, const double* b, std::int64_t size) {
+RowDifference difference_of_row(const double* a, const double* b, std::int64_t size) {
   RowDifference result;
   double squares = 0, off = 0;
   for (std::int64_t i = 0; i < size; ++i) {
@@ -89,7 +89,7 @@ HiddenAgreement compare_hidden(const TextModel& model, const Reference& referenc
       for (std::int64_t token = 0; token < batch.tokens(); ++token) {
         const double* const a = ours.values<double>().data() + token * size;
         const double* const b = theirs.values<double>().data() + token * size;
-        const RowDifference row = compare_row(a, b, size);
+        const RowDifference row = difference_of_row(a, b, size);
         layer.max_abs_error = std::max(layer.max_abs_error, row.max_abs_error);
         layer.distance = std::max(layer.distance, row.distance);
         if (token_verdict_of(row.distance) != Verdict::differs || firsts.contains(moment.layer)) continue;

@@ -7,7 +7,7 @@
 namespace attend::doctor {
 namespace {
 
-constexpr std::int64_t kMostTexts = 1000;  // every text meets every row
+constexpr std::int64_t kMostTextsOrdered = 1000;  // every text meets every row
 
 Tensor unit_rows(ConstTensorView matrix) {
   Tensor rows = copy_of(matrix, DType::f64);
@@ -53,8 +53,8 @@ std::vector<std::int64_t> nearest_rows(ConstTensorView ours, ConstTensorView ref
 Trial try_row_order(ConstTensorView ours, ConstTensorView reference) {
   Trial trial{"order", "by the nearest row", "", std::nullopt, ""};
   const std::int64_t n = reference.size(0);
-  if (n < 2 || n > kMostTexts) {
-    trial.why_not = n < 2 ? "fewer than 2 texts" : joined("more than ", kMostTexts, " texts");
+  if (n < 2 || n > kMostTextsOrdered) {
+    trial.why_not = n < 2 ? "fewer than 2 texts" : joined("more than ", kMostTextsOrdered, " texts");
     return trial;
   }
   const std::vector<std::int64_t> rows = nearest_rows(ours, reference);

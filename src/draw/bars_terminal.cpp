@@ -12,7 +12,7 @@
 namespace attend::draw {
 namespace {
 
-constexpr int kLongestBar = 48;  // longer ones are no easier to compare
+constexpr int kMostBarColumns = 48;  // longer ones are no easier to compare
 
 // From zero to the right, in eighths of a column.
 std::string bar_to_right(double columns) {
@@ -46,7 +46,7 @@ BarLayout lay_out(const Bars& bars, const std::vector<std::string>& numbers, int
   if (bars.full_length > 0 && lowest < 0) lowest = -bars.full_length;
   for (const auto& number : numbers) layout.number_width = std::max(layout.number_width, text_width(number));
   layout.label_width = std::min(layout.label_width, width / 3);
-  const int room = std::clamp(width - layout.label_width - layout.number_width - 4, 0, kLongestBar);
+  const int room = std::clamp(width - layout.label_width - layout.number_width - 4, 0, kMostBarColumns);
   // Divided before it is added: the two ends of the double range are further apart than a double can say.
   layout.unit = room == 0 ? 0 : highest / room - lowest / room;
   layout.left = layout.unit > 0 ? static_cast<int>(std::ceil(-lowest / layout.unit)) : 0;

@@ -10,9 +10,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class Writer {
+class JsonWriter {
  public:
-  explicit Writer(int digits) : digits_(digits) {}
+  explicit JsonWriter(int digits) : digits_(digits) {}
 
   Json of(const Heatmap& map) const {
     Json json{{"kind", "heatmap"}};
@@ -150,7 +150,7 @@ class Writer {
 
 std::string figure_json(const Figure& figure, int digits) {
   check(figure);
-  const Writer writer(digits);
+  const JsonWriter writer(digits);
   Json parts = Json::array();
   for (const Part& part : figure.parts)
     parts.push_back(std::visit([&](const auto& of_kind) { return writer.of(of_kind); }, part));

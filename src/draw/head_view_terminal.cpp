@@ -14,7 +14,6 @@ namespace {
 constexpr int kWidestTarget = 16;
 constexpr std::size_t kMostBars = 20;
 constexpr NumberFormat kTwoDecimals{2, false};
-constexpr Style kDim{.emphasis = Emphasis::dim};
 
 std::vector<Link> strongest_first(const HeadView& view, std::size_t from) {
   std::vector<Link> links = drawn_links(view);

@@ -42,6 +42,8 @@ struct Heatmap {
 // Throws one sentence when sizes do not agree.
 void check(const Heatmap& map);
 
+inline bool is_blank(const Heatmap& map) { return map.rows == 0 || map.columns == 0; }
+
 // From the smallest to the largest finite value that is not masked; (0, 1) when there is none.
 ValueRange range_of(const Heatmap& map);
 

@@ -14,7 +14,6 @@ constexpr std::string_view kMasked = "·";
 constexpr std::string_view kNotANumber = "?";
 constexpr std::size_t kTallestHeader = 10;  // lines of a label written downwards
 constexpr std::size_t kRulerStep = 10;      // columns between two counts
-constexpr Style kDim{.emphasis = Emphasis::dim};
 
 double place_of(const Heatmap& map, std::size_t row, std::size_t column) {
   return place_in(map.range, map.at(row, column));

@@ -115,7 +115,7 @@ std::optional<NumberForm> number_form(const Heatmap& map, const RowLabels& label
   }
 }
 
-std::string size_of(const Heatmap& map) {
+std::string shape_line(const Heatmap& map) {
   return std::to_string(map.rows) + " x " + std::to_string(map.columns);
 }
 
@@ -157,7 +157,7 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
   if (!map.title.empty()) text += line_of(printable(map.title), Emphasis::bold, frame);
   if (const std::string axes = axes_of(map); !axes.empty()) text += line_of(axes, Emphasis::dim, frame);
   if (map.rows == 0 || map.columns == 0)
-    return text + line_of(size_of(map) + ", empty", Emphasis::dim, frame);
+    return text + line_of(shape_line(map) + ", empty", Emphasis::dim, frame);
 
   RowLabels labels = one_label_a_row(map, frame);
   std::string note;
@@ -176,7 +176,7 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
     labels = measured(std::move(first_rows), frame);
     if (small.focus_row) labels.focus = *small.focus_row / frame.rows_a_pixel_line();
     text += pixel_lines(small, labels, small.column_labels, terminal.color);
-    note = size_of(map) + " shown as " + size_of(small) + ", each cell the largest of its block";
+    note = shape_line(map) + " shown as " + shape_line(small) + ", each cell the largest of its block";
   }
   if (options.legend) {
     const std::string legend = render_legend(map.range, labels.width, terminal);

@@ -5,12 +5,6 @@
 #include "base/error.h"
 
 namespace attend::draw {
-namespace {
-
-bool is_blank(const Heatmap& map) { return map.rows == 0 || map.columns == 0; }
-
-}  // namespace
-
 void check(const ModelView& view) {
   if (view.maps.size() != view.layers * view.heads) {
     refuse("model view", view.maps.size(), " maps for ", view.layers, " layers of ", view.heads, " heads");

@@ -11,9 +11,8 @@
 namespace attend::draw {
 namespace {
 
-constexpr int kWidestPlot = 72;
+constexpr int kMostPlotColumns = 72;
 constexpr int kDotsBetweenMarks = 8;
-constexpr Style kDim{.emphasis = Emphasis::dim};
 
 // A place as one of `dots` dots.
 int dot_of(double place, Extent extent, int dots) {
@@ -117,7 +116,7 @@ std::string render_plot(const Plot& plot, const Terminal& terminal, int height) 
   const auto y_ticks = ticks_on(plot.y.scale, y_range, height, 4, height / 3 + 1);
   int margin = 0;
   for (const Tick& tick : y_ticks) margin = std::max(margin, text_width(tick.text) + 1);
-  const int width = std::clamp(terminal.width - margin - 1, 4, kWidestPlot);
+  const int width = std::clamp(terminal.width - margin - 1, 4, kMostPlotColumns);
 
   PlotCanvas canvas(width, height);
   for (int i = static_cast<int>(plot.series.size()) - 1; i >= 0; --i)

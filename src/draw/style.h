@@ -20,6 +20,8 @@ struct Style {
   friend bool operator==(const Style&, const Style&) = default;
 };
 
+inline constexpr Style kDim{.emphasis = Emphasis::dim};
+
 // A cell at a place in [0, 1] of the scale, and text that can be read on it, as this terminal will really
 // show them. One of 256 steps, finer than the eye: neighbouring cells then often share their escape sequence.
 Style cell_style(double place, ColorDepth depth);

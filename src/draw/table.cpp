@@ -10,7 +10,7 @@
 namespace attend::draw {
 namespace {
 
-constexpr int kGap = 2;        // blanks between columns
+constexpr int kColumnGap = 2;  // blanks between columns
 constexpr int kLeastText = 8;  // a text column is not shortened below this
 constexpr std::size_t kOmitted = static_cast<std::size_t>(-1);
 
@@ -45,7 +45,7 @@ struct Layout {
   int width_of(std::size_t column) const { return column == kOmitted ? 1 : widths[column]; }
   int total(const std::vector<std::size_t>& shown) const {
     int sum = label_width;
-    for (const std::size_t column : shown) sum += width_of(column) + (sum > 0 ? kGap : 0);
+    for (const std::size_t column : shown) sum += width_of(column) + (sum > 0 ? kColumnGap : 0);
     return sum;
   }
 };
@@ -104,8 +104,8 @@ Layout lay_out(const Table& table, int width) {
   std::iota(all.begin(), all.end(), std::size_t{0});
   shrink_text(layout, all, width);
   // A single column may be wider than what the labels leave, and has to live with it.
-  const int mark = all.size() > 1 ? 1 + kGap : 0;
-  const int most = std::max(1, width - layout.label_width - (layout.label_width > 0 ? kGap : 0) - mark);
+  const int mark = all.size() > 1 ? 1 + kColumnGap : 0;
+  const int most = std::max(1, width - layout.label_width - (layout.label_width > 0 ? kColumnGap : 0) - mark);
   if (layout.total(all) > width) {
     for (int& column : layout.widths) column = std::min(column, most);
   }
@@ -122,11 +122,11 @@ std::string line_of(const Layout& layout, const std::string& label, Cell cell, s
   std::string blanks;
   if (layout.label_width > 0) {
     line.add(pad_right(shorten(label, layout.label_width), layout.label_width), style);
-    blanks = repeat(" ", kGap);
+    blanks = repeat(" ", kColumnGap);
   }
   for (const std::size_t j : layout.columns) {
     line.add(blanks);
-    blanks = repeat(" ", kGap);
+    blanks = repeat(" ", kColumnGap);
     if (j == kOmitted) {
       line.add(omitted, {.emphasis = Emphasis::dim});
       continue;

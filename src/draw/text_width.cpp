@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::string_view kReplacement = "\uFFFD";
 constexpr std::string_view kNoPicture = "\u2426";
-constexpr std::string_view kEllipsis = "…";
 constexpr std::string_view kLeftToRightMark = "\u200E";
 
 constexpr std::int32_t kZeroWidthNonJoiner = 0x200C;

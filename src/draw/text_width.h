@@ -8,6 +8,9 @@
 
 namespace attend::draw {
 
+// Stands for what was left out.
+inline constexpr std::string_view kEllipsis = "…";
+
 // The text as it may be shown: no byte of it can drive the terminal or reorder what stands beside it. Control
 // characters become their pictures (ESC is ␛), those without a picture and invisible formatting characters
 // become ␦, bytes that are not UTF-8 and numbers that are no character become U+FFFD. A text with

@@ -15,9 +15,8 @@ namespace {
 constexpr int kLeastMap = 6;       // columns of a map; smaller ones show no pattern
 constexpr int kWidestInView = 16;  // of a model view; wider ones make it too tall to see at once
 constexpr int kWidestFrame = 32;
-constexpr int kGap = 1;
-constexpr Style kDim{.emphasis = Emphasis::dim};
-constexpr Style kBold{.emphasis = Emphasis::bold};
+constexpr int kThumbnailGap = 1;
+constexpr Style kTitleStyle{.emphasis = Emphasis::bold};
 
 // As large as fits `columns` characters and as many half lines.
 Heatmap thumbnail(const Heatmap& map, int columns) {
@@ -43,13 +42,13 @@ int wanted_columns(const std::vector<Heatmap>& maps, const std::vector<std::stri
 
 // count > 0; no map is wider than `widest`.
 Shelf shelf_for(std::size_t count, int width, int widest) {
-  const auto room = static_cast<std::size_t>(std::max(width, kLeastMap + kGap));
+  const auto room = static_cast<std::size_t>(std::max(width, kLeastMap + kThumbnailGap));
   Shelf shelf;
-  shelf.maps = std::clamp<std::size_t>(room / (kLeastMap + kGap), 1, count);
+  shelf.maps = std::clamp<std::size_t>(room / (kLeastMap + kThumbnailGap), 1, count);
   // As few lines as there must be, and as many maps in each of them.
   const std::size_t lines = (count + shelf.maps - 1) / shelf.maps;
   if (lines > 1) shelf.maps = (count + lines - 1) / lines;
-  shelf.columns = std::min(static_cast<int>(room / shelf.maps) - kGap, widest);
+  shelf.columns = std::min(static_cast<int>(room / shelf.maps) - kThumbnailGap, widest);
   return shelf;
 }
 
@@ -72,7 +71,7 @@ std::string line_of_maps(std::span<const Heatmap> maps, const Shelf& shelf, std:
     for (const Heatmap& map : small) {
       if (row < map.rows) add_pixels(line, map, row, depth);
       const int used = row < map.rows ? static_cast<int>(map.columns) : 0;
-      line.add(repeat(" ", shelf.columns + kGap - used));
+      line.add(repeat(" ", shelf.columns + kThumbnailGap - used));
     }
     text += line.finish();
   }
@@ -85,12 +84,14 @@ std::string names_line(const std::vector<std::string>& names, const Shelf& shelf
   StyledLine line(depth);
   line.add(repeat(" ", margin));
   for (const std::string& name : names)
-    line.add(pad_right(shorten(printable(name), shelf.columns), shelf.columns + kGap), kDim);
+    line.add(pad_right(shorten(printable(name), shelf.columns), shelf.columns + kThumbnailGap), kDim);
   return line.finish();
 }
 
 std::string heading(const std::string& title, const Terminal& terminal) {
-  return title.empty() ? "" : styled(shorten(printable(title), terminal.width), kBold, terminal.color) + "\n";
+  return title.empty()
+             ? ""
+             : styled(shorten(printable(title), terminal.width), kTitleStyle, terminal.color) + "\n";
 }
 
 std::string dim_line(const std::string& words, const Terminal& terminal) {

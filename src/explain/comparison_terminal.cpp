@@ -14,7 +14,7 @@ namespace attend::explain {
 namespace {
 
 constexpr std::size_t kMostBars = 5;
-constexpr int kIndent = 2, kPlotLines = 8;
+constexpr int kComparisonIndent = 2, kPlotLines = 8;
 
 // Occurrences are called 1, 2, ...
 std::string pair_name(const Pair& pair) { return joined(pair.first + 1, " and ", pair.second + 1); }
@@ -71,12 +71,12 @@ std::string taken_text(const Comparison& comparison, std::size_t index, const dr
   for (std::size_t i = 0; i < std::min(taken.words.size(), kMostBars); ++i)
     bars.bars.push_back({labels[taken.words[i]], taken.shares[i], i == 0});
   draw::Terminal inner = terminal;
-  inner.width -= kIndent;
+  inner.width -= kComparisonIndent;
   std::string text = "\n";
   text += draw::heading(joined("What moved ", occurrence_name(comparison, index), " (itself ",
                                percent(taken.itself), ", special tokens ", percent(taken.special), ")"),
                         terminal);
-  text += draw::indent(draw::render_bars(bars, inner), kIndent);
+  text += draw::indent(draw::render_bars(bars, inner), kComparisonIndent);
   return text;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostEdits = 256;
 
-[[noreturn]] void bad(const std::string& sentence) { throw RequestError(400, sentence); }
+[[noreturn]] void refuse_body(const std::string& sentence) { throw RequestError(400, sentence); }
 
 // An object of strings and lists of strings, each key once. What nobody took is an error.
 class Fields {
@@ -24,11 +24,11 @@ class Fields {
     simdjson::dom::object object;
     simdjson::dom::element root;
     if (const auto error = parser.parse(body.data(), body.size()).get(root); error != simdjson::SUCCESS)
-      bad(joined("the body is no JSON: ", simdjson::error_message(error)));
-    if (root.get_object().get(object) != simdjson::SUCCESS) bad("the body is no JSON object");
+      refuse_body(joined("the body is no JSON: ", simdjson::error_message(error)));
+    if (root.get_object().get(object) != simdjson::SUCCESS) refuse_body("the body is no JSON object");
     for (const auto& [key, value] : object) {
       const std::string name(key);
-      if (texts_.contains(name) || lists_.contains(name)) bad("the body has a key twice");
+      if (texts_.contains(name) || lists_.contains(name)) refuse_body("the body has a key twice");
       std::string_view text;
       simdjson::dom::array array;
       if (value.is_null()) continue;  // as if it were not there
@@ -37,7 +37,7 @@ class Fields {
       } else if (value.get_array().get(array) == simdjson::SUCCESS) {
         lists_.emplace(name, strings_of(array));
       } else {
-        bad("the body holds something that is neither text nor a list of texts");
+        refuse_body("the body holds something that is neither text nor a list of texts");
       }
     }
   }
@@ -49,18 +49,18 @@ class Fields {
   }
   std::string required_text(const char* name) {
     std::optional<std::string> found = text(name);
-    if (!found) bad(joined("the body has no text \"", name, "\""));
+    if (!found) refuse_body(joined("the body has no text \"", name, "\""));
     if (std::all_of(found->begin(), found->end(), [](unsigned char c) { return std::isspace(c) != 0; }))
-      bad(joined("\"", name, "\" is empty"));
+      refuse_body(joined("\"", name, "\" is empty"));
     return std::move(*found);
   }
   std::vector<std::string> required_list(const char* name) {
     const auto found = lists_.extract(name);
-    if (found.empty()) bad(joined("the body has no list \"", name, "\""));
+    if (found.empty()) refuse_body(joined("the body has no list \"", name, "\""));
     return std::move(found.mapped());
   }
   void require_all_used() const {
-    if (!texts_.empty() || !lists_.empty()) bad("the body has a key that means nothing here");
+    if (!texts_.empty() || !lists_.empty()) refuse_body("the body has a key that means nothing here");
   }
 
  private:
@@ -68,8 +68,9 @@ class Fields {
     std::vector<std::string> list;
     for (const simdjson::dom::element element : array) {
       std::string_view text;
-      if (element.get_string().get(text) != simdjson::SUCCESS) bad("a list holds something that is no text");
-      if (list.size() == kMostEdits) bad(joined("a list has more than ", kMostEdits, " entries"));
+      if (element.get_string().get(text) != simdjson::SUCCESS)
+        refuse_body("a list holds something that is no text");
+      if (list.size() == kMostEdits) refuse_body(joined("a list has more than ", kMostEdits, " entries"));
       list.emplace_back(text);
     }
     return list;

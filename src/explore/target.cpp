@@ -9,7 +9,7 @@
 namespace attend::explore {
 namespace {
 
-[[noreturn]] void bad(std::string_view sentence) { throw RequestError(400, std::string(sentence)); }
+[[noreturn]] void refuse_target(std::string_view sentence) { throw RequestError(400, std::string(sentence)); }
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -27,7 +27,7 @@ std::string decoded(std::string_view text) {
     }
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) bad("the address has a % that two hexadecimal digits do not follow");
+    if (high < 0 || low < 0) refuse_target("the address has a % that two hexadecimal digits do not follow");
     result += static_cast<char>(high * 16 + low);
     i += 2;
   }
@@ -55,9 +55,9 @@ std::string shown(std::string_view name) {
 }  // namespace
 
 Target::Target(std::string_view target) {
-  if (!target.starts_with('/')) bad("the address does not begin with /");
+  if (!target.starts_with('/')) refuse_target("the address does not begin with /");
   if (std::any_of(target.begin(), target.end(), [](char c) { return c <= 0x20 || c >= 0x7F; }))
-    bad("the address has characters that must be written with %");
+    refuse_target("the address has characters that must be written with %");
   const std::size_t question = target.find('?');
   for (const std::string_view part :
        split(target.substr(1, question == target.npos ? target.npos : question - 1), '/'))
@@ -68,7 +68,8 @@ Target::Target(std::string_view target) {
     const std::size_t equals = part.find('=');
     const std::string name = decoded(part.substr(0, equals));
     const std::string value = equals == part.npos ? "" : decoded(part.substr(equals + 1));
-    if (!parameters_.emplace(name, value).second) bad(joined("parameter ", shown(name), " is there twice"));
+    if (!parameters_.emplace(name, value).second)
+      refuse_target(joined("parameter ", shown(name), " is there twice"));
   }
 }
 
@@ -86,18 +87,19 @@ std::optional<std::int64_t> Target::number(const std::string& name) {
   const auto [stop, error] = std::from_chars(given->data(), end, value);
   constexpr std::int64_t kMost = std::int64_t{1} << 40;  // so that products of a few fit 64 bits
   if (given->empty() || error != std::errc() || stop != end || value < 0 || value > kMost)
-    bad(joined("parameter ", name, " is \"", shown(*given), "\", expected a whole number"));
+    refuse_target(joined("parameter ", name, " is \"", shown(*given), "\", expected a whole number"));
   return value;
 }
 
 std::int64_t Target::required_number(const std::string& name) {
   const std::optional<std::int64_t> value = number(name);
-  if (!value) bad(joined("parameter ", name, " is missing"));
+  if (!value) refuse_target(joined("parameter ", name, " is missing"));
   return *value;
 }
 
 void Target::require_all_used() const {
-  if (!parameters_.empty()) bad(joined("there is no parameter ", shown(parameters_.begin()->first)));
+  if (!parameters_.empty())
+    refuse_target(joined("there is no parameter ", shown(parameters_.begin()->first)));
 }
 
 }  // namespace attend::explore

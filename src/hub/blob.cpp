@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using checkpoint::fail;
 
-constexpr int kMostRedirections = 5;
+constexpr int kMostBlobRedirections = 5;
 constexpr int kMostBeginnings = 3;
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 40;
 
@@ -111,7 +111,7 @@ RemoteFile ask_for(Http& http, const std::string& endpoint, const std::string& r
     const std::string location = response.header("location");
     const bool on_the_hub = location.starts_with("/") && !location.starts_with("//");
     if (!is_redirection(response.status) || !response.header("x-linked-etag").empty() || !on_the_hub) break;
-    if (hop == kMostRedirections) fail(repository, path, "the hub sends in circles");
+    if (hop == kMostBlobRedirections) fail(repository, path, "the hub sends in circles");
     url = endpoint.substr(0, endpoint.find('/', endpoint.find("//") + 2)) + location;
   }
   if (response.status != 200 && !is_redirection(response.status)) refuse_status(repository, path, response);

@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of one file
+constexpr std::size_t kMostCorpusBytes = std::size_t{1} << 30;  // of one file
 
 std::string contents(const fs::path& file) {
-  const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file), kMostBytes);
+  const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file), kMostCorpusBytes);
   return {text.span().begin(), text.span().end()};
 }
 

@@ -18,7 +18,7 @@
 namespace attend::learn {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostPairBytes = std::size_t{1} << 30;
 
 enum Part : std::size_t { kFirst, kSecond, kScore, kParts };
 constexpr std::array<std::pair<std::string_view, Part>, 11> kNames = {{{"sentence1", kFirst},
@@ -193,7 +193,8 @@ class Reader {
 
 PairFile read_pairs(const std::filesystem::path& file, double score_max) {
   Reader reader(file, score_max);  // which first looks at the name
-  const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file.string()), kMostBytes);
+  const checkpoint::FileText text =
+      checkpoint::read_text(checkpoint::InputFile(file.string()), kMostPairBytes);
   return reader.read({text.span().data(), text.span().size()});
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // of one small file
+constexpr std::size_t kMostModelFileBytes = std::size_t{1} << 28;  // of one small file
 
 // Beside config.json: how text becomes ids, for attend, transformers and sentence-transformers.
 constexpr std::array kModelFiles = {"tokenizer.json",
@@ -74,7 +74,7 @@ Pretrained::Pretrained(const std::string& name_or_folder)
 void Pretrained::carry_file(const fs::path& name) {
   if (!checkpoint::exists_inside(files_.root, name)) return;
   const checkpoint::FileText text =
-      checkpoint::read_text(checkpoint::open_inside(files_.root, name), kMostBytes);
+      checkpoint::read_text(checkpoint::open_inside(files_.root, name), kMostModelFileBytes);
   carried_files_.push_back({name, {text.span().begin(), text.span().end()}});
 }
 
@@ -86,7 +86,7 @@ void Pretrained::carry_files() {
   carry_file("modules.json");
   carry_file("config_sentence_transformers.json");
   const auto modules = checkpoint::parse_modules(
-      checkpoint::read_text(checkpoint::open_inside(files_.root, "modules.json"), kMostBytes));
+      checkpoint::read_text(checkpoint::open_inside(files_.root, "modules.json"), kMostModelFileBytes));
   for (const checkpoint::Module& module : modules) {
     if (module.kind == checkpoint::ModuleKind::pooling && !module.folder.empty())
       carry_file(fs::path(module.folder) / "config.json");

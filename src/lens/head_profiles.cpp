@@ -6,11 +6,10 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "lens/lens_blocks.h"
 
 namespace attend {
 namespace {
-
-constexpr std::int64_t kBlockNumbers = std::int64_t{1} << 22;  // weights that exist at the same time
 
 void check_relation(const Reading& reading, const WordRelation& relation) {
   for (const std::size_t word : {relation.from, relation.to}) {
@@ -40,8 +39,8 @@ void for_each_weights(const Reading& reading, std::int64_t number, const std::ve
                       const Take& take) {
   const Reading::Layer& layer = reading.layer(number);
   const auto n = static_cast<std::size_t>(reading.size());
-  const auto block =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, kBlockNumbers / (reading.size() * reading.heads())));
+  const auto block = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, lens::kBlockNumbers / (reading.size() * reading.heads())));
   for (std::size_t first = 0; first < tokens.size(); first += block) {
     const std::vector<std::int64_t> rows(
         tokens.begin() + static_cast<std::ptrdiff_t>(first),

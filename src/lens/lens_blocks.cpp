@@ -12,7 +12,6 @@
 namespace attend::lens {
 namespace {
 
-constexpr std::int64_t kBlockNumbers = std::int64_t{1} << 22;  // weights that exist at the same time
 constexpr std::int64_t kRowStep = 48;  // queries that one tile of attention_rows() holds with AVX-512
 constexpr std::int64_t kStrip = 512;   // keys whose sums stay in the first level of cache, of 12 heads
 

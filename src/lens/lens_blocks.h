@@ -8,6 +8,8 @@
 
 namespace attend::lens {
 
+inline constexpr std::int64_t kBlockNumbers = std::int64_t{1} << 22;  // weights that exist at the same time
+
 // Tokens, or units, [first, last).
 struct Range {
   std::int64_t first = 0, last = 0;

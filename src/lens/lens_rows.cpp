@@ -7,12 +7,11 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "lens/head_choice.h"
+#include "lens/lens_blocks.h"
 #include "lens/value_products.h"
 
 namespace attend::lens {
 namespace {
-
-constexpr std::int64_t kBlockNumbers = std::int64_t{1} << 22;  // weights that exist at the same time
 
 // The weights of all chosen heads of a layer, (heads, rows, n).
 Tensor weights_of(const Reading::Layer& layer, std::optional<std::int64_t> head,

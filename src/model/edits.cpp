@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-constexpr const char* kOperation = "encoder";
+constexpr const char* kEditOperation = "encoder";
 
 // The names of an edit's fields, for sentences: edits.heads[2].layer.
 class Field {
@@ -21,11 +21,12 @@ class Field {
   void require(const char* field, std::int64_t value, std::int64_t lowest, std::int64_t count,
                const char* things) const {
     if (value >= lowest && value < lowest + count) return;
-    refuse(kOperation, name_, field, " is ", value, ", and there are ", count, " ", things, ", from ",
+    refuse(kEditOperation, name_, field, " is ", value, ", and there are ", count, " ", things, ", from ",
            lowest);
   }
   void require_finite(double scale) const {
-    if (!std::isfinite(scale)) refuse(kOperation, name_, "scale is ", scale, ", expected a finite number");
+    if (!std::isfinite(scale))
+      refuse(kEditOperation, name_, "scale is ", scale, ", expected a finite number");
   }
 
  private:

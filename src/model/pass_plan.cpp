@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-constexpr const char* kOperation = "encoder";
+constexpr const char* kPassOperation = "encoder";
 
 // How many tokens stand before the first of type 1.
 std::int64_t source_size(const TokenBatch& batch) {
@@ -21,12 +21,12 @@ std::int64_t source_size(const TokenBatch& batch) {
 
 void check_length(const std::string& what, std::int64_t length, std::int64_t most) {
   if (length > most)
-    refuse(kOperation, what, " has ", length, " tokens, and the model has positions for ", most);
+    refuse(kPassOperation, what, " has ", length, " tokens, and the model has positions for ", most);
 }
 
 void check_parts(const TokenBatch& batch, const ModelConfig& config) {
   if (batch.texts() > 1) {
-    refuse(kOperation, "got ", batch.texts(),
+    refuse(kPassOperation, "got ", batch.texts(),
            " texts: a model with an encoder and a decoder reads one at a time");
   }
   const std::int64_t split = source_size(batch);
@@ -34,7 +34,7 @@ void check_parts(const TokenBatch& batch, const ModelConfig& config) {
   check_length("the target", batch.tokens() - split, config.max_tokens());
   if (std::count(batch.types.begin() + std::min<std::int64_t>(split, std::ssize(batch.types)),
                  batch.types.end(), 0) > 0)
-    refuse(kOperation, "a token of the source stands behind one of the target");
+    refuse(kPassOperation, "a token of the source stands behind one of the target");
 }
 
 }  // namespace
@@ -42,25 +42,25 @@ void check_parts(const TokenBatch& batch, const ModelConfig& config) {
 void check_batch(const TokenBatch& batch, const ModelConfig& config) {
   const auto tokens = batch.tokens();
   if (batch.ends.empty() || batch.ends.front() != 0 || batch.ends.back() != tokens) {
-    refuse(kOperation, "the ends of a batch must start at 0 and end at its ", tokens, " tokens");
+    refuse(kPassOperation, "the ends of a batch must start at 0 and end at its ", tokens, " tokens");
   }
   if (!batch.types.empty() && batch.types.size() != batch.ids.size()) {
-    refuse(kOperation, "got ", batch.types.size(), " types for ", tokens, " tokens");
+    refuse(kPassOperation, "got ", batch.types.size(), " types for ", tokens, " tokens");
   }
   for (std::size_t s = 0; s + 1 < batch.ends.size(); ++s) {
     const std::int64_t length = batch.ends[s + 1] - batch.ends[s];
-    if (length < 0) refuse(kOperation, "the ends of a batch must not go down, but do after text ", s);
+    if (length < 0) refuse(kPassOperation, "the ends of a batch must not go down, but do after text ", s);
     if (config.encoder_layers == 0) check_length(joined("text ", s), length, config.max_tokens());
   }
   if (config.encoder_layers > 0) check_parts(batch, config);
   for (std::size_t i = 0; i < batch.ids.size(); ++i) {
     if (batch.ids[i] < 0 || batch.ids[i] >= config.vocabulary_size) {
-      refuse(kOperation, "id ", batch.ids[i], " of token ", i, " is outside the vocabulary of ",
+      refuse(kPassOperation, "id ", batch.ids[i], " of token ", i, " is outside the vocabulary of ",
              config.vocabulary_size);
     }
     if (config.token_types > 0 && !batch.types.empty() &&
         (batch.types[i] < 0 || batch.types[i] >= config.token_types)) {
-      refuse(kOperation, "type ", batch.types[i], " of token ", i, " is not one of the model's ",
+      refuse(kPassOperation, "type ", batch.types[i], " of token ", i, " is not one of the model's ",
              config.token_types);
     }
   }

@@ -24,7 +24,7 @@ struct TextModel::Parts {
 
 namespace {
 
-constexpr const char* kOperation = "embed";
+constexpr const char* kTextModelOperation = "embed";
 
 Tokenizer load_tokenizer(const ModelFiles& files, const ModelConfig& config) {
   if (files.tokenizer.empty()) {
@@ -163,9 +163,9 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
   const std::int64_t e = encoder.config().hidden_size, layers = encoder.config().layers;
   const std::int64_t layer = options.layer.value_or(layers);
   if (layer < 0 || layer > layers)
-    refuse(kOperation, "layer is ", layer, ", and the model has 0 to ", layers);
+    refuse(kTextModelOperation, "layer is ", layer, ", and the model has 0 to ", layers);
   if (options.batch_tokens < 1)
-    refuse(kOperation, "batch_tokens is ", options.batch_tokens, ", expected a number from 1");
+    refuse(kTextModelOperation, "batch_tokens is ", options.batch_tokens, ", expected a number from 1");
   const std::vector<Pooling> poolings = pooling_of(parts_->files, options);
 
   const auto count = static_cast<std::int64_t>(texts.size());

@@ -10,21 +10,18 @@
 #include "base/scratch.h"
 #include "kernels/isa.h"
 #include "kernels/layer_norm/layer_norm_reference.h"
+#include "nn/row_sums.h"
 #include "nn/transform_rows.h"
 
 namespace attend {
 namespace {
 
-// Rows whose share of d_gamma and d_beta is added up together. A number of its own, not one that depends on
-// the threads, so that sums have the same bits with any number of them.
-constexpr std::int64_t kRowsOfASum = 128;
-
-void backward_row(const float* x, const float* d_out, const float* residual, std::int64_t n,
-                  const float* gamma, double epsilon, float* d_x) noexcept {
+void layer_norm_backward_row(const float* x, const float* d_out, const float* residual, std::int64_t n,
+                             const float* gamma, double epsilon, float* d_x) noexcept {
   kernels::layer_norm_row_backward(x, d_out, residual, n, gamma, static_cast<float>(epsilon), d_x);
 }
-void backward_row(const double* x, const double* d_out, const double* residual, std::int64_t n,
-                  const double* gamma, double epsilon, double* d_x) noexcept {
+void layer_norm_backward_row(const double* x, const double* d_out, const double* residual, std::int64_t n,
+                             const double* gamma, double epsilon, double* d_x) noexcept {
   kernels::layer_norm_row_backward_reference(x, d_out, residual, n, gamma, epsilon, d_x);
 }
 
@@ -122,12 +119,12 @@ void backward(ConstTensorView x, ConstTensorView gamma, double epsilon, ConstTen
   if (residual.given()) {
     transform_rows<T>(std::array{x, d_out, residual}, gradients.x,
                       [&](const auto& from, auto* to, std::int64_t) noexcept {
-                        backward_row(from[0], from[1], from[2], n, scale, epsilon, to);
+                        layer_norm_backward_row(from[0], from[1], from[2], n, scale, epsilon, to);
                       });
   } else {
     transform_rows<T>(std::array{x, d_out}, gradients.x,
                       [&](const auto& from, auto* to, std::int64_t) noexcept {
-                        backward_row(from[0], from[1], nullptr, n, scale, epsilon, to);
+                        layer_norm_backward_row(from[0], from[1], nullptr, n, scale, epsilon, to);
                       });
   }
 }

@@ -13,13 +13,11 @@
 namespace attend {
 namespace {
 
-constexpr const char* kOperation = "add_linear_gradient";
+constexpr const char* kLinearGradient = "add_linear_gradient";
 
 // Rows that are multiplied together: x turned over and d_out packed are (in + out) x 4 KiB then, which stays
 // in the outer cache for layers of a few hundred, where all rows of a batch would not.
 constexpr std::int64_t kRows = 1024;
-
-std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
 
 // (rows, n) -> (n, rows), side by side. Squares of 16 by 16: a line here, a line there.
 void turn_over(ConstTensorView x, float* to) {
@@ -82,21 +80,21 @@ std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out) {
 
 void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
                          TensorView room) {
-  require_floats(kOperation, {"x", x}, 2, 2);
-  require_floats(kOperation, {"d_out", d_out}, 2, 2);
+  require_floats(kLinearGradient, {"x", x}, 2, 2);
+  require_floats(kLinearGradient, {"d_out", d_out}, 2, 2);
   const std::int64_t rows = x.size(0), in = x.size(1), out = d_out.size(1);
   if (x.dtype() != DType::f32 && x.dtype() != DType::f64) {
-    refuse(kOperation, "x is ", name_of(x.dtype()), ", expected f32 or f64");
+    refuse(kLinearGradient, "x is ", name_of(x.dtype()), ", expected f32 or f64");
   }
-  require_shape(kOperation, {"d_out", d_out}, {rows, out});
-  require_shape(kOperation, {"d_w", d_w}, {in, out});
-  require_dtype_of(kOperation, {"d_out", d_out}, {"x", x});
-  require_dtype_of(kOperation, {"d_w", d_w}, {"x", x});
-  require_writable(kOperation, {"d_w", d_w}, {{"x", x}, {"d_out", d_out}});
+  require_shape(kLinearGradient, {"d_out", d_out}, {rows, out});
+  require_shape(kLinearGradient, {"d_w", d_w}, {in, out});
+  require_dtype_of(kLinearGradient, {"d_out", d_out}, {"x", x});
+  require_dtype_of(kLinearGradient, {"d_w", d_w}, {"x", x});
+  require_writable(kLinearGradient, {"d_w", d_w}, {{"x", x}, {"d_out", d_out}});
   if (d_bias.given()) {
-    require_shape(kOperation, {"d_bias", d_bias}, {out});
-    require_dtype_of(kOperation, {"d_bias", d_bias}, {"x", x});
-    require_writable(kOperation, {"d_bias", d_bias}, {{"x", x}, {"d_out", d_out}, {"d_w", d_w}});
+    require_shape(kLinearGradient, {"d_bias", d_bias}, {out});
+    require_dtype_of(kLinearGradient, {"d_bias", d_bias}, {"x", x});
+    require_writable(kLinearGradient, {"d_bias", d_bias}, {{"x", x}, {"d_out", d_out}, {"d_w", d_w}});
   }
   if (rows == 0 || out == 0) return;
   if (x.dtype() == DType::f64) {
@@ -107,7 +105,7 @@ void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_
   if (d_bias.given()) add_column_sums<float>(d_out, d_bias);
   if (in == 0) return;
   if (room.count() < linear_gradient_room(in, out)) {
-    refuse(kOperation, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
+    refuse(kLinearGradient, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
   }
   float* const turned = room.data<float>();
   float* const panels = turned + whole_lines(kRows * in);

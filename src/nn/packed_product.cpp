@@ -101,8 +101,6 @@ Tensor gathered(ConstTensorView view) {
   return copy;
 }
 
-std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
-
 }  // namespace
 
 void pack_panels(ConstTensorView w, TensorView panels) {

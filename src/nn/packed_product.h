@@ -16,6 +16,9 @@ Tensor transpose_panels(ConstTensorView panels, std::int64_t k, std::int64_t n);
 void multiply_packed(ConstTensorView a, const PackedMatrix& w, TensorView out,
                      const MatmulEpilogue& epilogue);
 
+// Floats rounded up to whole cache lines, so that what follows them begins on one.
+inline std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+
 // (A, B, L, E) -> (A * B * L, E), so far as the rows are evenly spaced in memory.
 template <class View>
 View with_merged_rows(View view) {

@@ -21,12 +21,12 @@ void normalise_row(const double* x, std::int64_t n, const double* gamma, double 
   kernels::rms_norm_row_reference(x, n, gamma, epsilon, out);
 }
 
-void backward_row(const float* x, const float* d_out, const float* residual, std::int64_t n,
-                  const float* gamma, double epsilon, float* d_x) noexcept {
+void rms_backward_row(const float* x, const float* d_out, const float* residual, std::int64_t n,
+                      const float* gamma, double epsilon, float* d_x) noexcept {
   kernels::rms_norm_row_backward(x, d_out, residual, n, gamma, static_cast<float>(epsilon), d_x);
 }
-void backward_row(const double* x, const double* d_out, const double* residual, std::int64_t n,
-                  const double* gamma, double epsilon, double* d_x) noexcept {
+void rms_backward_row(const double* x, const double* d_out, const double* residual, std::int64_t n,
+                      const double* gamma, double epsilon, double* d_x) noexcept {
   kernels::rms_norm_row_backward_reference(x, d_out, residual, n, gamma, epsilon, d_x);
 }
 
@@ -115,12 +115,12 @@ void rms_norm_backward(ConstTensorView x, ConstTensorView gamma, double epsilon,
     if (residual.given()) {
       transform_rows<T>(std::array{x, d_out, residual}, gradients.x,
                         [&](const auto& from, auto* to, std::int64_t) noexcept {
-                          backward_row(from[0], from[1], from[2], n, scale, epsilon, to);
+                          rms_backward_row(from[0], from[1], from[2], n, scale, epsilon, to);
                         });
     } else {
       transform_rows<T>(std::array{x, d_out}, gradients.x,
                         [&](const auto& from, auto* to, std::int64_t) noexcept {
-                          backward_row(from[0], from[1], nullptr, n, scale, epsilon, to);
+                          rms_backward_row(from[0], from[1], nullptr, n, scale, epsilon, to);
                         });
     }
   });

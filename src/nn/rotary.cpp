@@ -86,7 +86,7 @@ void turn_rows(const char* operation, ConstTensorView x, const Turns& turns, Rot
   });
 }
 
-void check(const char* operation, ConstTensorView x, TensorView out) {
+void check_rotary(const char* operation, ConstTensorView x, TensorView out) {
   require_floats(operation, {"x", x}, 2, kMaxRank);
   require_shape(operation, {"out", out}, x.shape());
   require_dtype_of(operation, {"out", out}, {"x", x});
@@ -110,7 +110,7 @@ void check_table(const char* operation, ConstTensorView x, ConstTensorView table
 void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
                   TensorView out, bool inverse) {
   constexpr const char* kOperation = "apply_rotary";
-  check(kOperation, x, out);
+  check_rotary(kOperation, x, out);
   const std::int64_t length = x.size(x.rank() - 2);
   if (static_cast<std::int64_t>(positions.size()) != length) {
     refuse(kOperation, "got ", positions.size(), " positions for ", length, " rows");
@@ -124,7 +124,7 @@ void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, co
 void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
                          RotaryPairing pairing, TensorView out, bool inverse) {
   constexpr const char* kOperation = "apply_rotary_tables";
-  check(kOperation, x, out);
+  check_rotary(kOperation, x, out);
   check_table(kOperation, x, cosines);
   require_shape(kOperation, {"sines", sines}, cosines.shape());
   require_writable_in_place(kOperation, {"out", out}, {"x", x});

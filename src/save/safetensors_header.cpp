@@ -27,7 +27,7 @@ const char* type_name(DType dtype) {
   return "";
 }
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   if (find_bad_utf8(text) != text.size()) refuse("save", "a name or a value of metadata is not UTF-8");
   constexpr char kDigits[] = "0123456789abcdef";
   std::string result = "\"";
@@ -62,7 +62,7 @@ std::string safetensors_header(const std::vector<StoredArray>& arrays,
     text += "\"__metadata__\":{";
     bool first = true;
     for (const auto& [key, value] : metadata) {
-      text += (first ? "" : ",") + quoted(key) + ':' + quoted(value);
+      text += (first ? "" : ",") + json_string(key) + ':' + json_string(value);
       first = false;
     }
     text += '}';
@@ -72,7 +72,7 @@ std::string safetensors_header(const std::vector<StoredArray>& arrays,
     if (!names.insert(array.name).second)
       refuse("save", "\"", array.name, "\" is taken, and cannot name another array");
     comma();
-    text += quoted(array.name) + ":{\"dtype\":\"" + type_name(array.dtype) +
+    text += json_string(array.name) + ":{\"dtype\":\"" + type_name(array.dtype) +
             "\",\"shape\":" + list(array.shape) + ",\"data_offsets\":[" + std::to_string(array.begin) + ',' +
             std::to_string(array.end) + "]}";
   }

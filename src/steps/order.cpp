@@ -58,7 +58,7 @@ std::vector<std::string> row_texts(const Tensor& matrix) {
   return rows;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined_words(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
   return text;
@@ -68,8 +68,8 @@ std::string table(const char* title, const std::vector<std::string>& tokens, con
                   const draw::Terminal& terminal) {
   draw::Table table;
   table.title = title;
-  table.columns = {{joined(tokens), draw::Align::left},
-                   {joined({tokens.rbegin(), tokens.rend()}), draw::Align::left},
+  table.columns = {{joined_words(tokens), draw::Align::left},
+                   {joined_words({tokens.rbegin(), tokens.rend()}), draw::Align::left},
                    {"moved by"}};
   const std::vector<std::string> here = row_texts(both.forwards), there = row_texts(both.backwards);
   for (std::size_t i = 0; i < tokens.size(); ++i) {

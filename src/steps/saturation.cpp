@@ -16,8 +16,8 @@
 namespace attend::steps {
 namespace {
 
-constexpr std::int64_t kKeys = 16;  // to a row
-constexpr int kTrials = 512;        // rows; with a tenth of them the medians at large d would jump about
+constexpr std::int64_t kSaturationKeys = 16;  // to a row
+constexpr int kTrials = 512;  // rows; with a tenth of them the medians at large d would jump about
 constexpr int kSmallest = 4, kLargest = 4096;
 
 double median(std::vector<double> values) {
@@ -35,10 +35,11 @@ double standard_deviation(std::span<const double> values) {
 
 // One column of the Jacobian for each weight, by the library's own backward pass.
 double gradient_size(const Tensor& weights) {
-  Tensor d_weights(DType::f64, {kKeys, kKeys}), d_scores(DType::f64, {kKeys, kKeys}),
-      rows(DType::f64, {kKeys, kKeys});
-  for (std::int64_t i = 0; i < kKeys; ++i) {
-    d_weights.values<double>()[static_cast<std::size_t>(i * kKeys + i)] = 1;
+  Tensor d_weights(DType::f64, {kSaturationKeys, kSaturationKeys}),
+      d_scores(DType::f64, {kSaturationKeys, kSaturationKeys}),
+      rows(DType::f64, {kSaturationKeys, kSaturationKeys});
+  for (std::int64_t i = 0; i < kSaturationKeys; ++i) {
+    d_weights.values<double>()[static_cast<std::size_t>(i * kSaturationKeys + i)] = 1;
     copy(weights, rows.view().select(0, i));
   }
   reference::softmax_backward(rows, d_weights, d_scores);
@@ -50,19 +51,20 @@ double gradient_size(const Tensor& weights) {
 // Random queries against random keys, as many of each: the dot products of their first d elements.
 class RandomScores {
  public:
-  explicit RandomScores(std::uint64_t seed) : seed_(seed), products_(DType::f64, {kKeys, kKeys}) {}
+  explicit RandomScores(std::uint64_t seed)
+      : seed_(seed), products_(DType::f64, {kSaturationKeys, kSaturationKeys}) {}
 
   // d may only grow. (queries, keys)
   const Tensor& first(int d) {
     for (; done_ < d; ++done_) {
-      const auto place = static_cast<std::uint64_t>(done_) * 2 * kKeys;
-      double query[kKeys], key[kKeys];
-      for (std::uint64_t i = 0; i < kKeys; ++i) {
+      const auto place = static_cast<std::uint64_t>(done_) * 2 * kSaturationKeys;
+      double query[kSaturationKeys], key[kSaturationKeys];
+      for (std::uint64_t i = 0; i < kSaturationKeys; ++i) {
         query[i] = normal_at(seed_, place + i);
-        key[i] = normal_at(seed_, place + kKeys + i);
+        key[i] = normal_at(seed_, place + kSaturationKeys + i);
       }
-      for (std::size_t i = 0; i < kKeys * kKeys; ++i) {
-        products_.values<double>()[i] += query[i / kKeys] * key[i % kKeys];
+      for (std::size_t i = 0; i < kSaturationKeys * kSaturationKeys; ++i) {
+        products_.values<double>()[i] += query[i / kSaturationKeys] * key[i % kSaturationKeys];
       }
     }
     return products_;
@@ -78,7 +80,7 @@ struct Samples {
   std::vector<double> spread, largest, gradient;
 
   void add(const Tensor& scores) {
-    Tensor weights(DType::f64, {kKeys});
+    Tensor weights(DType::f64, {kSaturationKeys});
     softmax(scores, weights);
     const auto values = weights.values<double>();
     spread.push_back(standard_deviation(scores.values<double>()));
@@ -116,13 +118,13 @@ std::string tables(const std::vector<SaturationRow>& rows, const draw::Terminal&
 
 std::vector<SaturationRow> measure_saturation() {
   std::vector<RandomScores> groups;
-  for (std::uint64_t seed = 0; seed < kTrials / kKeys; ++seed) groups.emplace_back(seed);
+  for (std::uint64_t seed = 0; seed < kTrials / kSaturationKeys; ++seed) groups.emplace_back(seed);
   std::vector<SaturationRow> rows;
   for (int d = kSmallest; d <= kLargest; d *= 2) {
     Samples unscaled, scaled;
     for (RandomScores& group : groups) {
       const Tensor& products = group.first(d);
-      for (std::int64_t query = 0; query < kKeys; ++query) {
+      for (std::int64_t query = 0; query < kSaturationKeys; ++query) {
         Tensor scores = copy_of(products.view().select(0, query));
         unscaled.add(scores);
         for (double& score : scores.values<double>()) score /= std::sqrt(static_cast<double>(d));
@@ -150,7 +152,7 @@ std::string narrate_saturation(const std::vector<SaturationRow>& rows, const dra
   narrow.width = std::min(inner.width, 78);
   return draw::heading("Softmax and its gradient as d grows", terminal) +
          draw::indent(
-             draw::paragraph("Random queries and keys, " + std::to_string(kKeys) +
+             draw::paragraph("Random queries and keys, " + std::to_string(kSaturationKeys) +
                                  " keys to a row; medians of " + std::to_string(kTrials) +
                                  " rows: how far the scores spread, the largest weight, the gradient through "
                                  "softmax; first for the bare dot products, then divided by √d.",

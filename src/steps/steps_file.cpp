@@ -58,7 +58,7 @@ void positions(JsonText& json, JsonValue value, std::string_view key, Lesson& le
   lesson.sinusoidal_positions = kind == "sinusoidal";
 }
 
-constexpr std::array<Key, 19> kKeys = {{
+constexpr std::array<Key, 19> kFileKeys = {{
     {"tokens", labels<&Lesson::tokens>},
     {"key_tokens", labels<&Lesson::key_tokens>},
     {"x", matrix<&Lesson::x>},
@@ -82,13 +82,14 @@ constexpr std::array<Key, 19> kKeys = {{
 
 // The key's place in the table, or the table's size.
 std::size_t find_key(std::string_view name) {
-  const auto key = std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& one) { return one.name == name; });
-  return static_cast<std::size_t>(key - kKeys.begin());
+  const auto key =
+      std::find_if(kFileKeys.begin(), kFileKeys.end(), [&](const Key& one) { return one.name == name; });
+  return static_cast<std::size_t>(key - kFileKeys.begin());
 }
 
 [[noreturn]] void refuse_unknown(const JsonText& json, std::string_view name, const char* place) {
   std::string known;
-  for (const Key& key : kKeys) known.append(known.empty() ? "" : ", ").append(key.name);
+  for (const Key& key : kFileKeys) known.append(known.empty() ? "" : ", ").append(key.name);
   json.fail(LessonCause::unknown_key, place, "unknown key \"", shown(name), "\", the known keys are ", known);
 }
 
@@ -113,15 +114,15 @@ void fill_labels(Lesson& lesson, bool has_tokens, bool has_key_tokens) {
 
 Lesson parse_lesson(std::string_view name, std::string_view json_text) {
   Lesson lesson;
-  std::array<bool, kKeys.size()> seen{};
+  std::array<bool, kFileKeys.size()> seen{};
   JsonText json(name, json_text);
   json.for_each_field([&](std::string_view key, const char* place, JsonValue value) {
     const std::size_t index = find_key(key);
-    if (index == kKeys.size()) refuse_unknown(json, key, place);
+    if (index == kFileKeys.size()) refuse_unknown(json, key, place);
     if (std::exchange(seen[index], true)) {
       json.fail(LessonCause::duplicate_key, place, "key \"", key, "\" is given twice");
     }
-    kKeys[index].read(json, value, kKeys[index].name, lesson);
+    kFileKeys[index].read(json, value, kFileKeys[index].name, lesson);
   });
   fill_labels(lesson, seen[find_key("tokens")], seen[find_key("key_tokens")]);
   check_lesson(display_name(name), lesson);

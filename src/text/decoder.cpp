@@ -197,9 +197,9 @@ class ByteFallbackDecoder final : public Decoder {
   }
 };
 
-class Sequence final : public Decoder {
+class DecoderSequence final : public Decoder {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<const Decoder>> steps) : steps_(std::move(steps)) {}
+  explicit DecoderSequence(std::vector<std::unique_ptr<const Decoder>> steps) : steps_(std::move(steps)) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (const auto& step : steps_) step->apply(tokens);
   }
@@ -220,7 +220,7 @@ std::unique_ptr<const Decoder> read_decoder(const Json& decoder) {
     decoder.only_keys({"type", "decoders"});
     std::vector<std::unique_ptr<const Decoder>> steps;
     for (const Json& step : decoder.at("decoders").elements()) steps.push_back(read_decoder(step));
-    return std::make_unique<Sequence>(std::move(steps));
+    return std::make_unique<DecoderSequence>(std::move(steps));
   }
   if (type == "WordPiece") {
     decoder.only_keys({"type", "prefix", "cleanup"});

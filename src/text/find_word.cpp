@@ -75,7 +75,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 
 constexpr std::size_t kMostSuggested = 3, kLongestShown = 40;
 
-std::string shown(std::string_view word) {
+std::string quoted_word(std::string_view word) {
   if (word.size() <= kLongestShown) return joined('"', word, '"');
   std::size_t cut = kLongestShown;
   while (cut > 0 && (static_cast<unsigned char>(word[cut]) & 0xC0) == 0x80) --cut;
@@ -99,7 +99,7 @@ std::string close_words(std::span<const Word> words, const std::string& name) {
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string list;
   for (std::size_t i = 0; i < std::min(ranked.size(), kMostSuggested); ++i)
-    list.append(i == 0 ? "; close to it: " : ", ").append(shown(ranked[i].second));
+    list.append(i == 0 ? "; close to it: " : ", ").append(quoted_word(ranked[i].second));
   return list;
 }
 
@@ -126,16 +126,16 @@ std::size_t find_word(std::span<const Word> words, std::string_view given) {
   const std::vector<std::size_t> places = named_places(words, name, Case::preferred);
   if (places.size() == 1) return places.front();
   if (places.size() > 1) {
-    refuse("word", shown(name), " occurs ", places.size(), " times; choose one with ", shown(name + "#1"),
-           " to ", shown(joined(name, '#', places.size())));
+    refuse("word", quoted_word(name), " occurs ", places.size(), " times; choose one with ",
+           quoted_word(name + "#1"), " to ", quoted_word(joined(name, '#', places.size())));
   }
   const Name parsed = parse(name);
   if (const std::size_t count = places_of(words, parsed.word, Case::preferred).size();
       parsed.number && count > 0) {
-    refuse("word", shown(parsed.word), " occurs ", count, count == 1 ? " time" : " times",
-           ", so there is no ", shown(name));
+    refuse("word", quoted_word(parsed.word), " occurs ", count, count == 1 ? " time" : " times",
+           ", so there is no ", quoted_word(name));
   }
-  refuse("word", "there is no word ", shown(name), " in the text", close_words(words, parsed.word));
+  refuse("word", "there is no word ", quoted_word(name), " in the text", close_words(words, parsed.word));
 }
 
 }  // namespace attend

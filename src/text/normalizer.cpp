@@ -128,9 +128,10 @@ class Replace final : public Normalizer {
   std::string content_;
 };
 
-class Sequence final : public Normalizer {
+class NormalizerSequence final : public Normalizer {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<const Normalizer>> steps) : steps_(std::move(steps)) {}
+  explicit NormalizerSequence(std::vector<std::unique_ptr<const Normalizer>> steps)
+      : steps_(std::move(steps)) {}
   void apply(AlignedText& text, AlignedText& scratch) const override {
     for (const auto& step : steps_) step->apply(text, scratch);
   }
@@ -139,18 +140,18 @@ class Sequence final : public Normalizer {
   std::vector<std::unique_ptr<const Normalizer>> steps_;
 };
 
-std::unique_ptr<const Normalizer> read_sequence(const Json& sequence) {
+std::unique_ptr<const Normalizer> read_normalizers(const Json& sequence) {
   sequence.only_keys({"type", "normalizers"});
   std::vector<std::unique_ptr<const Normalizer>> steps;
   for (const Json& step : sequence.at("normalizers").elements()) steps.push_back(read_normalizer(step));
-  return std::make_unique<Sequence>(std::move(steps));
+  return std::make_unique<NormalizerSequence>(std::move(steps));
 }
 
 }  // namespace
 
 std::unique_ptr<const Normalizer> read_normalizer(const Json& normalizer) {
   const std::string_view type = normalizer.type();
-  if (type == "Sequence") return read_sequence(normalizer);
+  if (type == "Sequence") return read_normalizers(normalizer);
   if (type == "BertNormalizer") return read_bert_normalizer(normalizer);
   if (type == "Precompiled") return read_precompiled(normalizer);
   if (type == "Strip") {

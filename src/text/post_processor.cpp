@@ -179,9 +179,10 @@ std::unique_ptr<const PostProcessor> read_template_processing(const Json& proces
                                     read_template(processor.at("pair"), special_tokens, true));
 }
 
-class Sequence final : public PostProcessor {
+class PostProcessorSequence final : public PostProcessor {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<const PostProcessor>> steps) : steps_(std::move(steps)) {}
+  explicit PostProcessorSequence(std::vector<std::unique_ptr<const PostProcessor>> steps)
+      : steps_(std::move(steps)) {}
   std::int64_t added(bool pair) const override {
     std::int64_t count = 0;
     for (const auto& step : steps_) count += step->added(pair);
@@ -201,7 +202,7 @@ class Sequence final : public PostProcessor {
   std::vector<std::unique_ptr<const PostProcessor>> steps_;
 };
 
-std::unique_ptr<const PostProcessor> read_sequence(const Json& sequence) {
+std::unique_ptr<const PostProcessor> read_post_processors(const Json& sequence) {
   sequence.only_keys({"type", "processors"});
   std::vector<std::unique_ptr<const PostProcessor>> steps;
   bool complete = false;
@@ -212,7 +213,7 @@ std::unique_ptr<const PostProcessor> read_sequence(const Json& sequence) {
     complete = step.type() != "ByteLevel";
     steps.push_back(read_post_processor(step));
   }
-  return std::make_unique<Sequence>(std::move(steps));
+  return std::make_unique<PostProcessorSequence>(std::move(steps));
 }
 
 // ["[SEP]", 102]
@@ -231,7 +232,7 @@ std::unique_ptr<const PostProcessor> make_bert_processor(std::int32_t cls, std::
 
 std::unique_ptr<const PostProcessor> read_post_processor(const Json& processor) {
   const std::string_view type = processor.type();
-  if (type == "Sequence") return read_sequence(processor);
+  if (type == "Sequence") return read_post_processors(processor);
   if (type == "TemplateProcessing") return read_template_processing(processor);
   if (type == "BertProcessing") {
     processor.only_keys({"type", "sep", "cls"});

@@ -134,9 +134,10 @@ class PatternSplit final : public PreTokenizer {
   bool invert_;
 };
 
-class Sequence final : public PreTokenizer {
+class PreTokenizerSequence final : public PreTokenizer {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<const PreTokenizer>> steps) : steps_(std::move(steps)) {}
+  explicit PreTokenizerSequence(std::vector<std::unique_ptr<const PreTokenizer>> steps)
+      : steps_(std::move(steps)) {}
   void apply(Pieces& pieces) const override {
     for (const auto& step : steps_) step->apply(pieces);
   }
@@ -145,11 +146,11 @@ class Sequence final : public PreTokenizer {
   std::vector<std::unique_ptr<const PreTokenizer>> steps_;
 };
 
-std::unique_ptr<const PreTokenizer> read_sequence(const Json& sequence) {
+std::unique_ptr<const PreTokenizer> read_pre_tokenizers(const Json& sequence) {
   sequence.only_keys({"type", "pretokenizers"});
   std::vector<std::unique_ptr<const PreTokenizer>> steps;
   for (const Json& step : sequence.at("pretokenizers").elements()) steps.push_back(read_pre_tokenizer(step));
-  return std::make_unique<Sequence>(std::move(steps));
+  return std::make_unique<PreTokenizerSequence>(std::move(steps));
 }
 
 }  // namespace
@@ -158,7 +159,7 @@ std::unique_ptr<const PreTokenizer> make_bert_pre_tokenizer() { return std::make
 
 std::unique_ptr<const PreTokenizer> read_pre_tokenizer(const Json& pre_tokenizer) {
   const std::string_view type = pre_tokenizer.type();
-  if (type == "Sequence") return read_sequence(pre_tokenizer);
+  if (type == "Sequence") return read_pre_tokenizers(pre_tokenizer);
   if (type == "ByteLevel") return read_byte_level(pre_tokenizer);
   if (type == "Metaspace") return read_metaspace(pre_tokenizer);
   if (type == "Split") {

@@ -10,7 +10,7 @@
 namespace attend::train {
 namespace {
 
-constexpr const char* kOperation = "train";
+constexpr const char* kGuessOperation = "train";
 
 // Rows of `from`, one after the other in `to`; or back.
 void gather(ConstTensorView from, std::span<const std::int64_t> rows, TensorView to) {
@@ -28,12 +28,12 @@ void scatter(ConstTensorView from, std::span<const std::int64_t> rows, TensorVie
 
 void Model::check_targets(const Batch& batch) const {
   if (batch.targets.size() == batch.tokens.ids.size()) return;
-  refuse(kOperation, "a batch has ", batch.targets.size(), " targets for ", batch.tokens.ids.size(),
+  refuse(kGuessOperation, "a batch has ", batch.targets.size(), " targets for ", batch.tokens.ids.size(),
          " tokens");
 }
 
 void Model::require_output() const {
-  if (!shape_.guesses) refuse(kOperation, "the model has no output layer, so it guesses nothing");
+  if (!shape_.guesses) refuse(kGuessOperation, "the model has no output layer, so it guesses nothing");
 }
 
 ConstTensorView Model::output_matrix() {

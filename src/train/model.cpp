@@ -9,7 +9,7 @@
 namespace attend::train {
 namespace {
 
-constexpr const char* kOperation = "train";
+constexpr const char* kModelOperation = "train";
 constexpr std::uint64_t kStreamsOfABlock = 8;
 
 // Rows whose logits are made together: at most 16 MiB of f32, so that a large vocabulary takes no more memory
@@ -22,13 +22,14 @@ std::int64_t logit_rows(std::int64_t vocabulary) {
 void check_sequences(const char* name, const Sequences& sequences, const ModelShape& shape,
                      const BatchLimits& limits) {
   if (sequences.count < 1 || sequences.count > limits.sequences) {
-    refuse(kOperation, name, " has ", sequences.count, " sequences, expected 1 to ", limits.sequences);
+    refuse(kModelOperation, name, " has ", sequences.count, " sequences, expected 1 to ", limits.sequences);
   }
   if (sequences.length < 1 || sequences.length > shape.length) {
-    refuse(kOperation, name, " has sequences of ", sequences.length, " tokens, expected 1 to ", shape.length);
+    refuse(kModelOperation, name, " has sequences of ", sequences.length, " tokens, expected 1 to ",
+           shape.length);
   }
   if (static_cast<std::int64_t>(sequences.ids.size()) != sequences.count * sequences.length) {
-    refuse(kOperation, name, " has ", sequences.ids.size(), " ids, expected ",
+    refuse(kModelOperation, name, " has ", sequences.ids.size(), " ids, expected ",
            sequences.count * sequences.length);
   }
 }
@@ -173,7 +174,8 @@ void Model::check(const Batch& batch) const {
   if (!source_embedder_) return;
   check_sequences("the source of a batch", batch.source, shape_, limits_);
   if (batch.source.count != batch.tokens.count) {
-    refuse(kOperation, "a batch has ", batch.source.count, " sources for ", batch.tokens.count, " sequences");
+    refuse(kModelOperation, "a batch has ", batch.source.count, " sources for ", batch.tokens.count,
+           " sequences");
   }
 }
 

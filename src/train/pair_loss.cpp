@@ -9,21 +9,22 @@
 namespace attend::train {
 namespace {
 
-constexpr const char* kOperation = "pair_loss";
+constexpr const char* kPairLossOperation = "pair_loss";
 
 void check_pairs(ConstTensorView first, ConstTensorView second) {
   if (first.rank() != 2 || second.rank() != 2 || first.size(1) != second.size(1)) {
-    refuse(kOperation, "vectors of shapes ", to_string(first.shape()), " and ", to_string(second.shape()),
-           " have no cosines");
+    refuse(kPairLossOperation, "vectors of shapes ", to_string(first.shape()), " and ",
+           to_string(second.shape()), " have no cosines");
   }
 }
 
 void check_equal(ConstTensorView first, ConstTensorView second, TensorView d_first, TensorView d_second) {
   check_pairs(first, second);
   if (first.size(0) != second.size(0)) {
-    refuse(kOperation, first.size(0), " and ", second.size(0), " vectors make no pairs");
+    refuse(kPairLossOperation, first.size(0), " and ", second.size(0), " vectors make no pairs");
   }
-  if (d_first.given() != d_second.given()) refuse(kOperation, "gradients are given for one side of two");
+  if (d_first.given() != d_second.given())
+    refuse(kPairLossOperation, "gradients are given for one side of two");
 }
 
 // Rows divided by their lengths.
@@ -121,7 +122,7 @@ double cosine_regression(ConstTensorView first, ConstTensorView second, std::spa
   check_equal(first, second, d_first, d_second);
   const UnitRows u(first), v(second);
   if (static_cast<std::int64_t>(scores.size()) != u.rows) {
-    refuse(kOperation, "got ", scores.size(), " scores for ", u.rows, " pairs");
+    refuse(kPairLossOperation, "got ", scores.size(), " scores for ", u.rows, " pairs");
   }
   std::vector<double> d_u(u.values.size()), d_v(v.values.size());
   double loss = 0;
@@ -143,7 +144,7 @@ double contrastive(ConstTensorView first, ConstTensorView second, const Contrast
   check_equal(first, second, d_first, d_second);
   for (const auto texts : {contrast.first_texts, contrast.second_texts}) {
     if (!texts.empty() && static_cast<std::int64_t>(texts.size()) != first.size(0)) {
-      refuse(kOperation, "got ", texts.size(), " numbers of texts for ", first.size(0), " pairs");
+      refuse(kPairLossOperation, "got ", texts.size(), " numbers of texts for ", first.size(0), " pairs");
     }
   }
   const UnitRows u(first), v(second);

@@ -10,9 +10,9 @@
 namespace attend::draw {
 namespace {
 
-constexpr double kLineHeight = 1.2;         // sizes of the font between two base lines, at the least
+constexpr double kLabelLineHeight = 1.2;    // sizes of the font between two base lines, at the least
 constexpr double kSlantedLineHeight = 1.4;  // closer, the ends of words seem to run into the next
-constexpr double kGap = 5;                  // between a label and what it names
+constexpr double kLabelGap = 5;             // between a label and what it names
 constexpr double kTick = 3;
 constexpr double kSlant = 45;        // degrees
 constexpr double kBetweenLevel = 4;  // two level labels beside each other
@@ -35,7 +35,7 @@ AxisLabels all_of(const AxisNames& names, LabelForm form, double size, double lo
 
 AxisLabels some_of(const AxisNames& names, LabelForm form, double pitch, double longest, const Sheet& sheet) {
   AxisLabels labels{form, kLeastSize, {}, true, names.focus};
-  const double least = kLeastSize * kLineHeight / pitch;
+  const double least = kLeastSize * kLabelLineHeight / pitch;
   const std::size_t step = round_step(least);
   for (std::size_t i = 0; i < names.names.size(); i += step) {
     const auto apart = [&](std::size_t focus) {
@@ -55,7 +55,7 @@ AxisLabels some_of(const AxisNames& names, LabelForm form, double pitch, double 
 }
 
 // The largest size for lines `distance` apart.
-double size_for(double distance, double line_height = kLineHeight) {
+double size_for(double distance, double line_height = kLabelLineHeight) {
   return std::min(kLabelSize, distance / line_height);
 }
 
@@ -104,7 +104,7 @@ void draw_row_labels(Drawing& drawing, const AxisLabels& labels, Point at, doubl
     const double middle = at.y + (static_cast<double>(label.index) + 0.5) * pitch;
     const double ticks = labels.thinned ? kTick : 0;
     if (labels.thinned) drawing.add(Line{{at.x - kTick, middle}, {at.x, middle}, {{kGrey}, 0.6}});
-    drawing.text(label.text, {at.x - kGap - ticks, middle + kMiddleToBase * labels.size},
+    drawing.text(label.text, {at.x - kLabelGap - ticks, middle + kMiddleToBase * labels.size},
                  {labels.font(label.index), kBlack, Anchor::end});
   }
 }
@@ -115,13 +115,13 @@ double draw_column_labels(Drawing& drawing, const AxisLabels& labels, Point at, 
     const Font font = labels.font(label.index);
     const double middle = at.x + (static_cast<double>(label.index) + 0.5) * pitch;
     const double ticks = labels.thinned ? kTick : 0;
-    const double base = at.y - kGap - ticks;
+    const double base = at.y - kLabelGap - ticks;
     const double width = drawing.width_of(label.text, font);
     if (labels.thinned) drawing.add(Line{{middle, at.y - kTick}, {middle, at.y}, {{kGrey}, 0.6}});
     switch (labels.form) {
       case LabelForm::level:
         drawing.text(label.text, {middle, base}, {font, kBlack, Anchor::middle});
-        reach = std::max(reach, kGap + kAscent * font.size);
+        reach = std::max(reach, kLabelGap + kAscent * font.size);
         break;
       case LabelForm::slanted: {
         // Moved to the right by half its height, so that the first letter and not its edge stands on the
@@ -129,13 +129,13 @@ double draw_column_labels(Drawing& drawing, const AxisLabels& labels, Point at, 
         const double turn = kSlant * std::numbers::pi / 180;
         drawing.text(label.text, {middle + kMiddleToBase * font.size / 2, base},
                      {font, kBlack, Anchor::start, -kSlant});
-        reach = std::max(reach, kGap + width * std::sin(turn) + kAscent * font.size * std::cos(turn));
+        reach = std::max(reach, kLabelGap + width * std::sin(turn) + kAscent * font.size * std::cos(turn));
         break;
       }
       case LabelForm::upright:
         drawing.text(label.text, {middle + kMiddleToBase * font.size, base},
                      {font, kBlack, Anchor::start, -90});
-        reach = std::max(reach, kGap + ticks + width);
+        reach = std::max(reach, kLabelGap + ticks + width);
         break;
     }
   }

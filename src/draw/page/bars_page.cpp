@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 60;
 constexpr double kLongestBar = 340;
-constexpr double kLongestLabel = 150;
+constexpr double kLongestBarLabel = 150;
 constexpr double kSkyline = 170;  // its height
 constexpr Rgb kBar{0x2f, 0x8f, 0xd0};
 constexpr Rgb kEmphasised{0xd5, 0x5e, 0x00};
@@ -45,7 +45,7 @@ void draw_lines(Drawing& drawing, const Bars& bars, double y) {
   std::vector<std::string> names, numbers;
   for (const Bar& bar : bars.bars) {
     const Font font{size, bar.emphasised};
-    names.push_back(fitted(drawable(bar.label), kLongestLabel, font, sheet.measure));
+    names.push_back(fitted(drawable(bar.label), kLongestBarLabel, font, sheet.measure));
     numbers.push_back(format_number(bar.value, format));
     label_room = std::max(label_room, drawing.width_of(names.back(), font));
     number_room = std::max(number_room, drawing.width_of(numbers.back(), {size, true}));

@@ -12,10 +12,10 @@ namespace attend::draw {
 namespace {
 
 constexpr double kLargestFrame = 190, kLeastFrame = 150;  // with its labels
-constexpr double kLargestCell = 26;
-constexpr double kBetween = 16;
+constexpr double kLargestFrameCell = 26;
+constexpr double kBetweenFrames = 16;
 constexpr double kMostForLabels = 64;
-constexpr double kCaptionRoom = kSmallSize * 1.7;
+constexpr double kFrameCaptionRoom = kSmallSize * 1.7;
 constexpr Font kCaption{kSmallSize, true};
 
 class FilmStripPage {
@@ -33,9 +33,9 @@ class FilmStripPage {
     double tallest = 0;
     for (std::size_t i = 0; i < frames_.size(); ++i) {
       const std::size_t column = i % frames_a_line_;
-      if (column == 0 && i > 0) y_ += std::exchange(tallest, 0) + kBetween;
-      tallest = std::max(tallest,
-                         draw_frame(frames_[i], static_cast<double>(column) * (size_ + labels_ + kBetween)));
+      if (column == 0 && i > 0) y_ += std::exchange(tallest, 0) + kBetweenFrames;
+      tallest = std::max(
+          tallest, draw_frame(frames_[i], static_cast<double>(column) * (size_ + labels_ + kBetweenFrames)));
     }
     const double top = std::isnan(first_cells_) ? y_ : first_cells_;
     draw_legend(drawing_, strip_.range, strip_.value_label, keys_of(frames_), {right_ + kLegendGap, top},
@@ -49,11 +49,11 @@ class FilmStripPage {
   // As many frames beside each other as stay large enough, and all lines about as full as each other.
   void measure() {
     const double room = sheet().width - kLegendGap - kLegendRoom;
-    frames_a_line_ =
-        static_cast<std::size_t>(std::max(1.0, std::floor((room + kBetween) / (kLeastFrame + kBetween))));
+    frames_a_line_ = static_cast<std::size_t>(
+        std::max(1.0, std::floor((room + kBetweenFrames) / (kLeastFrame + kBetweenFrames))));
     const std::size_t lines = (frames_.size() + frames_a_line_ - 1) / frames_a_line_;
     frames_a_line_ = (frames_.size() + lines - 1) / lines;
-    const double share = std::min(room / static_cast<double>(frames_a_line_) - kBetween, kLargestFrame);
+    const double share = std::min(room / static_cast<double>(frames_a_line_) - kBetweenFrames, kLargestFrame);
     // Labels take their part of a frame's share, where its cells are then still large enough for them.
     named_ = std::all_of(frames_.begin(), frames_.end(), [&](const Heatmap& frame) {
       const double cells = static_cast<double>(std::max<std::size_t>({frame.rows, frame.columns, 1}));
@@ -72,9 +72,9 @@ class FilmStripPage {
   double draw_frame(const Heatmap& frame, double x) {
     drawing_.text(fitted(drawable(frame.title), size_, kCaption, sheet().measure),
                   {x + labels_, y_ + kAscent * kSmallSize}, {kCaption, kBlack});
-    if (is_blank(frame)) return kCaptionRoom;
-    const Thumbnail small = thumbnail(frame, size_, kLargestCell);
-    Point at{x + labels_, y_ + kCaptionRoom};
+    if (is_blank(frame)) return kFrameCaptionRoom;
+    const Thumbnail small = thumbnail(frame, size_, kLargestFrameCell);
+    Point at{x + labels_, y_ + kFrameCaptionRoom};
     if (named_) at.y += draw_labels(small, at);
     draw_thumbnail(drawing_, small, at);
     if (std::isnan(first_cells_)) first_cells_ = at.y;

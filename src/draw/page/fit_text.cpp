@@ -9,7 +9,6 @@ namespace attend::draw {
 namespace {
 
 constexpr int kLongestLabel = 2000;  // columns: more than any page is wide, and quick to measure
-constexpr std::string_view kEllipsis = "…";
 
 std::string first_of(const std::vector<std::string_view>& letters, std::size_t count) {
   std::string text;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kLargestPitch = 17;
 constexpr double kTallestView = 1000;
-constexpr double kLongestLabel = 130;
-constexpr double kGap = 7;  // between a label and the lines that end at it
+constexpr double kLongestWord = 130;
+constexpr double kTextGap = 7;  // between a label and the lines that end at it
 constexpr double kWidestLine = 3.2, kThinnestLine = 0.4;
 constexpr double kFaded = 0.10;  // the opacity of the strongest line that is not in focus
 constexpr double kHeader = 18;
@@ -37,7 +37,7 @@ Column column_of(const std::vector<std::string>& labels, const std::vector<doubl
   for (const std::size_t i : column.named) {
     const std::string name = drawable(labels[i]);
     column.names[i] =
-        fitted(thinned ? numbered(i, name) : name, kLongestLabel, {column.size, true}, sheet.measure);
+        fitted(thinned ? numbered(i, name) : name, kLongestWord, {column.size, true}, sheet.measure);
     column.room = std::max(column.room, sheet.measure.width(column.names[i], {column.size, true}));
   }
   return column;
@@ -67,9 +67,9 @@ class HeadViewPage {
     const double numbers = view.focus ? 34 : 0;
     left_.room = std::max(left_.room, sheet.measure.width(header_of(view.left_title), kHeaderFont));
     right_.room = std::max(right_.room, sheet.measure.width(header_of(view.right_title), kHeaderFont));
-    lines_from_ = left_.room + kGap;
-    lines_to_ =
-        lines_from_ + std::clamp(sheet.width - left_.room - right_.room - 2 * kGap - numbers, 120.0, 300.0);
+    lines_from_ = left_.room + kTextGap;
+    lines_to_ = lines_from_ +
+                std::clamp(sheet.width - left_.room - right_.room - 2 * kTextGap - numbers, 120.0, 300.0);
   }
 
   Scene draw() && {
@@ -96,7 +96,7 @@ class HeadViewPage {
   static constexpr Font kHeaderFont{kSmallSize};
 
   std::string header_of(const std::string& title) const {
-    return fitted(drawable(title), kLongestLabel, kHeaderFont, drawing_.sheet().measure);
+    return fitted(drawable(title), kLongestWord, kHeaderFont, drawing_.sheet().measure);
   }
   bool in_focus(const Link& link) const { return !view_.focus || link.from == *view_.focus; }
   double middle_of(std::size_t index) const { return top_ + (static_cast<double>(index) + 0.5) * pitch_; }
@@ -108,7 +108,7 @@ class HeadViewPage {
     for (std::size_t i = 0; i < view_.series.size(); ++i) {
       constexpr Font font{kSmallSize};
       const std::string name =
-          fitted(drawable(view_.series[i]), kLongestLabel, font, drawing_.sheet().measure);
+          fitted(drawable(view_.series[i]), kLongestWord, font, drawing_.sheet().measure);
       const double width = 20 + drawing_.width_of(name, font) + 14;
       if (x > 0 && x + width > drawing_.sheet().width) {
         x = 0;
@@ -128,8 +128,8 @@ class HeadViewPage {
     const auto header = [&](const std::string& title, double x, Anchor anchor) {
       drawing_.text(header_of(title), {x, top_ + kAscent * kSmallSize}, {kHeaderFont, kGrey, anchor});
     };
-    header(view_.left_title, lines_from_ - kGap, Anchor::end);
-    header(view_.right_title, lines_to_ + kGap, Anchor::start);
+    header(view_.left_title, lines_from_ - kTextGap, Anchor::end);
+    header(view_.right_title, lines_to_ + kTextGap, Anchor::start);
     top_ += kHeader;
   }
 
@@ -151,7 +151,7 @@ class HeadViewPage {
   void draw_names() {
     for (const std::size_t i : left_.named) {
       const bool focus = view_.focus == i;
-      drawing_.text(left_.names[i], {lines_from_ - kGap, middle_of(i) + kMiddleToBase * left_.size},
+      drawing_.text(left_.names[i], {lines_from_ - kTextGap, middle_of(i) + kMiddleToBase * left_.size},
                     {{left_.size, focus}, view_.focus && !focus ? kGrey : kBlack, Anchor::end});
     }
     std::vector<double> received(view_.right.size());
@@ -162,10 +162,10 @@ class HeadViewPage {
     }
     for (const std::size_t i : right_.named) {
       const bool plain = view_.focus && received[i] == 0;
-      const Point at{lines_to_ + kGap, middle_of(i) + kMiddleToBase * right_.size};
+      const Point at{lines_to_ + kTextGap, middle_of(i) + kMiddleToBase * right_.size};
       drawing_.text(right_.names[i], at, {{right_.size}, plain ? kGrey : kBlack});
       if (received[i] > 0) {
-        const double x = lines_to_ + kGap + right_.room + 8;
+        const double x = lines_to_ + kTextGap + right_.room + 8;
         drawing_.text(format_number(received[i], {2, false}), {x, at.y}, {{right_.size}, kGrey});
       }
     }

@@ -15,14 +15,14 @@ namespace {
 constexpr double kMargin = 18;
 constexpr double kBetweenParts = 26;
 constexpr double kNoteSize = 9.5;
-constexpr double kLineHeight = 1.4;
+constexpr double kProseLineHeight = 1.4;
 constexpr double kNarrowestNotes = 300;  // a small figure does not break its notes into single words
 
 // Lines one below the other; returns where they end.
 double draw_lines(Drawing& drawing, const std::string& words, double y, double width, Font font, Rgb color) {
   for (const std::string& line : broken(drawable(words), width, font, drawing.sheet().measure)) {
     drawing.text(line, {0, y + kAscent * font.size}, {font, color});
-    y += font.size * kLineHeight;
+    y += font.size * kProseLineHeight;
   }
   return y;
 }

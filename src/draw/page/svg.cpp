@@ -75,7 +75,7 @@ std::string stroke_of(const std::optional<Stroke>& stroke) {
   return stroke->ink.opacity < 1 ? text + attribute("stroke-opacity", stroke->ink.opacity) : text;
 }
 
-struct Writer {
+struct SvgWriter {
   std::string& svg;
 
   void operator()(const Rect& rect) const {
@@ -138,7 +138,7 @@ std::string paint_svg(const Scene& scene) {
                     "\" viewBox=\"0 0 " + width + " " + height + "\" role=\"img\" font-family=\"" +
                     kFamilies + "\" xml:space=\"preserve\">\n";
   if (!scene.title.empty()) svg += "<title>" + escaped(scene.title) + "</title>\n";
-  for (const Shape& shape : scene.shapes) std::visit(Writer{svg}, shape);
+  for (const Shape& shape : scene.shapes) std::visit(SvgWriter{svg}, shape);
   return svg + "</svg>\n";
 }
 

@@ -18,7 +18,7 @@ constexpr std::array<std::uint8_t, 95> kAscii{
 constexpr double kLetter = 0.74;  // of another alphabet: Greek 0.60, Arabic 0.64, Cyrillic 0.67 in the mean
 constexpr double kWide = 1.05;    // Chinese, Japanese, Korean
 constexpr double kPicture = 1.3;  // emoji
-constexpr double kBold = 1.14;
+constexpr double kBoldFactor = 1.14;
 constexpr unsigned char kFirstOfFourBytes = 0xF0;  // where emoji are, and rare Chinese
 
 double width_of(std::string_view character) {
@@ -34,7 +34,7 @@ double width_of(std::string_view character) {
 double UsualFonts::width(std::string_view text, Font font) const {
   double sizes = 0;
   for (const std::string_view character : characters(text)) sizes += width_of(character);
-  return sizes * font.size * (font.bold ? kBold : 1);
+  return sizes * font.size * (font.bold ? kBoldFactor : 1);
 }
 
 }  // namespace attend::draw

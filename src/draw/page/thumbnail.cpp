@@ -5,11 +5,9 @@
 namespace attend::draw {
 namespace {
 
-constexpr std::size_t kMostSeparate = 64;  // cells that are shapes of their own, in one of many maps
+constexpr std::size_t kMostSeparateCells = 64;  // cells that are shapes of their own, in one of many maps
 
 }  // namespace
-
-bool is_blank(const Heatmap& map) { return map.rows == 0 || map.columns == 0; }
 
 Thumbnail thumbnail(const Heatmap& map, double square, double largest_cell) {
   const std::size_t most = std::max<std::size_t>(1, static_cast<std::size_t>(square));
@@ -22,7 +20,7 @@ Thumbnail thumbnail(const Heatmap& map, double square, double largest_cell) {
 }
 
 void draw_thumbnail(Drawing& drawing, const Thumbnail& small, Point at) {
-  draw_cells(drawing, small.map, at, small.pitch, small.pitch, kMostSeparate);
+  draw_cells(drawing, small.map, at, small.pitch, small.pitch, kMostSeparateCells);
 }
 
 LegendKeys keys_of(const std::vector<Heatmap>& maps) {

@@ -20,7 +20,6 @@ struct Thumbnail {
 Thumbnail thumbnail(const Heatmap& map, double square, double largest_cell);
 void draw_thumbnail(Drawing& drawing, const Thumbnail& small, Point at);
 
-bool is_blank(const Heatmap& map);
 LegendKeys keys_of(const std::vector<Heatmap>& maps);
 
 }  // namespace attend::draw
