@@ -23,16 +23,26 @@ stage_format() {
 
 # build_and_test PRESET [ctest arguments]
 build_and_test() {
-  local preset=$1
+  local preset=$1 status=0
   shift
   cmake --preset "$preset" -DATTEND_TESTS=ON "$strict" >"build/$preset.log" || { cat "build/$preset.log"; return 1; }
-  cmake --build --preset "$preset" -- --quiet &&
-    timeout "$stage_seconds" ctest --preset "$preset" --no-tests=error -j "$jobs" "$@" | tail_of_ctest
+  cmake --build --preset "$preset" -- --quiet || return 1
+  timeout "$stage_seconds" ctest --preset "$preset" --no-tests=error -j "$jobs" "$@" | tail_of_ctest || status=1
+  count_tests "build/$preset/Testing/Temporary/LastTest.log"
+  return $status
 }
 
-# ctest's failures and its closing lines; the hundreds of lines "Passed" are in its log.
+# ctest's failures and its closing lines; what passed is in its log.
 tail_of_ctest() {
   grep -vE '^ *Start |\. +Passed +[0-9.]+ sec$|^Test project |^ *$'
+}
+
+# How many tests the programs of a stage ran, and why they skipped what they skipped.
+count_tests() {
+  awk '/^\[=+\] [0-9]+ tests? from .* ran\./ { tests += $2; runs++ } /^\[  SKIPPED \] [0-9]+ tests?/ { skipped += $4 }
+    END { printf "%d tests in %d runs, %d skipped\n", tests, runs, skipped }' "$1"
+  grep -A 1 ': Skipped$' "$1" | grep -vE ': Skipped$|^--$' | sort | uniq -c
+  return 0
 }
 
 stage_release() { build_and_test release; }
@@ -50,8 +60,16 @@ stage_web() {
 # Everything that uses threads; the rest would only repeat asan's run. So would the grids of exact values: the properties draw from
 # the same shapes and options, and run each with several numbers of threads.
 stage_tsan() {
-  build_and_test tsan -R 'Parallel|Properties|Stages|Weights|Backward|Dropout|Decode|Cache|Isa|Matmul|LayerNorm|Gelu|Linear|MultiHead|Softmax|Rotary|RelativeBias|Sinusoidal|LearnedPositions|Families|ThreadsDoNot' \
-    -E 'EveryPair|FiniteDifferences|Refus|Independent'
+  local names='Parallel Properties Stages Weights Backward Dropout Decode Cache Isa Matmul LayerNorm Gelu Linear MultiHead Softmax
+    Rotary RelativeBias Sinusoidal LearnedPositions Families ThreadsDoNot'
+  local repeated='EveryPair FiniteDifferences Refus Independent'
+  GTEST_FILTER="$(filter_of $names)-$(filter_of $repeated)" build_and_test tsan
+}
+
+# GoogleTest's filter for all tests whose names hold one of these words.
+filter_of() {
+  local words=$*
+  echo "*${words// /*:*}*"
 }
 
 # From the tree of asan, which has built them already.
@@ -110,7 +128,7 @@ stage_neon() {
   local -x RC_PARAMS="max_success=25 ${RC_PARAMS:-}"
   local stage_seconds=10800
   ATTEND_ISA=neon build_and_test neon &&
-    ATTEND_ISA=sve_256 ctest --preset neon --no-tests=error -j "$jobs" -E '^All/Isa|^Isa/|InstructionSet' | tail_of_ctest
+    ATTEND_ISA=sve_256 GTEST_FILTER='-All/Isa*:Isa/*:*InstructionSet*' ctest --preset neon --no-tests=error -j "$jobs" | tail_of_ctest
 }
 
 run() {

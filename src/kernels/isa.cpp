@@ -17,10 +17,10 @@ struct Name {
 };
 
 // Our own names where Highway's are not what people call them.
-constexpr Name kNames[] = {{HWY_AVX3_DL, "avx512_dl"}, {HWY_AVX3, "avx512"},   {HWY_AVX2, "avx2"},
-                           {HWY_SSE4, "sse4"},         {HWY_SSSE3, "ssse3"},   {HWY_NEON, "neon"},
-                           {HWY_SVE, "sve"},           {HWY_SVE2, "sve2"},     {HWY_SVE_256, "sve_256"},
-                           {HWY_SVE2_128, "sve2_128"}, {HWY_EMU128, "scalar"}, {HWY_SCALAR, "scalar"}};
+constexpr Name kNames[] = {{HWY_AVX3_DL, "avx512_dl"}, {HWY_AVX3, "avx512"},     {HWY_AVX2, "avx2"},
+                           {HWY_SSE4, "sse4"},         {HWY_NEON, "neon"},       {HWY_SVE, "sve"},
+                           {HWY_SVE2, "sve2"},         {HWY_SVE_256, "sve_256"}, {HWY_SVE2_128, "sve2_128"},
+                           {HWY_EMU128, "scalar"},     {HWY_SCALAR, "scalar"}};
 
 std::string name_of_target(std::int64_t target) {
   for (const Name& known : kNames) {

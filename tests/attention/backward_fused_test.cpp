@@ -14,15 +14,15 @@
 namespace attend {
 namespace {
 
-constexpr double kBound = 3e-5;  // three times that of the forward pass
+constexpr double kFusedBound = 3e-5;  // three times that of the forward pass
 
-const std::vector<std::int64_t> kLengths = {0, 1, 2, 7, 16, 33, 48, 65, 129, 300};
-const std::vector<std::int64_t> kHeadSizes = {1, 3, 16, 31, 64, 80, 128, 257};
+const std::vector<std::int64_t> kFusedLengths = {0, 1, 2, 7, 16, 33, 48, 65, 129, 300};
+const std::vector<std::int64_t> kFusedHeadSizes = {1, 3, 16, 31, 64, 80, 128, 257};
 
 std::vector<int> knob_sizes() {
-  return {static_cast<int>(kLengths.size()),
-          static_cast<int>(kLengths.size()),
-          static_cast<int>(kHeadSizes.size()),
+  return {static_cast<int>(kFusedLengths.size()),
+          static_cast<int>(kFusedLengths.size()),
+          static_cast<int>(kFusedHeadSizes.size()),
           3 /*dtype*/,
           2 /*causal*/,
           4 /*offset*/,
@@ -47,9 +47,9 @@ AttentionCase case_of(const std::vector<int>& row) {
   std::size_t knob = 0;
   const auto next = [&] { return static_cast<std::size_t>(row[knob++]); };
   AttentionCase c;
-  c.queries = kLengths[next()];
-  c.keys = kLengths[next()];
-  c.d = kHeadSizes[next()];
+  c.queries = kFusedLengths[next()];
+  c.keys = kFusedLengths[next()];
+  c.d = kFusedHeadSizes[next()];
   c.dtype = std::vector<DType>{DType::f32, DType::bf16, DType::f16}[next()];
   c.causal = next() == 1;
   c.offset = static_cast<CaseOffset>(next());
@@ -92,7 +92,7 @@ TEST(BackwardFused, EveryPairOfShapesAndOptionsIsExactOnEveryInstructionSet) {
       std::string where;
       const double error = largest_error(fused_gradients(in, d_out), expected, where);
       worst = std::max(worst, error);
-      ASSERT_LE(error, kBound) << where << " on " << isa << ": " << describe(c);
+      ASSERT_LE(error, kFusedBound) << where << " on " << isa << ": " << describe(c);
     }
   }
   set_isa("");
@@ -119,7 +119,7 @@ TEST(BackwardFused, LongSequencesAreExactHoweverTheyAreCut) {
       set_threads(1);
       const GradientSet alone = fused_gradients(in, d_out);
       std::string where;
-      EXPECT_LE(largest_error(alone, expected, where), kBound)
+      EXPECT_LE(largest_error(alone, expected, where), kFusedBound)
           << where << " on " << isa << ": " << describe(c);
       set_threads(3);
       EXPECT_TRUE(same_gradients(alone, fused_gradients(in, d_out))) << isa << ": " << describe(c);

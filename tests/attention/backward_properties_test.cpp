@@ -8,13 +8,12 @@
 
 #include "support/arbitrary_case.h"
 #include "support/gradient_set.h"
+#include "support/not_finite.h"
 #include "support/refuses.h"
 #include "support/sanitized.h"
 
 namespace attend {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void set(Tensor& tensor, std::int64_t index, double value) {
   Tensor wide = copy_of(tensor, DType::f64);

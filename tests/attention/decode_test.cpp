@@ -14,13 +14,12 @@
 #include "attention/grid.h"
 #include "support/compare.h"
 #include "support/covering_array.h"
+#include "support/not_finite.h"
 #include "support/random.h"
 #include "support/sanitized.h"
 
 namespace attend {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Across the ends of vectors and of blocks of 512 keys.
 const std::vector<std::int64_t> kKeys = {0, 1, 3, 15, 17, 64, 129, 511, 513, kSanitized ? 600 : 1537};
@@ -50,10 +49,10 @@ std::vector<AttentionCase> few_query_cases() {
   return cases;
 }
 
-class Isa {
+class DecodeIsa {
  public:
-  explicit Isa(const std::string& name) { set_isa(name); }
-  ~Isa() { set_isa(""); }
+  explicit DecodeIsa(const std::string& name) { set_isa(name); }
+  ~DecodeIsa() { set_isa(""); }
 };
 
 TEST(Decode, EveryPairOfShapesAndOptionsIsExactOnEveryInstructionSet) {
@@ -70,7 +69,7 @@ TEST(Decode, EveryPairOfShapesAndOptionsIsExactOnEveryInstructionSet) {
     Tensor expected_lse(DType::f64, wide.max.shape());
     log_sum_exp(wide, expected_lse);
     for (const std::string& name : available_isas()) {
-      const Isa forced(name);
+      const DecodeIsa forced(name);
       Tensor out = in.output(DType::f32);
       RowState state(in.q);
       attention(in.q, in.k, in.v, in.options, out, state);
@@ -95,7 +94,7 @@ TEST(Decode, WidensEverySixteenBitNumber) {
       static_cast<std::uint16_t*>(v.view().raw())[i] = static_cast<std::uint16_t>(i);
     const Tensor q(dtype, {1, 1, 1, 4}), k(dtype, {1, 1, 1, 4});
     for (const std::string& name : available_isas()) {
-      const Isa forced(name);
+      const DecodeIsa forced(name);
       Tensor out(DType::f32, {1, 1, 1, 65536});
       attention(q, k, v, {}, out);
       EXPECT_EQ(max_abs_difference(out, v), 0) << name << " " << name_of(dtype);
@@ -193,7 +192,7 @@ TEST(Decode, KeysThatARowDoesNotSeeChangeNoBit) {
 // NaN in keys and values that take no part stays where it is; in one that does, it reaches the output.
 TEST(Decode, NanBehindAMaskStaysThereAndNanInSightDoesNot) {
   for (const std::string& name : available_isas()) {
-    const Isa forced(name);
+    const DecodeIsa forced(name);
     for (const DType dtype : kTypes) {
       const std::int64_t n = 530, hidden = 517;
       const Tensor q = random_normal({1, 3, 2, 20}, dtype, 1);

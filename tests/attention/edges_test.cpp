@@ -9,13 +9,13 @@
 
 #include "support/attention_case.h"
 #include "support/compare.h"
+#include "support/not_finite.h"
 #include "support/random.h"
 
 namespace attend {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 class Edges : public testing::TestWithParam<DType> {
  protected:

@@ -34,8 +34,8 @@ std::vector<Part> parts_of(const AttentionInputs& in) {
 
 // One sequence of a tensor with the axes of q, k, or a row state: (heads, rows, ...).
 template <class View>
-View sequence_of(View view, const AttentionInputs& in, std::int64_t s, std::int64_t begin,
-                 std::int64_t count) {
+View weights_sequence_of(View view, const AttentionInputs& in, std::int64_t s, std::int64_t begin,
+                         std::int64_t count) {
   if (in.options.cumulative_query_lengths.empty()) return view.select(0, s);
   return view.slice(0, begin, begin + count).transposed(0, 1);
 }
@@ -229,7 +229,7 @@ WeightsSummary defined_summary(const AttentionInputs& in, const WeightsRequest& 
       const double* const b = biased.values<double>().data() + at;
       const double* const w = weights.values<double>().data() + at;
       const auto row_of = [&](auto&& view, std::int64_t i) {
-        return sequence_of(view, in, s, part.query_begin, part.queries).select(0, h).select(0, i);
+        return weights_sequence_of(view, in, s, part.query_begin, part.queries).select(0, h).select(0, i);
       };
       for (std::int64_t i = 0; i < part.queries; ++i) {
         std::int64_t* const top =
@@ -243,7 +243,7 @@ WeightsSummary defined_summary(const AttentionInputs& in, const WeightsRequest& 
       for (std::int64_t j = 0; j < part.keys && request.received; ++j) {
         double sum = 0;
         for (std::int64_t i = 0; i < part.queries; ++i) sum += w[i * part.keys + j];
-        *sequence_of(result.received.view(), in, s, part.key_begin, part.keys)
+        *weights_sequence_of(result.received.view(), in, s, part.key_begin, part.keys)
              .select(0, h)
              .select(0, j)
              .data<double>() = sum;
@@ -276,7 +276,7 @@ void expect_summary(const AttentionInputs& in, const WeightsSummary& got, const 
     for (std::int64_t h = 0; h < in.q.size(1); ++h) {
       for (std::int64_t i = 0; i < part.queries; ++i) {
         const auto row_of = [&](const Tensor& tensor) {
-          return values_of(sequence_of(ConstTensorView(tensor), in, s, part.query_begin, part.queries)
+          return values_of(weights_sequence_of(ConstTensorView(tensor), in, s, part.query_begin, part.queries)
                                .select(0, h)
                                .select(0, i));
         };

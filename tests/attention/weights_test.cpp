@@ -80,7 +80,7 @@ TEST(Weights, EveryStageOfChosenRowsIsExact) {
 }
 
 // Many tiles, many chunks, cells that cross both.
-WeightsCase long_case() {
+WeightsCase case_with_options() {
   WeightsCase c;
   c.attention.queries = kSanitized ? 420 : 1100;
   c.attention.keys = kSanitized ? 300 : 900;
@@ -94,7 +94,7 @@ WeightsCase long_case() {
 TEST(Weights, LongSequencesAreExact) {
   const EveryIsa isas;
   for (const bool other : {false, true}) {
-    WeightsCase c = long_case();
+    WeightsCase c = case_with_options();
     c.attention.causal = c.state_given = other;
     c.request.map_reduction = other ? MapReduction::max : MapReduction::mean;
     c.request.top_k = other ? 50 : 8;
@@ -114,7 +114,7 @@ TEST(Weights, SameBitsWithAnyNumberOfThreads) {
   for (const std::string& isa : isas.names) {
     set_isa(isa);
     for (const bool packed : {false, true}) {
-      WeightsCase c = long_case();
+      WeightsCase c = case_with_options();
       c.attention.packed = packed;
       c.attention.batch = 3;
       c.attention.causal = true;
@@ -140,7 +140,7 @@ ConstTensorView alone(ConstTensorView view, std::int64_t begin, std::int64_t end
 }
 
 TEST(Weights, ABatchEqualsItsSequencesAloneBitForBit) {
-  WeightsCase c = long_case();
+  WeightsCase c = case_with_options();
   c.attention.batch = 3;
   c.attention.queries = 401;
   c.attention.keys = 130;
@@ -159,7 +159,7 @@ TEST(Weights, ABatchEqualsItsSequencesAloneBitForBit) {
 }
 
 TEST(Weights, PackedEqualsItsSequencesAloneBitForBit) {
-  WeightsCase c = long_case();
+  WeightsCase c = case_with_options();
   c.attention.packed = true;
   c.attention.batch = 3;
   const AttentionInputs in = make_inputs(c.attention);
@@ -195,7 +195,7 @@ TEST(Weights, HeadsThatTakeTurnsEqualHeadsAlone) {
 
 // What is asked for at the same time does not matter, nor do keys that do not exist.
 TEST(Weights, OneAnswerDoesNotDependOnTheOthers) {
-  const WeightsCase c = long_case();
+  const WeightsCase c = case_with_options();
   const AttentionInputs in = make_inputs(c.attention);
   const WeightsSummary all = summary_of(in, c);
   const auto only = [&](const WeightsRequest& request) {
@@ -219,7 +219,7 @@ TEST(Weights, OneAnswerDoesNotDependOnTheOthers) {
 
 // top_weights and attention_rows make a weight from its score in the same way.
 TEST(Weights, TopWeightsAreTheWeightsOfTheirRows) {
-  WeightsCase c = long_case();
+  WeightsCase c = case_with_options();
   c.request = {.top_k = 5};
   const AttentionInputs in = make_inputs(c.attention);
   const RowState state = state_of(in);
@@ -235,7 +235,7 @@ TEST(Weights, TopWeightsAreTheWeightsOfTheirRows) {
 
 // Of two halves of the keys, each with the state of both.
 TEST(Weights, AMergedStateServesItsParts) {
-  WeightsCase c = long_case();
+  WeightsCase c = case_with_options();
   c.attention.queries = 90;
   c.request = {.top_k = 3, .received = true};
   const AttentionInputs in = make_inputs(c.attention);
@@ -260,7 +260,7 @@ TEST(Weights, AMergedStateServesItsParts) {
 }
 
 TEST(Weights, F64QueriesUseTheReference) {
-  WeightsCase c = long_case();
+  WeightsCase c = case_with_options();
   c.attention.dtype = DType::f64;
   c.attention.queries = 60;
   const AttentionInputs in = make_inputs(c.attention);

@@ -5,11 +5,10 @@
 
 #include "draw/bars_terminal.h"
 #include "support/lines.h"
+#include "support/plain_terminal.h"
 
 namespace attend::draw {
 namespace {
-
-Terminal plain(int width) { return {ColorDepth::none, width}; }
 
 TEST(Bars, LabelNumberBar) {
   Bars bars{"Where \"it\" looks", {{"animal", 0.5}, {"it", 1}, {"注意", 0.03125}, {"none", 0}}, 0};

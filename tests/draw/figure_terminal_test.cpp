@@ -7,14 +7,13 @@
 #include "draw/thumbnails_terminal.h"
 #include "support/figures.h"
 #include "support/lines.h"
+#include "support/plain_terminal.h"
 #include "support/sanitized.h"
 
 namespace attend::draw {
 namespace {
 
-constexpr ColorDepth kDepths[] = {ColorDepth::none, ColorDepth::ansi256, ColorDepth::truecolor};
-
-Terminal plain(int width) { return {ColorDepth::none, width}; }
+constexpr ColorDepth kFigureDepths[] = {ColorDepth::none, ColorDepth::ansi256, ColorDepth::truecolor};
 
 TEST(HeadViewTerminal, EachTokenWithWhatItLooksAt) {
   HeadView view;
@@ -95,7 +94,7 @@ TEST(FigureTerminal, EveryLineFits) {
     for (const auto& tokens : {english_tokens(n), chinese_tokens(n), arabic_tokens(n)}) {
       const Figure figure = everything(tokens);
       for (int width = 20; width <= 200; width += kSanitized ? 180 : 60) {
-        for (const ColorDepth depth : kDepths)
+        for (const ColorDepth depth : kFigureDepths)
           EXPECT_LE(widest_line(render_figure(figure, {depth, width})), width) << n;
       }
     }
@@ -104,7 +103,7 @@ TEST(FigureTerminal, EveryLineFits) {
 
 TEST(FigureTerminal, ManyHeadsTakeSeveralLines) {
   for (const int width : {20, 80}) {
-    for (const ColorDepth depth : kDepths)
+    for (const ColorDepth depth : kFigureDepths)
       EXPECT_LE(widest_line(render_model_view(model_view_of(2, 32, 9), {depth, width})), width);
   }
 }
@@ -112,7 +111,7 @@ TEST(FigureTerminal, ManyHeadsTakeSeveralLines) {
 TEST(FigureTerminal, LabelsCannotDriveTheTerminal) {
   Figure figure = everything(hostile_labels());
   figure.title = figure.notes[0] = hostile_labels()[1] + hostile_labels()[2];
-  for (const ColorDepth depth : kDepths) {
+  for (const ColorDepth depth : kFigureDepths) {
     for (const int width : {20, 100}) {
       const std::string text = render_figure(figure, {depth, width});
       EXPECT_TRUE(is_tame(text));

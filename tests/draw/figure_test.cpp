@@ -7,12 +7,11 @@
 
 #include "draw/figure_json.h"
 #include "support/figures.h"
+#include "support/not_finite.h"
 #include "support/refuses.h"
 
 namespace attend::draw {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(FigureJson, TheSameBytesAsEver) {
   Figure figure;

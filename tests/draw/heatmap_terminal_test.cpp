@@ -7,14 +7,13 @@
 
 #include "draw/text_width.h"
 #include "support/lines.h"
+#include "support/plain_terminal.h"
 #include "support/sanitized.h"
 
 namespace attend::draw {
 namespace {
 
 constexpr ColorDepth kDepths[] = {ColorDepth::none, ColorDepth::ansi256, ColorDepth::truecolor};
-
-Terminal plain(int width) { return {ColorDepth::none, width}; }
 
 // What the seeds' four tokens give.
 Heatmap love() {
@@ -27,7 +26,7 @@ Heatmap love() {
   return map;
 }
 
-Heatmap map_of(std::size_t rows, std::size_t columns, const std::string& label = "") {
+Heatmap labelled_map(std::size_t rows, std::size_t columns, const std::string& label = "") {
   Heatmap map;
   map.rows = rows;
   map.columns = columns;
@@ -51,7 +50,7 @@ TEST(HeatmapTerminal, NumbersWithShades) {
 }
 
 TEST(HeatmapTerminal, NoLegendWhereItDoesNotFit) {
-  Heatmap map = map_of(1, 1, "long");
+  Heatmap map = labelled_map(1, 1, "long");
   for (int width = 8; width <= 30; ++width) {
     for (const std::string& line : lines_of(render_heatmap(map, plain(width)))) {
       EXPECT_LE(text_width(line), width) << line;
@@ -103,11 +102,11 @@ TEST(HeatmapTerminal, ColouredCellsAreNumbersOnTheirColour) {
 }
 
 TEST(HeatmapTerminal, LargeMapsArePooledAndSaySo) {
-  const std::string text = render_heatmap(map_of(400, 400), plain(100));
+  const std::string text = render_heatmap(labelled_map(400, 400), plain(100));
   EXPECT_EQ(lines_of(text).back(), "400 x 400 shown as 96 x 96, each cell the largest of its block");
-  const std::string wide = render_heatmap(map_of(4, 400), plain(100));
+  const std::string wide = render_heatmap(labelled_map(4, 400), plain(100));
   EXPECT_EQ(lines_of(wide).back(), "4 x 400 shown as 4 x 98, each cell the largest of its block");
-  const std::string tall = render_heatmap(map_of(4000, 3), plain(100));
+  const std::string tall = render_heatmap(labelled_map(4000, 3), plain(100));
   EXPECT_EQ(lines_of(tall).back(), "4000 x 3 shown as 100 x 3, each cell the largest of its block");
 }
 
@@ -115,7 +114,7 @@ TEST(HeatmapTerminal, EveryLineFits) {
   for (const std::size_t n : {1, 2, 3, 5, 8, 13, 20, 31, 40, 60, 99, 150, 250, 400}) {
     for (const char* label :
          {"", "注意", "مرحبا", "a label that is much longer than any screen is wide, far beyond 40"}) {
-      const Heatmap map = map_of(std::min<std::size_t>(n, 9), n, label);
+      const Heatmap map = labelled_map(std::min<std::size_t>(n, 9), n, label);
       for (int width = 40; width <= 200; width += kSanitized ? 80 : 16) {
         for (const ColorDepth depth : kDepths) {
           EXPECT_LE(widest_line(render_heatmap(map, {depth, width})), width) << n << label;
@@ -125,7 +124,7 @@ TEST(HeatmapTerminal, EveryLineFits) {
   }
   for (const ColorDepth depth : kDepths) {
     for (int width = 20; width <= 200; width += kSanitized ? 90 : 30) {
-      EXPECT_LE(widest_line(render_heatmap(map_of(400, 400, "t"), {depth, width})), width);
+      EXPECT_LE(widest_line(render_heatmap(labelled_map(400, 400, "t"), {depth, width})), width);
     }
   }
 }
@@ -135,7 +134,7 @@ TEST(HeatmapTerminal, NoWidthIsTooSmallToSurvive) {
   for (const std::size_t n : {1, 4, 40}) {
     for (int width = 0; width < 20; ++width) {
       for (const ColorDepth depth : kDepths)
-        EXPECT_FALSE(render_heatmap(map_of(n, n), {depth, width}).empty());
+        EXPECT_FALSE(render_heatmap(labelled_map(n, n), {depth, width}).empty());
     }
   }
 }
@@ -181,7 +180,7 @@ TEST(HeatmapTerminal, PointsAtTheRowInFocus) {
   EXPECT_EQ(lines[1], "rows: query, colours: weight");
   EXPECT_EQ(lines[4], "    love▸   0.1749░   0.4754█   0.1749░   0.1749░");
   EXPECT_NE(render_heatmap(map, plain(20)).find("love▸░░██"), std::string::npos) << "squares";
-  Heatmap large = map_of(400, 400);
+  Heatmap large = labelled_map(400, 400);
   large.row_labels.clear();
   large.focus_row = 399;
   const auto pooled = lines_of(without_styles(render_heatmap(large, {ColorDepth::truecolor, 60})));
@@ -190,8 +189,8 @@ TEST(HeatmapTerminal, PointsAtTheRowInFocus) {
 
 TEST(HeatmapTerminal, Empty) {
   EXPECT_EQ(render_heatmap({}, plain(80)), "0 x 0, empty\n");
-  EXPECT_EQ(render_heatmap(map_of(0, 3), plain(80)), "0 x 3, empty\n");
-  EXPECT_EQ(render_heatmap(map_of(3, 0), plain(80)), "3 x 0, empty\n");
+  EXPECT_EQ(render_heatmap(labelled_map(0, 3), plain(80)), "0 x 3, empty\n");
+  EXPECT_EQ(render_heatmap(labelled_map(3, 0), plain(80)), "3 x 0, empty\n");
 }
 
 TEST(HeatmapTerminal, AllEqualValues) {
@@ -203,14 +202,15 @@ TEST(HeatmapTerminal, AllEqualValues) {
 }
 
 TEST(HeatmapTerminal, HalfBlocksShareALine) {
-  const std::string text = without_styles(render_heatmap(map_of(31, 31, "t"), {ColorDepth::truecolor, 50}));
+  const std::string text =
+      without_styles(render_heatmap(labelled_map(31, 31, "t"), {ColorDepth::truecolor, 50}));
   EXPECT_EQ(lines_of(text)[1].substr(0, 8), " 0 t0 t1") << text;
   EXPECT_EQ(lines_of(text).size(), 1u + 16u + 2u) << "ruler, pairs of rows, legend";
 }
 
 TEST(HeatmapTerminal, TokensCannotDriveTheTerminal) {
   for (const std::size_t n : {2, 20, 60}) {
-    Heatmap map = map_of(n, n, "\x1b[2J\n\u202E");
+    Heatmap map = labelled_map(n, n, "\x1b[2J\n\u202E");
     map.title = "\x1b]0;owned\x07";
     for (const int width : {40, 100}) EXPECT_TRUE(is_tame(render_heatmap(map, plain(width))));
   }

@@ -5,12 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "support/not_finite.h"
 #include "support/refuses.h"
 
 namespace attend::draw {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Heatmap map_of(std::size_t rows, std::size_t columns, std::vector<double> values) {
   Heatmap map;

@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
+#include "support/not_finite.h"
+
 namespace attend::draw {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // The values of one matrix, each as it would be written there.
 std::vector<std::string> written(const std::vector<double>& values, int most_decimals = 4) {

@@ -7,14 +7,12 @@
 
 #include "draw/plot_terminal.h"
 #include "support/lines.h"
+#include "support/not_finite.h"
+#include "support/plain_terminal.h"
 #include "support/refuses.h"
 
 namespace attend::draw {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Terminal plain(int width) { return {ColorDepth::none, width}; }
 
 // Gradients over d, as with and without 1/sqrt(d).
 Plot gradients() {

@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "support/lines.h"
+#include "support/plain_terminal.h"
 #include "support/refuses.h"
 
 namespace attend::draw {
 namespace {
-
-Terminal plain(int width) { return {ColorDepth::none, width}; }
 
 Table table_of(std::size_t rows, std::size_t columns) {
   std::vector<std::string> row_labels, column_labels;

@@ -10,7 +10,7 @@
 namespace attend::explore {
 namespace {
 
-int status_of(const Readings& readings, const std::string& id) {
+int status_of_reading(const Readings& readings, const std::string& id) {
   try {
     readings.reading(id);
   } catch (const RequestError& error) {
@@ -29,10 +29,10 @@ TEST(Readings, TheLastFewAreKept) {
     readings.tile(ids.back(), {}, 0, 0, 0);
   }
   for (std::size_t i = 0; i < ids.size(); ++i)
-    EXPECT_EQ(status_of(readings, ids[i]), i + kMostReadings < ids.size() ? 410 : 200);
-  EXPECT_EQ(status_of(readings, "01234567-1"), 410);  // of another run
+    EXPECT_EQ(status_of_reading(readings, ids[i]), i + kMostReadings < ids.size() ? 410 : 200);
+  EXPECT_EQ(status_of_reading(readings, "01234567-1"), 410);  // of another run
   for (const char* const id : {"", "x", "models", "0123456g-1", "01234567-", "01234567-1x", "0123456701"})
-    EXPECT_EQ(status_of(readings, id), 404) << id;
+    EXPECT_EQ(status_of_reading(readings, id), 404) << id;
 }
 
 // A tile of a map that had to make room is made again, the same.

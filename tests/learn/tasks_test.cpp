@@ -8,7 +8,7 @@
 namespace attend::learn {
 namespace {
 
-Config small(const char* task) {
+Config small_task(const char* task) {
   Config config = default_config(task);
   config.batch = 3;
   config.pairs = 5;
@@ -27,7 +27,7 @@ train::ModelShape shape_of(const Task& task) {
 
 // Reads the words of a sequence as somebody would who knows the task, and finds the answer.
 TEST(Recall, TheAnswerIsTheValueOfTheKeyThatIsAskedFor) {
-  const auto task = make_task(small("recall"));
+  const auto task = make_task(small_task("recall"));
   const Tokenizer words = Tokenizer::from_json(task->tokenizer_json());
   EXPECT_EQ(words.vocabulary_size(), shape_of(*task).vocabulary);
   const train::Batch batch = task->batch(0);
@@ -50,7 +50,7 @@ TEST(Recall, TheAnswerIsTheValueOfTheKeyThatIsAskedFor) {
 
 // Words that say nothing stand between the pairs and the question.
 TEST(Recall, ADistanceIsFilledWithOtherWords) {
-  Config config = small("recall");
+  Config config = small_task("recall");
   config.distance = 4;
   const auto task = make_task(config);
   const Tokenizer words = Tokenizer::from_json(task->tokenizer_json());
@@ -82,8 +82,8 @@ TEST(Recall, ADistanceIsFilledWithOtherWords) {
 
 TEST(Tasks, ABatchIsAFunctionOfSeedAndNumber) {
   for (const char* name : {"recall", "copy", "reverse"}) {
-    const auto task = make_task(small(name)), again = make_task(small(name));
-    Config other = small(name);
+    const auto task = make_task(small_task(name)), again = make_task(small_task(name));
+    Config other = small_task(name);
     other.seed = 2;
     EXPECT_EQ(task->batch(3).tokens.ids, again->batch(3).tokens.ids);
     EXPECT_NE(task->batch(3).tokens.ids, task->batch(4).tokens.ids);
@@ -93,7 +93,7 @@ TEST(Tasks, ABatchIsAFunctionOfSeedAndNumber) {
 }
 
 TEST(Copy, TheSecondHalfIsTheFirst) {
-  const train::Batch batch = make_task(small("copy"))->batch(0);
+  const train::Batch batch = make_task(small_task("copy"))->batch(0);
   for (std::size_t s = 0; s < 3; ++s) {
     for (std::size_t i = 0; i < 6; ++i) {
       EXPECT_EQ(batch.targets[s * 12 + i], kNoTarget);
@@ -106,7 +106,7 @@ TEST(Copy, TheSecondHalfIsTheFirst) {
 }
 
 TEST(Reverse, TheTargetIsTheSourceBackwards) {
-  const train::Batch batch = make_task(small("reverse"))->batch(0);
+  const train::Batch batch = make_task(small_task("reverse"))->batch(0);
   for (std::size_t s = 0; s < 3; ++s) {
     for (std::size_t i = 0; i < 6; ++i) {
       EXPECT_EQ(batch.targets[s * 6 + i], batch.source.ids[s * 6 + 5 - i]);

@@ -13,13 +13,13 @@
 namespace attend {
 namespace {
 
-constexpr const char* kText = "The banks of the river, the money.";
+constexpr const char* kTiledText = "The banks of the river, the money.";
 
 class Tiles : public testing::TestWithParam<const char*> {
  protected:
   GoldenModel golden_{GetParam()};
   TextModel model_ = golden_.load();
-  Reading reading_{model_, kText};
+  Reading reading_{model_, kTiledText};
 };
 
 // Half the distance to the next cell, at most, and fp32 noise.
@@ -180,7 +180,7 @@ TEST(LensTiles, RefusesWhatIsNotThere) {
 TEST(Reading, KeepsWhatItIsAskedToKeep) {
   const GoldenModel golden("bert");
   const TextModel model = golden.load();
-  const Reading all(model, kText), attention(model, kText, {}, {.keep = Keep::attention});
+  const Reading all(model, kTiledText), attention(model, kTiledText, {}, {.keep = Keep::attention});
   const Reading last(all, {}, Keep::last_state);
   const auto same = [](ConstTensorView a, ConstTensorView b) {
     const Tensor first = copy_of(a), second = copy_of(b);

@@ -25,7 +25,8 @@ namespace attend {
 namespace {
 
 constexpr const char* kModel = "sentence-transformers/all-MiniLM-L6-v2";
-constexpr std::int64_t kTexts = 200, kLayers = 7, kStates = 8;  // embeddings, six layers; and the vector
+constexpr std::int64_t kMiniLmTexts = 200, kLayers = 7,
+                       kStates = 8;  // embeddings, six layers; and the vector
 constexpr bool kSlow = kSanitized || kEmulated;
 
 class Golden {
@@ -121,9 +122,9 @@ class MiniLm : public testing::TestWithParam<std::string> {
 };
 
 TEST_F(MiniLm, TokensAreThoseOfTransformers) {
-  ASSERT_EQ(golden_.texts.size(), std::size_t{kTexts});
+  ASSERT_EQ(golden_.texts.size(), std::size_t{kMiniLmTexts});
   int cut = 0;
-  for (std::int64_t text = 0; text < kTexts; ++text) {
+  for (std::int64_t text = 0; text < kMiniLmTexts; ++text) {
     const Encoding encoding = model_->encode(golden_.texts[static_cast<std::size_t>(text)]);
     EXPECT_EQ(static_cast<std::int64_t>(encoding.size()), golden_.tokens(text)) << "text " << text;
     EXPECT_EQ(hash_of(encoding.ids), golden_.hash(text)) << "text " << text;
@@ -165,7 +166,7 @@ TEST_P(MiniLm, EveryLayerIsAsExactAsTransformers) {
   set_isa(GetParam());
   const bool all = GetParam() == available_isas().front() && !kSlow;
   std::vector<Errors> errors(std::size_t{kStates});
-  for (std::int64_t text = 0; text < kTexts; ++text) {
+  for (std::int64_t text = 0; text < kMiniLmTexts; ++text) {
     // The others are there to show that each of them works.
     const bool taken = text % 5 == 0 && golden_.tokens(text) <= (kSlow ? 12 : 40);
     if (!taken && !all) continue;
@@ -192,7 +193,8 @@ INSTANTIATE_TEST_SUITE_P(InstructionSet, MiniLm, testing::ValuesIn(available_isa
 
 TEST_F(MiniLm, AloneInABatchInAnyOrderWithAnyThreadsTheSameBits) {
   std::vector<std::int64_t> numbers;
-  for (std::int64_t text = 0; text < kTexts && numbers.size() < (kSlow ? 3U : 12U); text += kSlow ? 1 : 16) {
+  for (std::int64_t text = 0; text < kMiniLmTexts && numbers.size() < (kSlow ? 3U : 12U);
+       text += kSlow ? 1 : 16) {
     if (!kSlow || golden_.tokens(text) <= 12) numbers.push_back(text);
   }
   set_threads(1);

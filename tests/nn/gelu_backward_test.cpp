@@ -13,24 +13,24 @@
 namespace attend {
 namespace {
 
-struct Form {
+struct BackwardForm {
   void (*judge)(ConstTensorView, TensorView);
   void (*backward)(ConstTensorView, ConstTensorView, TensorView);
   void (*judge_backward)(ConstTensorView, ConstTensorView, TensorView);
 };
-constexpr Form kForms[] = {
+constexpr BackwardForm kBackwardForms[] = {
     {reference::gelu, gelu_backward, reference::gelu_backward},
     {reference::gelu_tanh, gelu_tanh_backward, reference::gelu_tanh_backward},
 };
 
-Tensor applied(const Form& form, ConstTensorView x, ConstTensorView d_out) {
+Tensor applied_backward(const BackwardForm& form, ConstTensorView x, ConstTensorView d_out) {
   Tensor d_x(x.dtype(), x.shape());
   form.backward(x, d_out, d_x);
   return d_x;
 }
 
 TEST(GeluBackward, TheReferenceAgreesWithFiniteDifferences) {
-  for (const Form& form : kForms) {
+  for (const BackwardForm& form : kBackwardForms) {
     Tensor x = random_normal({5, 9}, DType::f64, 1, 2), found(DType::f64, {5, 9});
     const Tensor d_out = random_normal({5, 9}, DType::f64, 2);
     form.judge_backward(x, d_out, found);
@@ -44,26 +44,26 @@ TEST(GeluBackward, TheReferenceAgreesWithFiniteDifferences) {
 }
 
 TEST(GeluBackward, EveryTypeAndRankAgreesWithFloat64) {
-  for (const Form& form : kForms) {
+  for (const BackwardForm& form : kBackwardForms) {
     for (const Dims& shape : {Dims{7}, Dims{5, 7}, Dims{2, 5, 7}, Dims{2, 3, 5, 67}}) {
       for (const auto& [dtype, tolerance] :
            {std::pair{DType::f64, 1e-14}, {DType::f32, 2e-6}, {DType::bf16, 0.02}, {DType::f16, 0.002}}) {
         const Tensor x = random_normal(shape, dtype, 3), d_out = random_normal(shape, dtype, 4);
         Tensor expected(DType::f64, shape);
         form.judge_backward(x, d_out, expected);
-        EXPECT_LE(max_abs_difference(applied(form, x, d_out), expected), tolerance);
+        EXPECT_LE(max_abs_difference(applied_backward(form, x, d_out), expected), tolerance);
       }
     }
   }
 }
 
 TEST(GeluBackward, AnyStridesAndInPlace) {
-  for (const Form& form : kForms) {
+  for (const BackwardForm& form : kBackwardForms) {
     for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
       Tensor x = random_normal({6, 4, 9}, dtype, 4), d_out = random_normal({9, 4, 6}, dtype, 5);
       const TensorView turned = x.view().transposed(0, 2);
-      const Tensor expected = applied(form, copy_of(turned), d_out);
-      EXPECT_TRUE(same_bits(applied(form, turned, d_out), expected));
+      const Tensor expected = applied_backward(form, copy_of(turned), d_out);
+      EXPECT_TRUE(same_bits(applied_backward(form, turned, d_out), expected));
       Tensor over = copy_of(d_out);
       form.backward(turned, over, over);
       EXPECT_TRUE(same_bits(over, expected));
@@ -75,12 +75,12 @@ TEST(GeluBackward, AnyStridesAndInPlace) {
 
 TEST(GeluBackward, SameBitsWithAnyNumberOfThreads) {
   const Tensor x = random_normal({500, 33}, DType::f32, 7), d_out = random_normal({500, 33}, DType::f32, 8);
-  for (const Form& form : kForms) {
+  for (const BackwardForm& form : kBackwardForms) {
     set_threads(1);
-    const Tensor expected = applied(form, x, d_out);
+    const Tensor expected = applied_backward(form, x, d_out);
     for (const int count : {2, 3, 8}) {
       set_threads(count);
-      EXPECT_TRUE(same_bits(applied(form, x, d_out), expected));
+      EXPECT_TRUE(same_bits(applied_backward(form, x, d_out), expected));
     }
   }
   set_threads(0);
@@ -88,8 +88,8 @@ TEST(GeluBackward, SameBitsWithAnyNumberOfThreads) {
 
 TEST(GeluBackward, EmptyInputs) {
   const Tensor rows(DType::f32, {0, 5}), columns(DType::bf16, {5, 0});
-  EXPECT_EQ(applied(kForms[0], rows, rows).count(), 0);
-  EXPECT_EQ(applied(kForms[1], columns, columns).count(), 0);
+  EXPECT_EQ(applied_backward(kBackwardForms[0], rows, rows).count(), 0);
+  EXPECT_EQ(applied_backward(kBackwardForms[1], columns, columns).count(), 0);
 }
 
 TEST(GeluBackward, Refuses) {

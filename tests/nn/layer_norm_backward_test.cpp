@@ -14,18 +14,18 @@
 namespace attend {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kBackwardEpsilon = 1e-5;
 
-struct Gradients {
+struct LayerNormGradientsOf {
   Tensor x, gamma, beta;
 };
 
-Gradients gradients_of(ConstTensorView x, ConstTensorView gamma, ConstTensorView d_out,
-                       ConstTensorView residual = {}) {
+LayerNormGradientsOf gradients_of(ConstTensorView x, ConstTensorView gamma, ConstTensorView d_out,
+                                  ConstTensorView residual = {}) {
   const std::int64_t n = x.size(x.rank() - 1);
-  Gradients result{Tensor(x.dtype(), x.shape()), Tensor(DType::f64, {n}), Tensor(DType::f64, {n})};
-  layer_norm_backward(x, gamma, kEpsilon, d_out, {.x = result.x, .gamma = result.gamma, .beta = result.beta},
-                      residual);
+  LayerNormGradientsOf result{Tensor(x.dtype(), x.shape()), Tensor(DType::f64, {n}), Tensor(DType::f64, {n})};
+  layer_norm_backward(x, gamma, kBackwardEpsilon, d_out,
+                      {.x = result.x, .gamma = result.gamma, .beta = result.beta}, residual);
   return result;
 }
 
@@ -35,11 +35,11 @@ TEST(LayerNormBackward, TheReferenceAgreesWithFiniteDifferences) {
   const Tensor d_out = random_normal({3, 7}, DType::f64, 4), residual = random_normal({3, 7}, DType::f64, 5);
   const auto loss = [&] {
     Tensor out(DType::f64, x.shape());
-    reference::layer_norm(x, {}, gamma, beta, kEpsilon, out);
+    reference::layer_norm(x, {}, gamma, beta, kBackwardEpsilon, out);
     return inner_product(out, d_out) + inner_product(x, residual);
   };
-  Gradients found{Tensor(DType::f64, {3, 7}), Tensor(DType::f64, {7}), Tensor(DType::f64, {7})};
-  reference::layer_norm_backward(x, gamma, kEpsilon, d_out,
+  LayerNormGradientsOf found{Tensor(DType::f64, {3, 7}), Tensor(DType::f64, {7}), Tensor(DType::f64, {7})};
+  reference::layer_norm_backward(x, gamma, kBackwardEpsilon, d_out,
                                  {.x = found.x, .gamma = found.gamma, .beta = found.beta}, residual);
   EXPECT_LT(max_abs_difference(found.x, finite_difference(x, loss)), 1e-9);
   EXPECT_LT(max_abs_difference(found.gamma, finite_difference(gamma, loss)), 1e-9);
@@ -55,11 +55,12 @@ TEST(LayerNormBackward, EveryTypeAndRankAgreesWithFloat64) {
       for (const int given : {0, 1, 2, 3}) {
         const ConstTensorView factor = given & 1 ? gamma.view() : ConstTensorView();
         const ConstTensorView added = given & 2 ? residual.view() : ConstTensorView();
-        Gradients expected{Tensor(DType::f64, shape), Tensor(DType::f64, {33}), Tensor(DType::f64, {33})};
-        reference::layer_norm_backward(x, factor, kEpsilon, d_out,
+        LayerNormGradientsOf expected{Tensor(DType::f64, shape), Tensor(DType::f64, {33}),
+                                      Tensor(DType::f64, {33})};
+        reference::layer_norm_backward(x, factor, kBackwardEpsilon, d_out,
                                        {.x = expected.x, .gamma = expected.gamma, .beta = expected.beta},
                                        added);
-        const Gradients found = gradients_of(x, factor, d_out, added);
+        const LayerNormGradientsOf found = gradients_of(x, factor, d_out, added);
         EXPECT_LT(max_abs_difference(found.x, expected.x), tolerance);
         // Sums of up to 357 numbers near 1, of the stored inputs: f32 whatever their type.
         const double sums = dtype == DType::f64 ? 1e-12 : 5e-5;
@@ -76,8 +77,9 @@ TEST(LayerNormBackward, AnyStridesAndInPlace) {
     const Tensor residual = random_normal({4, 9, 6}, dtype, 3), factors = random_normal({6, 2}, dtype, 4);
     const ConstTensorView turned = x.view().transposed(0, 2), swapped = residual.view().transposed(0, 1);
     const ConstTensorView gamma = factors.view().select(1, 0);
-    const Gradients expected = gradients_of(copy_of(turned), copy_of(gamma), d_out, copy_of(swapped));
-    const Gradients found = gradients_of(turned, gamma, d_out, swapped);
+    const LayerNormGradientsOf expected =
+        gradients_of(copy_of(turned), copy_of(gamma), d_out, copy_of(swapped));
+    const LayerNormGradientsOf found = gradients_of(turned, gamma, d_out, swapped);
     EXPECT_TRUE(same_bits(found.x, expected.x));
     EXPECT_TRUE(same_bits(found.gamma, expected.gamma));
     EXPECT_TRUE(same_bits(found.beta, expected.beta));
@@ -87,8 +89,8 @@ TEST(LayerNormBackward, AnyStridesAndInPlace) {
       const TensorView targets[] = {over_x.view().transposed(0, 2), over_d_out,
                                     over_residual.view().transposed(0, 1)};
       Tensor d_gamma(DType::f64, {6});
-      layer_norm_backward(targets[0], gamma, kEpsilon, targets[1], {.x = targets[which], .gamma = d_gamma},
-                          targets[2]);
+      layer_norm_backward(targets[0], gamma, kBackwardEpsilon, targets[1],
+                          {.x = targets[which], .gamma = d_gamma}, targets[2]);
       EXPECT_TRUE(same_bits(targets[which], expected.x)) << which;
       EXPECT_TRUE(same_bits(d_gamma, expected.gamma)) << which;
     }
@@ -98,10 +100,10 @@ TEST(LayerNormBackward, AnyStridesAndInPlace) {
 TEST(LayerNormBackward, SameBitsInAnyCompanyAndWithAnyThreads) {
   const Tensor x = random_normal({700, 65}, DType::f32, 1), d_out = random_normal({700, 65}, DType::f32, 2);
   set_threads(1);
-  const Gradients expected = gradients_of(x, {}, d_out);
+  const LayerNormGradientsOf expected = gradients_of(x, {}, d_out);
   for (const int count : {2, 3, 8}) {
     set_threads(count);
-    const Gradients found = gradients_of(x, {}, d_out);
+    const LayerNormGradientsOf found = gradients_of(x, {}, d_out);
     EXPECT_TRUE(same_bits(found.x, expected.x));
     EXPECT_TRUE(same_bits(found.gamma, expected.gamma));
     EXPECT_TRUE(same_bits(found.beta, expected.beta));
@@ -113,11 +115,11 @@ TEST(LayerNormBackward, SameBitsInAnyCompanyAndWithAnyThreads) {
 
 TEST(LayerNormBackward, OneGradientAloneIsThatOfAll) {
   const Tensor x = random_normal({300, 9}, DType::f32, 1), d_out = random_normal({300, 9}, DType::f32, 2);
-  const Gradients expected = gradients_of(x, {}, d_out);
+  const LayerNormGradientsOf expected = gradients_of(x, {}, d_out);
   Tensor d_x(DType::f32, {300, 9}), d_gamma(DType::f64, {9}), d_beta(DType::f64, {9});
-  layer_norm_backward(x, {}, kEpsilon, d_out, {.x = d_x});
-  layer_norm_backward(x, {}, kEpsilon, d_out, {.gamma = d_gamma});
-  layer_norm_backward(x, {}, kEpsilon, d_out, {.beta = d_beta});
+  layer_norm_backward(x, {}, kBackwardEpsilon, d_out, {.x = d_x});
+  layer_norm_backward(x, {}, kBackwardEpsilon, d_out, {.gamma = d_gamma});
+  layer_norm_backward(x, {}, kBackwardEpsilon, d_out, {.beta = d_beta});
   EXPECT_TRUE(same_bits(d_x, expected.x));
   EXPECT_TRUE(same_bits(d_gamma, expected.gamma));
   EXPECT_TRUE(same_bits(d_beta, expected.beta));
@@ -126,10 +128,10 @@ TEST(LayerNormBackward, OneGradientAloneIsThatOfAll) {
 TEST(LayerNormBackward, EmptyInputs) {
   const Tensor none(DType::f32, {0, 3}), narrow(DType::bf16, {5, 0});
   Tensor d_gamma = random_normal({3}, DType::f32, 1), d_x(DType::f32, {0, 3}), d_narrow(DType::bf16, {5, 0});
-  layer_norm_backward(none, {}, kEpsilon, none, {.x = d_x, .gamma = d_gamma});
+  layer_norm_backward(none, {}, kBackwardEpsilon, none, {.x = d_x, .gamma = d_gamma});
   EXPECT_TRUE(same_bits(d_gamma, Tensor(DType::f32, {3})));
   Tensor nothing(DType::f32, {0});
-  layer_norm_backward(narrow, {}, kEpsilon, narrow, {.x = d_narrow, .gamma = nothing});
+  layer_norm_backward(narrow, {}, kBackwardEpsilon, narrow, {.x = d_narrow, .gamma = nothing});
 }
 
 TEST(LayerNormBackward, Refuses) {

@@ -12,18 +12,18 @@
 namespace attend {
 namespace {
 
-using Positions = std::vector<std::int64_t>;
+using LearnedAt = std::vector<std::int64_t>;
 
 TEST(LearnedPositions, AddsTheRowOfEachPosition) {
   const Tensor x = Tensor::from<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   const Tensor table = Tensor::from<float>({4, 2}, {0, 0, 10, 20, 30, 40, 50, 60});
   Tensor out(DType::f32, {3, 2});
-  add_learned_positions(x, table, Positions{2, 0, 2}, out);
+  add_learned_positions(x, table, LearnedAt{2, 0, 2}, out);
   EXPECT_TRUE(same_bits(out, Tensor::from<float>({3, 2}, {31, 42, 3, 4, 35, 46})));
 }
 
 TEST(LearnedPositions, AnyTypeAndStridesAlsoInPlace) {
-  const Positions positions{3, 1, 4, 1, 5};
+  const LearnedAt positions{3, 1, 4, 1, 5};
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
     const Tensor x = random_normal({7, 5}, dtype, 1), table = random_normal({7, 6}, dtype, 2);
     const ConstTensorView turned = x.view().transposed(0, 1), rows = table.view().transposed(0, 1);
@@ -41,7 +41,7 @@ TEST(LearnedPositions, AnyTypeAndStridesAlsoInPlace) {
 TEST(LearnedPositions, EmptyAndRefused) {
   Tensor x(DType::f32, {2, 3}), out(DType::f32, {2, 3}), table(DType::f32, {4, 3}), none(DType::f32, {0, 3});
   add_learned_positions(none, Tensor(DType::f32, {0, 3}), {}, none);
-  const auto add = [&](ConstTensorView from, ConstTensorView rows, const Positions& positions) {
+  const auto add = [&](ConstTensorView from, ConstTensorView rows, const LearnedAt& positions) {
     add_learned_positions(from, rows, positions, out);
   };
   EXPECT_REFUSES(add(x, table, {0, 4}),
@@ -59,7 +59,7 @@ TEST(LearnedPositions, EmptyAndRefused) {
 }
 
 TEST(LearnedPositionsBackward, AgreesWithFiniteDifferences) {
-  const Positions positions{2, 0, 2, 4, 2};  // repeated, and some never used
+  const LearnedAt positions{2, 0, 2, 4, 2};  // repeated, and some never used
   const Tensor x = random_normal({5, 3}, DType::f64, 1), d_out = random_normal({5, 3}, DType::f64, 2);
   Tensor table = random_normal({6, 3}, DType::f64, 3);
   const Tensor expected = finite_difference(table, [&] {
@@ -73,7 +73,7 @@ TEST(LearnedPositionsBackward, AgreesWithFiniteDifferences) {
   Tensor rounded(DType::f32, {3, 6});
   reference::learned_positions_backward(d_out, positions, rounded.view().transposed(0, 1));
   EXPECT_TRUE(same_bits(rounded.view().transposed(0, 1), copy_of(d_table, DType::f32)));
-  EXPECT_REFUSES(reference::learned_positions_backward(d_out, Positions{0, 1, 2, 3, 6}, d_table),
+  EXPECT_REFUSES(reference::learned_positions_backward(d_out, LearnedAt{0, 1, 2, 3, 6}, d_table),
                  "[learned_positions_backward] position 6 of row 4 is outside the table of 6");
 }
 

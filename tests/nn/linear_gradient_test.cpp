@@ -12,14 +12,14 @@
 namespace attend {
 namespace {
 
-struct Gradients {
+struct LinearGradients {
   Tensor w, bias;
 };
 
 // Added to something, which is not lost.
-Gradients added(ConstTensorView x, ConstTensorView d_out) {
+LinearGradients added(ConstTensorView x, ConstTensorView d_out) {
   const std::int64_t in = x.size(1), out = d_out.size(1);
-  Gradients result{random_normal({in, out}, x.dtype(), 7), random_normal({out}, x.dtype(), 8)};
+  LinearGradients result{random_normal({in, out}, x.dtype(), 7), random_normal({out}, x.dtype(), 8)};
   Tensor room(DType::f32, {linear_gradient_room(in, out)});
   add_linear_gradient(x, d_out, result.w, result.bias, room);
   return result;
@@ -35,7 +35,7 @@ TEST(LinearGradient, Float64AgreesWithFiniteDifferences) {
     linear(x, w, bias, out);
     return inner_product(out, d_out) + inner_product(w, before_w) + inner_product(bias, before_bias);
   };
-  const Gradients found = added(x, d_out);
+  const LinearGradients found = added(x, d_out);
   EXPECT_LT(max_abs_difference(found.w, finite_difference(w, loss)), 1e-9);
   EXPECT_LT(max_abs_difference(found.bias, finite_difference(bias, loss)), 1e-9);
 }
@@ -48,8 +48,8 @@ TEST_P(LinearGradientOnEachIsa, AgreesWithFloat64) {
   for (const std::int64_t rows : {1, 17, 1500}) {
     const Tensor x = random_normal({rows, 19}, DType::f32, 1),
                  d_out = random_normal({rows, 35}, DType::f32, 2);
-    const Gradients found = added(x, d_out);
-    const Gradients expected = added(copy_of(x, DType::f64), copy_of(d_out, DType::f64));
+    const LinearGradients found = added(x, d_out);
+    const LinearGradients expected = added(copy_of(x, DType::f64), copy_of(d_out, DType::f64));
     EXPECT_LT(max_abs_difference(found.w, expected.w), 1e-4) << rows;  // sums of 1500 numbers near 1
     EXPECT_LT(max_abs_difference(found.bias, expected.bias), 1e-4) << rows;
   }
@@ -58,11 +58,11 @@ TEST_P(LinearGradientOnEachIsa, AgreesWithFloat64) {
 TEST(LinearGradient, SameBitsWithAnyThreadsAndStrides) {
   const Tensor x = random_normal({1500, 40}, DType::f32, 1), d_out = random_normal({1500, 70}, DType::f32, 2);
   set_threads(1);
-  const Gradients expected = added(x, d_out);
+  const LinearGradients expected = added(x, d_out);
   const Tensor turned = copy_of(x.view().transposed(0, 1)), wide = copy_of(d_out.view().transposed(0, 1));
   for (const int count : {1, 2, 3, 8}) {
     set_threads(count);
-    const Gradients found = added(turned.view().transposed(0, 1), wide.view().transposed(0, 1));
+    const LinearGradients found = added(turned.view().transposed(0, 1), wide.view().transposed(0, 1));
     EXPECT_TRUE(same_bits(found.w, expected.w));
     EXPECT_TRUE(same_bits(found.bias, expected.bias));
   }
@@ -70,7 +70,7 @@ TEST(LinearGradient, SameBitsWithAnyThreadsAndStrides) {
 }
 
 TEST(LinearGradient, EmptyInputsAndRefusals) {
-  const Gradients none = added(Tensor(DType::f32, {0, 3}), Tensor(DType::f32, {0, 2}));
+  const LinearGradients none = added(Tensor(DType::f32, {0, 3}), Tensor(DType::f32, {0, 2}));
   EXPECT_TRUE(same_bits(none.w, random_normal({3, 2}, DType::f32, 7)));
   added(Tensor(DType::f32, {4, 0}), Tensor(DType::f32, {4, 2}));
   added(Tensor(DType::f32, {4, 3}), Tensor(DType::f32, {4, 0}));

@@ -12,23 +12,23 @@
 namespace attend {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kRmsEpsilon = 1e-5;
 
 Tensor normed(ConstTensorView x, ConstTensorView gamma) {
   Tensor out(x.dtype(), x.shape());
-  rms_norm(x, gamma, kEpsilon, out);
+  rms_norm(x, gamma, kRmsEpsilon, out);
   return out;
 }
 
-struct Gradients {
+struct RmsNormGradients {
   Tensor x, gamma;
 };
 
-Gradients gradients_of(ConstTensorView x, ConstTensorView gamma, ConstTensorView d_out,
-                       ConstTensorView residual = {}) {
+RmsNormGradients rms_gradients_of(ConstTensorView x, ConstTensorView gamma, ConstTensorView d_out,
+                                  ConstTensorView residual = {}) {
   const std::int64_t n = x.size(x.rank() - 1);
-  Gradients result{Tensor(x.dtype(), x.shape()), Tensor(DType::f64, {n})};
-  rms_norm_backward(x, gamma, kEpsilon, d_out, {.x = result.x, .gamma = result.gamma}, residual);
+  RmsNormGradients result{Tensor(x.dtype(), x.shape()), Tensor(DType::f64, {n})};
+  rms_norm_backward(x, gamma, kRmsEpsilon, d_out, {.x = result.x, .gamma = result.gamma}, residual);
   return result;
 }
 
@@ -44,7 +44,7 @@ TEST(RmsNorm, Float64AgreesWithFiniteDifferences) {
   Tensor x = random_normal({3, 7}, DType::f64, 1), gamma = random_normal({7}, DType::f64, 2);
   const Tensor d_out = random_normal({3, 7}, DType::f64, 3), residual = random_normal({3, 7}, DType::f64, 4);
   const auto loss = [&] { return inner_product(normed(x, gamma), d_out) + inner_product(x, residual); };
-  const Gradients found = gradients_of(x, gamma, d_out, residual);
+  const RmsNormGradients found = rms_gradients_of(x, gamma, d_out, residual);
   EXPECT_LT(max_abs_difference(found.x, finite_difference(x, loss)), 1e-9);
   EXPECT_LT(max_abs_difference(found.gamma, finite_difference(gamma, loss)), 1e-9);
 }
@@ -61,8 +61,8 @@ TEST_P(RmsNormOnEachIsa, EveryTypeAndSizeAgreesWithFloat64) {
       const Tensor gamma = random_normal({n}, DType::f16, 3), residual = random_normal(shape, dtype, 4);
       const Tensor x64 = copy_of(x, DType::f64), d_out64 = copy_of(d_out, DType::f64);
       EXPECT_LT(max_abs_difference(normed(x, gamma), normed(x64, gamma)), tolerance) << n;
-      const Gradients found = gradients_of(x, gamma, d_out, residual);
-      const Gradients expected = gradients_of(x64, gamma, d_out64, copy_of(residual, DType::f64));
+      const RmsNormGradients found = rms_gradients_of(x, gamma, d_out, residual);
+      const RmsNormGradients expected = rms_gradients_of(x64, gamma, d_out64, copy_of(residual, DType::f64));
       EXPECT_LT(max_abs_difference(found.x, expected.x), tolerance) << n;
       EXPECT_LT(max_abs_difference(found.gamma, expected.gamma), dtype == DType::f64 ? 1e-12 : 1e-5) << n;
     }
@@ -74,24 +74,25 @@ TEST(RmsNorm, AnyStridesAndInPlace) {
   const ConstTensorView turned = x.view().transposed(0, 1);
   const Tensor straight = copy_of(turned);
   EXPECT_TRUE(same_bits(normed(turned, {}), normed(straight, {})));
-  const Gradients expected = gradients_of(straight, {}, d_out), found = gradients_of(turned, {}, d_out);
+  const RmsNormGradients expected = rms_gradients_of(straight, {}, d_out),
+                         found = rms_gradients_of(turned, {}, d_out);
   EXPECT_TRUE(same_bits(found.x, expected.x));
   EXPECT_TRUE(same_bits(found.gamma, expected.gamma));
   Tensor over = copy_of(straight);
-  rms_norm(over, {}, kEpsilon, over);
+  rms_norm(over, {}, kRmsEpsilon, over);
   EXPECT_TRUE(same_bits(over, normed(straight, {})));
   Tensor d = copy_of(d_out);
-  rms_norm_backward(straight, {}, kEpsilon, d, {.x = d});
+  rms_norm_backward(straight, {}, kRmsEpsilon, d, {.x = d});
   EXPECT_TRUE(same_bits(d, expected.x));
 }
 
 TEST(RmsNorm, SameBitsWithAnyThreads) {
   const Tensor x = random_normal({700, 65}, DType::f32, 1), d_out = random_normal({700, 65}, DType::f32, 2);
   set_threads(1);
-  const Gradients expected = gradients_of(x, {}, d_out);
+  const RmsNormGradients expected = rms_gradients_of(x, {}, d_out);
   for (const int count : {2, 3, 8}) {
     set_threads(count);
-    const Gradients found = gradients_of(x, {}, d_out);
+    const RmsNormGradients found = rms_gradients_of(x, {}, d_out);
     EXPECT_TRUE(same_bits(found.x, expected.x));
     EXPECT_TRUE(same_bits(found.gamma, expected.gamma));
   }

@@ -13,10 +13,10 @@
 namespace attend {
 namespace {
 
-using Positions = std::vector<std::int64_t>;
+using RotaryAt = std::vector<std::int64_t>;
 constexpr auto kPairings = {RotaryPairing::interleaved, RotaryPairing::halves};
 
-Tensor rotated(ConstTensorView x, const Positions& positions, const Rotary& rotary, bool inverse = false) {
+Tensor rotated(ConstTensorView x, const RotaryAt& positions, const Rotary& rotary, bool inverse = false) {
   Tensor out(x.dtype(), x.shape());
   apply_rotary(x, positions, rotary, out, inverse);
   return out;
@@ -72,7 +72,7 @@ TEST(Rotary, KeepsTheNorm) {
 }
 
 TEST(Rotary, InverseTurnsBack) {
-  const Positions positions{0, 3, 100, 8191, -4};
+  const RotaryAt positions{0, 3, 100, 8191, -4};
   for (const RotaryPairing pairing : kPairings) {
     const Rotary rotary{10000, 12, pairing};
     const Tensor x = random_normal({2, 3, 5, 16}, DType::f32, 4), wide = copy_of(x, DType::f64);
@@ -85,7 +85,7 @@ TEST(Rotary, InverseTurnsBack) {
 }
 
 TEST(Rotary, InverseIsTheGradient) {
-  const Positions positions{2, 9, 30};
+  const RotaryAt positions{2, 9, 30};
   for (const RotaryPairing pairing : kPairings) {
     const Rotary rotary{100, 4, pairing};
     Tensor x = random_normal({3, 6}, DType::f64, 5);
@@ -98,7 +98,7 @@ TEST(Rotary, InverseIsTheGradient) {
 
 // The leading elements turn as a vector of that size would; the others stay as they are.
 TEST(Rotary, PartialDimensions) {
-  const Positions positions{1, 2, 3, 4};
+  const RotaryAt positions{1, 2, 3, 4};
   for (const RotaryPairing pairing : kPairings) {
     const Tensor x = random_normal({4, 10}, DType::f32, 7);
     const Tensor out = rotated(x, positions, {10000, 6, pairing});
@@ -109,7 +109,7 @@ TEST(Rotary, PartialDimensions) {
 }
 
 TEST(Rotary, AnyTypeAndStridesAlsoInPlace) {
-  const Positions positions{5, 6, 7};
+  const RotaryAt positions{5, 6, 7};
   for (const RotaryPairing pairing : kPairings) {
     const Rotary rotary{10000, 0, pairing};
     for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
@@ -125,7 +125,7 @@ TEST(Rotary, AnyTypeAndStridesAlsoInPlace) {
 
 // The tables of these positions, as apply_rotary makes them for itself.
 struct Tables {
-  Tables(const Positions& positions, std::int64_t pairs)
+  Tables(const RotaryAt& positions, std::int64_t pairs)
       : cosines(DType::f64, {static_cast<std::int64_t>(positions.size()), pairs}),
         sines(DType::f64, cosines.shape()) {
     for (std::size_t at = 0; at < cosines.values<double>().size(); ++at) {
@@ -147,7 +147,7 @@ Tensor rotated_by(ConstTensorView x, ConstTensorView cosines, ConstTensorView si
 }
 
 TEST(RotaryTables, TurnAsPositionsDo) {
-  const Positions positions{0, 3, 100, 8191, -4};
+  const RotaryAt positions{0, 3, 100, 8191, -4};
   const Tables tables(positions, 3);
   for (const RotaryPairing pairing : kPairings) {
     for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
@@ -218,7 +218,7 @@ TEST(Rotary, EmptyAndRefused) {
   EXPECT_EQ(rotated(Tensor(DType::f32, {0, 3, 4}), {1, 2, 3}, {}).count(), 0);
   EXPECT_EQ(rotated(Tensor(DType::f32, {2, 0}), {1, 2}, {}).count(), 0);
   Tensor x(DType::f32, {3, 6});
-  const Positions three{0, 1, 2};
+  const RotaryAt three{0, 1, 2};
   EXPECT_REFUSES(rotated(x, {0, 1}, {}), "[apply_rotary] got 2 positions for 3 rows");
   EXPECT_REFUSES(rotated(x, three, {10000, 3}), "[apply_rotary] cannot turn 3 dimensions in pairs");
   EXPECT_REFUSES(rotated(x, three, {10000, 8}), "[apply_rotary] cannot turn 8 dimensions of vectors of 6");

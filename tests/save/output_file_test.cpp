@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string content(const fs::path& path) {
+std::string file_content(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -38,7 +38,7 @@ TEST(OutputFile, AppearsOnCommit) {
   EXPECT_EQ(file.size(), 11u);
   EXPECT_FALSE(fs::exists(folder / "x"));
   file.commit();
-  EXPECT_EQ(content(folder / "x"), "Jello world");
+  EXPECT_EQ(file_content(folder / "x"), "Jello world");
   EXPECT_EQ(entries(folder), 1u);
 }
 
@@ -53,7 +53,7 @@ TEST(OutputFile, LargeAndSmallPiecesStayInOrder) {
     expected += piece;
   }
   file.commit();
-  EXPECT_EQ(content(folder / "x"), expected);
+  EXPECT_EQ(file_content(folder / "x"), expected);
 }
 
 TEST(OutputFile, NothingRemainsWithoutCommit) {
@@ -63,7 +63,7 @@ TEST(OutputFile, NothingRemainsWithoutCommit) {
     OutputFile file(folder / "x");
     file.write("new");
   }
-  EXPECT_EQ(content(folder / "x"), "old");
+  EXPECT_EQ(file_content(folder / "x"), "old");
   EXPECT_EQ(entries(folder), 1u);
 }
 
@@ -74,7 +74,7 @@ TEST(OutputFile, ReplacesAFileAndKeepsItsRights) {
   OutputFile file(path);
   file.write("new");
   file.commit();
-  EXPECT_EQ(content(path), "new");
+  EXPECT_EQ(file_content(path), "new");
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
@@ -85,7 +85,7 @@ TEST(OutputFile, WritesThroughALink) {
   OutputFile file(folder / "link");
   file.write("new");
   file.commit();
-  EXPECT_EQ(content(folder / "real"), "new");
+  EXPECT_EQ(file_content(folder / "real"), "new");
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
 }
 
@@ -111,7 +111,7 @@ TEST(OutputFile, AKilledProgramLeavesTheOldFile) {
     int status = 0;
     ::waitpid(child, &status, 0);
     EXPECT_TRUE(WIFSIGNALED(status));
-    EXPECT_EQ(content(folder / "x"), "old") << moment;
+    EXPECT_EQ(file_content(folder / "x"), "old") << moment;
     EXPECT_EQ(entries(folder), 1u) << moment;
   }
 }
@@ -134,7 +134,7 @@ TEST(OutputFile, AnInterruptedSaveLeavesAWholeFile) {
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
-    const std::string now = content(folder / "x");
+    const std::string now = file_content(folder / "x");
     ASSERT_EQ(now.size(), 100'000u);
     ASSERT_EQ(now.find_first_not_of(now.front()), std::string::npos) << round;
   }
