@@ -83,8 +83,11 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
     sections.push_back(doctor::parity_section(*model, reference, texts ? &*texts : nullptr, holds));
     if (!holds) failure = "the reference is not what this model computes";
   }
-  write_output(given.json ? doctor::to_json(sections)
-                          : doctor::render(sections, draw::detect_terminal(STDOUT_FILENO, globals.color)));
+  if (given.json) {
+    write_output(doctor::to_json(sections));
+  } else {
+    write_styled(doctor::render(sections, draw::detect_terminal(STDOUT_FILENO, globals.color)));
+  }
   if (!failure.empty()) throw std::runtime_error(failure);
 }
 

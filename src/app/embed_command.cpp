@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +12,7 @@
 #include "app/model_options.h"
 #include "app/output.h"
 #include "app/status_line.h"
-#include "draw/text_width.h"
+#include "base/error.h"
 #include "embed/embed_texts.h"
 
 namespace attend::app {
@@ -85,7 +84,7 @@ embed::Overflow overflow_named(const std::string& name) {
 
 Pooling pooling_given(const std::string& name) {
   if (const auto pooling = pooling_named(name)) return *pooling;
-  throw UsageError("--pool is \"" + draw::printable(name) +
+  throw UsageError("--pool is \"" + name +
                    "\"; expected cls, max, mean, mean_sqrt_length, weighted_mean or last_token");
 }
 
@@ -115,8 +114,8 @@ std::string prompt_named(const TextModel& model, const std::string& name) {
   if (const auto found = prompts.find(name); found != prompts.end()) return found->second;
   std::string known;
   for (const auto& [other, text] : prompts) known.append(known.empty() ? "" : ", ").append(other);
-  throw UsageError("--prompt-name is \"" + draw::printable(name) + "\"; the model has " +
-                   (known.empty() ? "no prompts" : draw::printable(known)));
+  throw UsageError("--prompt-name is \"" + name + "\"; the model has " +
+                   (known.empty() ? "no prompts" : known));
 }
 
 void tell_what_was_too_long(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
@@ -125,9 +124,8 @@ void tell_what_was_too_long(const embed::Outcome& outcome, const EmbedArguments&
   for (const std::int64_t line : outcome.too_long_lines)
     lines.append(lines.empty() ? "" : ", ").append(std::to_string(line));
   if (outcome.too_long > static_cast<std::int64_t>(outcome.too_long_lines.size())) lines.append(", ...");
-  std::cerr << "attend embed: " << outcome.too_long << " of " << outcome.done.texts << " texts had more than "
-            << most << " tokens and " << (given.overflow == "split" ? "were divided" : "were cut")
-            << " (line " << lines << ")\n";
+  say(joined("attend embed: ", outcome.too_long, " of ", outcome.done.texts, " texts had more than ", most,
+             " tokens and ", given.overflow == "split" ? "were divided" : "were cut", " (line ", lines, ")"));
 }
 
 void run_embed(const EmbedArguments& given) {

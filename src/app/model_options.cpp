@@ -1,8 +1,7 @@
 #include "app/model_options.h"
 
-#include <iostream>
-
 #include "app/command.h"
+#include "app/output.h"
 #include "base/error.h"
 
 namespace attend::app {
@@ -26,8 +25,8 @@ void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
 
 void tell_what_was_cut(const Reading& reading) {
   if (reading.tokens().dropped == 0) return;
-  std::cerr << "The text has " << reading.size() + reading.tokens().dropped << " tokens, and the model reads "
-            << reading.size() << ": the rest was left out.\n";
+  say(joined("The text has ", reading.size() + reading.tokens().dropped, " tokens, and the model reads ",
+             reading.size(), ": the rest was left out."));
 }
 
 }  // namespace attend::app
