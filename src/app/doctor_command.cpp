@@ -65,10 +65,11 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
   std::string failure;
   const std::optional<TextModel> model = model_of(given, sections);
   if (model) {
-    sections.push_back(doctor::model_section(*model));
-    bool passed = false;
+    bool finite = true, passed = false;
+    sections.push_back(doctor::model_section(*model, finite));
     sections.push_back(doctor::self_test_section(*model, passed));
     if (!passed) failure = "the self test failed";
+    if (!finite) failure = "the weights of the model hold NaN or infinity";
   }
   if (given.reference) {
     if (!model)

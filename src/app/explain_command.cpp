@@ -165,6 +165,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   announce(model, text, given, format, only_layer);
   const Reading reading(model, text, given.second, {.only_layer = only_layer});
   tell_what_was_cut(reading);
+  tell_what_is_not_finite(reading);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;
@@ -182,6 +183,9 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
     request.guesses = true;
   }
   const explain::Explanation explanation = explain::explain(reading, request);
+  if (!reading.not_finite()) {  // else that was said
+    if (const std::string note = explain::not_finite_note(reading, explanation); !note.empty()) say(note);
+  }
   const explain::View view = *explain::view_named(given.view);
 
   if (format == "json") {

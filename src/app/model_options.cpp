@@ -3,6 +3,7 @@
 #include "app/command.h"
 #include "app/output.h"
 #include "base/error.h"
+#include "doctor/finite_weights.h"
 
 namespace attend::app {
 
@@ -27,6 +28,12 @@ void tell_what_was_cut(const Reading& reading) {
   if (reading.tokens().dropped == 0) return;
   say(joined("The text has ", reading.size() + reading.tokens().dropped, " tokens, and the model reads ",
              reading.size(), ": the rest was left out."));
+}
+
+void tell_what_is_not_finite(const Reading& reading) {
+  if (!reading.not_finite()) return;
+  say(joined(sentence_of(reading, *reading.not_finite()),
+             " Why: ", doctor::cause_of_not_finite(reading.model().files()), "."));
 }
 
 }  // namespace attend::app
