@@ -38,6 +38,14 @@ struct TokenRange {
   bool contains(std::int64_t token) const noexcept { return token >= first && token < last; }
 };
 
+// Where the numbers of a pass stop being finite: the first token of the first part of the first layer that
+// holds a NaN or an infinity. What is made from it is NaN, too.
+struct NotFinite {
+  std::int64_t layer = 0;  // 0: the embeddings
+  std::string part{};      // "embeddings"; "queries", "keys", "values", "attended values" or "output"
+  std::int64_t token = 0;  // from 0
+};
+
 // One pass of a model over a text, with all that questions about its attention need. Memory is O(n): the
 // hidden states, queries, keys and values of every layer, and no weights.
 class Reading {
@@ -67,6 +75,9 @@ class Reading {
   TokenRange looked_at(std::int64_t layer) const noexcept;
   std::string layer_name(std::int64_t layer) const { return model_.encoder().config().layer_name(layer); }
 
+  // Where NaN or infinity first appeared, if it did: the weights hold one, or an edit or a sum overflowed.
+  const std::optional<NotFinite>& not_finite() const noexcept { return not_finite_; }
+
   // What leaves a layer, (n, E); 0 are the embeddings. Throws, as layer() does, for one that was not kept.
   ConstTensorView hidden(std::int64_t layer) const;
 
@@ -90,7 +101,11 @@ class Reading {
   std::vector<Word> words_;
   Tensor embeddings_;
   std::vector<Layer> layers_;  // those that are kept
+  std::optional<NotFinite> not_finite_;
 };
+
+// "Not all numbers are finite: NaN or infinity first appears in the queries of layer 1, at token 2 (bank)."
+std::string sentence_of(const Reading& reading, const NotFinite& where);
 
 // Which heads are meant: one, all of a layer, or (neither given) those of all layers. Of several the mean is
 // taken. Layers from 1, heads from 0; a head needs its layer.
@@ -156,7 +171,7 @@ std::vector<double> word_vector(const Reading& reading, std::size_t word, std::i
 // The mean of the bare rows of its tokens in the table of words, which no other word has touched.
 std::vector<double> static_word_vector(const Reading& reading, std::size_t word);
 
-// Of two vectors of the same size; 0 where one of them is 0.
+// Of two vectors of the same size; 0 where one of them is 0, NaN where one of them is not finite.
 double cosine(std::span<const double> a, std::span<const double> b);
 
 // One word in two places: how alike it starts, and how far its surroundings take it apart.

@@ -2,6 +2,7 @@
 // taken away.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,9 +38,10 @@ EncoderGradients gradients_towards_token(const Reading& reading, std::int64_t pl
 
 // The same text once more, with edits, beside the pass that is there.
 struct OutputChange {
-  double text_cosine = 1;            // of the text's vector, before and after
-  double text_distance = 0;          // the length of its difference, as a share of its length
-  std::vector<double> word_cosines;  // of the vector of each word() that leaves the last layer
+  double text_cosine = 1;                 // of the text's vector, before and after
+  double text_distance = 0;               // the length of its difference, as a share of its length
+  std::vector<double> word_cosines;       // of the vector of each word() that leaves the last layer
+  std::optional<NotFinite> not_finite{};  // of the pass with the edits
 };
 OutputChange change_by(const Reading& reading, const EncoderEdits& edits);
 

@@ -32,7 +32,8 @@ struct HeadProfile {
 std::vector<HeadProfile> profile_heads(const Reading& reading, std::span<const WordRelation> relations = {});
 
 // The habit that stands out: "separator", "previous", "next", "same token", "same word" for half of the
-// weight or more, "broad" where a row is spread over nearly all tokens, else "mixed".
+// weight or more, "broad" where a row is spread over nearly all tokens, else "mixed"; "not finite" where its
+// weights are NaN.
 std::string_view habit_of(const HeadProfile& profile) noexcept;
 
 // How strongly a head links one word to another.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -16,15 +17,18 @@ inline constexpr std::int64_t kTileCells = 256;  // along a side
 // Texts of more tokens than this have no tiles of rollout: it is a product of whole maps, which takes O(n³).
 inline constexpr std::int64_t kMostRolledTileTokens = 512;
 
-// A cell stands for low + (high - low) · (cell / 255)². Squares, because most weights are small: 0.0001 and 0
-// are different cells of a tile that reaches to 1.
+// A cell stands for low + (high - low) · (cell / top())². Squares, because most weights are small: 0.0001 and
+// 0 are different cells of a tile that reaches to 1.
 struct LensTile {
   std::int64_t rows = 0, columns = 0;
-  float low = 0, high = 0;
+  float low = 0, high = 0;            // of the finite values
+  bool not_finite = false;            // some values are not: their cells are 255, and the others end at 254
   std::vector<std::uint8_t> cells{};  // (rows, columns)
 
+  std::uint8_t top() const noexcept { return not_finite ? 254 : 255; }
   float value(std::size_t cell) const noexcept {
-    const float share = static_cast<float>(cells[cell]) / 255;
+    if (cells[cell] > top()) return std::numeric_limits<float>::quiet_NaN();
+    const float share = static_cast<float>(cells[cell]) / static_cast<float>(top());
     return low + (high - low) * share * share;
   }
 };

@@ -7,6 +7,7 @@ misleads, is in docs/lens.md.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
 
@@ -88,12 +89,22 @@ class LinkEdit(NamedTuple):
     scale: float = 0.0
 
 
+class NotFinite(NamedTuple):
+    """Where the numbers of a pass stopped being finite: the first NaN or infinity, from which others are made."""
+
+    layer: int  # 0: the embeddings
+    part: str  # "embeddings"; "queries", "keys", "values", "attended values" or "output"
+    token: int  # from 0
+    sentence: str  # the same in words
+
+
 class OutputChange(NamedTuple):
     """What became of the output after edits."""
 
     text_cosine: float  # of the text's vector, before and after
     text_distance: float  # the length of its difference, as a share of its length
     word_cosines: Doubles  # of the vector of each word that leaves the last layer
+    not_finite: NotFinite | None = None  # of the pass with the edits
 
 
 class WordComparison(NamedTuple):
@@ -142,6 +153,11 @@ class Reading:
     def words(self) -> list[Word]:
         """The words of the text, special tokens included: every token belongs to exactly one of them."""
         return self.units()
+
+    @property
+    def not_finite(self) -> NotFinite | None:
+        """Where NaN or infinity first appeared, if it did: the weights hold one, or an edit or a sum overflowed."""
+        return _where(self._core.not_finite)
 
     @property
     def layers(self) -> int:
@@ -247,11 +263,14 @@ class Reading:
         In words, as `attend explain --ablate` reads them, heads count from 1: "4.2" is head 2 of layer 4, "4" all heads of layer 4,
         "it>animal" a link in every head, "4.2:it>animal" in one; "=0.5" behind it scales. HeadEdit and LinkEdit count heads from 0.
         """
-        return OutputChange(*self._core.ablate(edits))
+        cosine, distance, word_cosines, fields = self._core.ablate(edits)
+        return OutputChange(cosine, distance, word_cosines, _warned(_where(fields)))
 
     def edited(self, *edits: str | HeadEdit | LinkEdit) -> Reading:
         """The same text once more, with the edits that ablate() takes: its weights are those that each layer would have had."""
-        return Reading(self._core.edited(edits))
+        reading = Reading(self._core.edited(edits))
+        _warned(reading.not_finite)
+        return reading
 
     def vector(self) -> Doubles:
         """The vector of the text as encode() pools it, before any dense layer and normalisation."""
@@ -300,10 +319,23 @@ def read(
     """Reads a text, or a pair of texts, with a model: an attend.Encoder, or a name or folder as Encoder.from_pretrained takes it.
 
     What is longer than max_tokens (default: what the model allows) is cut: Reading.dropped. only_layer keeps that layer alone, which is
-    what questions about its heads in a long text need: the layers behind it are not run.
+    what questions about its heads in a long text need: the layers behind it are not run. Numbers that are not finite give a
+    RuntimeWarning, and Reading.not_finite says where they began.
     """
     encoder = model if isinstance(model, Encoder) else Encoder.from_pretrained(model)
-    return Reading(_core.read(encoder._core, text, pair, max_tokens, only_layer))
+    reading = Reading(_core.read(encoder._core, text, pair, max_tokens, only_layer))
+    _warned(reading.not_finite)
+    return reading
+
+
+def _where(fields: tuple[int, str, int, str] | None) -> NotFinite | None:
+    return None if fields is None else NotFinite(*fields)
+
+
+def _warned(where: NotFinite | None) -> NotFinite | None:
+    if where is not None:
+        warnings.warn(where.sentence, RuntimeWarning, stacklevel=3)
+    return where
 
 
 def compare(

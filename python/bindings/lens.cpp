@@ -54,6 +54,12 @@ nanobind::object numpy_of_values(std::span<const double> values) {
   return numpy_of(std::move(tensor));
 }
 
+std::optional<NotFiniteFields> fields_of(const attend::Reading& reading,
+                                         const std::optional<attend::NotFinite>& where) {
+  if (!where) return std::nullopt;
+  return NotFiniteFields{where->layer, where->part, where->token, attend::sentence_of(reading, *where)};
+}
+
 namespace {
 
 namespace nb = nanobind;
@@ -270,6 +276,7 @@ void bind_lens(nb::module_& module) {
       .def_prop_ro("pair", [](const LensReading& self) { return self->second(); })
       .def_prop_ro("tokens", &token_texts)
       .def_prop_ro("dropped", [](const LensReading& self) { return self->tokens().dropped; })
+      .def_prop_ro("not_finite", [](const LensReading& self) { return fields_of(*self, self->not_finite()); })
       .def_prop_ro("layers", [](const LensReading& self) { return self->layers(); })
       .def_prop_ro("heads", [](const LensReading& self) { return self->heads(); })
       .def("units", &unit_fields, nb::arg("tokens"), nb::arg("special"))

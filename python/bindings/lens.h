@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace attend_python {
@@ -35,6 +36,11 @@ attend::LensQuery query_from(const LensReading& reading, const std::string& meth
 std::size_t word_from(nanobind::handle word, const std::vector<attend::Word>& units);
 
 nanobind::object numpy_of_values(std::span<const double> values);
+
+// layer, part, token, sentence
+using NotFiniteFields = std::tuple<std::int64_t, std::string, std::int64_t, std::string>;
+std::optional<NotFiniteFields> fields_of(const attend::Reading& reading,
+                                         const std::optional<attend::NotFinite>& where);
 
 // The part of ReadingCore that asks what the output depends on.
 void bind_lens_outputs(nanobind::class_<LensReading>& reading);

@@ -1,6 +1,7 @@
 // What the output of a pass depends on: gradients, guesses, edits.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -67,7 +68,8 @@ nb::tuple ablate(const LensReading& reading, nb::handle edits_given) {
     const Computing computing;
     change = attend::change_by(*reading, edits);
   }
-  return nb::make_tuple(change.text_cosine, change.text_distance, numpy_of_values(change.word_cosines));
+  return nb::make_tuple(change.text_cosine, change.text_distance, numpy_of_values(change.word_cosines),
+                        fields_of(*reading, change.not_finite));
 }
 
 }  // namespace
@@ -86,7 +88,8 @@ void bind_lens_outputs(nb::class_<LensReading>& reading) {
            nb::sig("def edited(self, edits: collections.abc.Iterable[typing.Any]) -> ReadingCore"))
       .def("ablate", &ablate, nb::arg("edits"),
            nb::sig("def ablate(self, edits: collections.abc.Iterable[typing.Any])"
-                   " -> tuple[float, float, numpy.typing.NDArray[numpy.float64]]"));
+                   " -> tuple[float, float, numpy.typing.NDArray[numpy.float64],"
+                   " tuple[int, str, int, str] | None]"));
 }
 
 }  // namespace attend_python

@@ -3,7 +3,6 @@
 #include <attend/threads.h>
 #include <unistd.h>
 
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -72,7 +71,7 @@ std::vector<const Benchmark*> chosen_benchmarks(const BenchOptions& options) {
     names.append(names.empty() ? "" : ", ").append(benchmark.name);
   }
   if (!chosen.empty()) return chosen;
-  throw UsageError("there is no benchmark \"" + draw::printable(*options.what) + "\"; there are " + names);
+  throw UsageError("there is no benchmark \"" + *options.what + "\"; there are " + names);
 }
 
 std::string render(const bench::Report& report, const draw::Terminal& terminal) {
@@ -103,7 +102,7 @@ void run_bench(const BenchOptions& options, const Globals& globals) {
                                          (threads() == 1 ? " thread." : " threads."),
                                      terminal);
   for (const bench::Report& report : reports) text += "\n" + render(report, terminal);
-  write_output(text);
+  write_styled(text);
 }
 
 }  // namespace

@@ -44,11 +44,15 @@ void run_compare(const CompareArguments& given, const Globals& globals) {
   tell_what_was_cut(first);
   std::optional<Reading> second;
   if (second_text) tell_what_was_cut(second.emplace(model, *second_text));
+  tell_what_is_not_finite(first.not_finite() || !second ? first : *second);
   const explain::Comparison comparison =
       second ? explain::compare_texts(first, *second, given.word, given.other_word.value_or(given.word))
              : explain::compare_occurrences(first, given.word);
-  write_output(given.json ? comparison_json(comparison)
-                          : comparison_text(comparison, draw::detect_terminal(STDOUT_FILENO, globals.color)));
+  if (given.json) {
+    write_output(comparison_json(comparison));
+  } else {
+    write_styled(comparison_text(comparison, draw::detect_terminal(STDOUT_FILENO, globals.color)));
+  }
 }
 
 }  // namespace

@@ -65,10 +65,11 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
   std::string failure;
   const std::optional<TextModel> model = model_of(given, sections);
   if (model) {
-    sections.push_back(doctor::model_section(*model));
-    bool passed = false;
+    bool finite = true, passed = false;
+    sections.push_back(doctor::model_section(*model, finite));
     sections.push_back(doctor::self_test_section(*model, passed));
     if (!passed) failure = "the self test failed";
+    if (!finite) failure = "the weights of the model hold NaN or infinity";
   }
   if (given.reference) {
     if (!model)
@@ -83,8 +84,11 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
     sections.push_back(doctor::parity_section(*model, reference, texts ? &*texts : nullptr, holds));
     if (!holds) failure = "the reference is not what this model computes";
   }
-  write_output(given.json ? doctor::to_json(sections)
-                          : doctor::render(sections, draw::detect_terminal(STDOUT_FILENO, globals.color)));
+  if (given.json) {
+    write_output(doctor::to_json(sections));
+  } else {
+    write_styled(doctor::render(sections, draw::detect_terminal(STDOUT_FILENO, globals.color)));
+  }
   if (!failure.empty()) throw std::runtime_error(failure);
 }
 

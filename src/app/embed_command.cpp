@@ -1,9 +1,10 @@
 // attend embed: contextual or pooled vectors for a file or a pipe of texts.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +14,8 @@
 #include "app/model_options.h"
 #include "app/output.h"
 #include "app/status_line.h"
-#include "draw/text_width.h"
+#include "base/error.h"
+#include "doctor/finite_weights.h"
 #include "embed/embed_texts.h"
 
 namespace attend::app {
@@ -85,7 +87,7 @@ embed::Overflow overflow_named(const std::string& name) {
 
 Pooling pooling_given(const std::string& name) {
   if (const auto pooling = pooling_named(name)) return *pooling;
-  throw UsageError("--pool is \"" + draw::printable(name) +
+  throw UsageError("--pool is \"" + name +
                    "\"; expected cls, max, mean, mean_sqrt_length, weighted_mean or last_token");
 }
 
@@ -115,9 +117,35 @@ std::string prompt_named(const TextModel& model, const std::string& name) {
   if (const auto found = prompts.find(name); found != prompts.end()) return found->second;
   std::string known;
   for (const auto& [other, text] : prompts) known.append(known.empty() ? "" : ", ").append(other);
-  throw UsageError("--prompt-name is \"" + draw::printable(name) + "\"; the model has " +
-                   (known.empty() ? "no prompts" : draw::printable(known)));
+  throw UsageError("--prompt-name is \"" + name + "\"; the model has " +
+                   (known.empty() ? "no prompts" : known));
 }
+
+// A sink that counts texts whose vectors are not finite on their way to another.
+class FiniteCheck : public embed::Sink {
+ public:
+  explicit FiniteCheck(embed::Sink& next) : next_(next) {}
+
+  void add(const embed::EmbeddedText& text) override {
+    const Tensor copied = copy_of(text.vectors, DType::f32);
+    const auto finite = [](float value) { return std::isfinite(value); };
+    if (!std::ranges::all_of(copied.values<float>(), finite) && bad_++ == 0) first_ = text.index;
+    next_.add(text);
+  }
+  void finish() override { next_.finish(); }
+
+  // On standard error, if there were any.
+  void tell(const embed::Outcome& outcome, const TextModel& model) const {
+    if (bad_ == 0) return;
+    say(joined("attend embed: the vectors of ", bad_, " of ", outcome.done.texts,
+               " texts are not finite, the first that of text ", first_ + 1,
+               "; why: ", doctor::cause_of_not_finite(model.files())));
+  }
+
+ private:
+  embed::Sink& next_;
+  std::int64_t bad_ = 0, first_ = 0;
+};
 
 void tell_what_was_too_long(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
   if (outcome.too_long == 0) return;
@@ -125,9 +153,8 @@ void tell_what_was_too_long(const embed::Outcome& outcome, const EmbedArguments&
   for (const std::int64_t line : outcome.too_long_lines)
     lines.append(lines.empty() ? "" : ", ").append(std::to_string(line));
   if (outcome.too_long > static_cast<std::int64_t>(outcome.too_long_lines.size())) lines.append(", ...");
-  std::cerr << "attend embed: " << outcome.too_long << " of " << outcome.done.texts << " texts had more than "
-            << most << " tokens and " << (given.overflow == "split" ? "were divided" : "were cut")
-            << " (line " << lines << ")\n";
+  say(joined("attend embed: ", outcome.too_long, " of ", outcome.done.texts, " texts had more than ", most,
+             " tokens and ", given.overflow == "split" ? "were divided" : "were cut", " (line ", lines, ")"));
 }
 
 void run_embed(const EmbedArguments& given) {
@@ -158,12 +185,14 @@ void run_embed(const EmbedArguments& given) {
     throw UsageError(std::string("-o: ") + error.what());
   }
   embed::Outcome outcome;
+  FiniteCheck checked(*sink);
   {
     ProgressLine line(lines);
     outcome =
-        embed::embed_texts(model, lines, job, *sink, [&](const embed::Progress& done) { line.show(done); });
+        embed::embed_texts(model, lines, job, checked, [&](const embed::Progress& done) { line.show(done); });
   }
-  sink->finish();
+  checked.finish();
+  checked.tell(outcome, model);
   tell_what_was_too_long(outcome, given, most);
 }
 

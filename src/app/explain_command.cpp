@@ -1,7 +1,6 @@
 // attend explain: attention of a real model on a text.
 #include <unistd.h>
 
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,6 +9,7 @@
 #include "app/figure_output.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
+#include "app/output.h"
 #include "base/error.h"
 #include "draw/text_width.h"
 #include "explain/explanation_arrays.h"
@@ -62,7 +62,7 @@ std::string format_of(const ExplainArguments& given) {
   const std::string extension = extension_of(given.output);
   if (extension == "txt") return "terminal";
   if (!kFormats.contains(extension)) {
-    throw UsageError("-o " + draw::printable(given.output) +
+    throw UsageError("-o " + given.output +
                      ": expected a name that ends in .svg, .png, .pdf, .html, .json, .npz, .safetensors or "
                      ".txt, or --format");
   }
@@ -123,9 +123,9 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
   // Of each layer what leaves it, q, k and v; and what a pass works in.
   const std::int64_t bytes =
       n * 4 * (kept * 4 * config.hidden_size + 7 * config.hidden_size + config.intermediate_size);
-  std::cerr << n << " tokens, " << config.layers << " layers × " << config.heads << " heads";
-  if (only_layer) std::cerr << ", of which layer " << *only_layer << " is kept";
-  std::cerr << ": about " << bytes / 1'000'000 << " MB; weights are made row by row and not kept.\n";
+  say(joined(n, " tokens, ", config.layers, " layers × ", config.heads, " heads",
+             only_layer ? joined(", of which layer ", *only_layer, " is kept") : "", ": about ",
+             bytes / 1'000'000, " MB; weights are made row by row and not kept."));
 }
 
 std::string page_of(const Reading& reading, const ExplainArguments& given,
@@ -165,6 +165,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   announce(model, text, given, format, only_layer);
   const Reading reading(model, text, given.second, {.only_layer = only_layer});
   tell_what_was_cut(reading);
+  tell_what_is_not_finite(reading);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;
@@ -182,6 +183,9 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
     request.guesses = true;
   }
   const explain::Explanation explanation = explain::explain(reading, request);
+  if (!reading.not_finite()) {  // else that was said
+    if (const std::string note = explain::not_finite_note(reading, explanation); !note.empty()) say(note);
+  }
   const explain::View view = *explain::view_named(given.view);
 
   if (format == "json") {
@@ -189,7 +193,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   } else if (format == "terminal") {
     const draw::Terminal terminal =
         given.output.empty() ? draw::detect_terminal(STDOUT_FILENO, globals.color) : draw::Terminal{};
-    write_text(explain::explanation_text(reading, request, explanation, view, terminal), given.output);
+    write_rendered(explain::explanation_text(reading, request, explanation, view, terminal), given.output);
   } else if (format == "npz" || format == "safetensors") {
     explain::save_arrays(reading, explanation, given.output);
   } else {

@@ -1,7 +1,6 @@
 #include "app/figure_output.h"
 
 #include <filesystem>
-#include <iostream>
 
 #include "app/output.h"
 #include "draw/figure_json.h"
@@ -15,16 +14,20 @@ namespace {
 
 constexpr int kFigureDigits = 4;  // of a number in a description: as many on every instruction set
 
-}  // namespace
-
-void write_text(const std::string& text, const std::string& file) {
-  if (file.empty()) {
-    write_output(text);
-    return;
-  }
+void save_text(const std::string& text, const std::string& file) {
   save::OutputFile out(file);
   out.write(text);
   out.commit();
+}
+
+}  // namespace
+
+void write_text(const std::string& text, const std::string& file) {
+  file.empty() ? write_output(text) : save_text(text, file);
+}
+
+void write_rendered(const std::string& text, const std::string& file) {
+  file.empty() ? write_styled(text) : save_text(text, file);
 }
 
 void write_figure(const draw::Figure& figure, const std::string& format, const std::string& file) {
@@ -34,7 +37,7 @@ void write_figure(const draw::Figure& figure, const std::string& format, const s
     write_output(draw::figure_svg(figure));
   } else {
     const draw::PageFormat page = *draw::page_format_of("figure." + format);
-    for (const std::string& note : draw::save_figure(figure, file, page)) std::cerr << note << "\n";
+    for (const std::string& note : draw::save_figure(figure, file, page)) say(note);
   }
 }
 

@@ -17,6 +17,8 @@ void write_figure(const draw::Figure& figure, const std::string& format, const s
 
 // A text into a file that is there complete or not at all, or to standard output where the name is empty.
 void write_text(const std::string& text, const std::string& file);
+// The same for what draw rendered for a terminal.
+void write_rendered(const std::string& text, const std::string& file);
 
 // The extension of a file's name, without its dot.
 std::string extension_of(const std::string& file);

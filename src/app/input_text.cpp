@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "base/error.h"
-#include "draw/text_width.h"
 
 namespace attend::app {
 namespace {
@@ -37,7 +36,7 @@ std::string input_text(const std::string& argument) {
     name = "standard input";
     text = read_all(std::cin, name);
   } else if (argument.size() < 4096 && std::filesystem::exists(argument, error)) {
-    name = draw::printable(argument);
+    name = argument;
     if (!std::filesystem::is_regular_file(argument, error))
       throw std::runtime_error(name + " is no file that can be read as a text");
     std::ifstream file(argument, std::ios::binary);

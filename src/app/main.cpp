@@ -3,13 +3,11 @@
 #include <attend/version.h>
 
 #include <exception>
-#include <iostream>
 #include <new>
 #include <sstream>
 
 #include "app/command.h"
 #include "app/output.h"
-#include "draw/text_width.h"
 
 namespace {
 
@@ -28,8 +26,8 @@ constexpr const char* kProgramFooter = R"(Try:
   attend doctor                            what this machine and the model will use, and why)";
 
 int complain(const std::string& command, const std::string& sentence, int code) {
-  std::cerr << command << ": " << sentence << "\n";
-  if (code == app::kUsage) std::cerr << "Try `" << command << " --help`.\n";
+  app::say(command + ": " + sentence);
+  if (code == app::kUsage) app::say("Try `" + command + " --help`.");
   return code;
 }
 
@@ -50,7 +48,7 @@ std::string command_list(const CLI::App& program) {
 // An argument that means nothing here.
 std::string unexpected(const CLI::App& program) {
   const std::vector<std::string> extras = program.remaining(true);
-  const std::string first = extras.empty() ? "" : draw::printable(extras.front());
+  const std::string first = extras.empty() ? "" : extras.front();
   if (first.starts_with('-')) return "there is no option " + first;
   if (!program.get_subcommands().empty()) return "\"" + first + "\" is one argument too many";
   return "there is no command \"" + first + "\"; the commands are: " + command_list(program);
@@ -78,9 +76,9 @@ void read_command_line(CLI::App& program, int argc, char** argv, const std::func
   } catch (const CLI::ExtrasError&) {
     throw app::UsageError(unexpected(program));
   } catch (const CLI::ArgumentMismatch& error) {
-    throw app::UsageError(draw::printable(wrong_count(error.what())));
+    throw app::UsageError(wrong_count(error.what()));
   } catch (const CLI::ParseError& error) {
-    throw app::UsageError(draw::printable(error.what()));
+    throw app::UsageError(error.what());
   }
   if (!run) throw app::UsageError("a command is missing; the commands are: " + command_list(program));
 }

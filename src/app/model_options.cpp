@@ -1,9 +1,9 @@
 #include "app/model_options.h"
 
-#include <iostream>
-
 #include "app/command.h"
+#include "app/output.h"
 #include "base/error.h"
+#include "doctor/finite_weights.h"
 
 namespace attend::app {
 
@@ -26,8 +26,14 @@ void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
 
 void tell_what_was_cut(const Reading& reading) {
   if (reading.tokens().dropped == 0) return;
-  std::cerr << "The text has " << reading.size() + reading.tokens().dropped << " tokens, and the model reads "
-            << reading.size() << ": the rest was left out.\n";
+  say(joined("The text has ", reading.size() + reading.tokens().dropped, " tokens, and the model reads ",
+             reading.size(), ": the rest was left out."));
+}
+
+void tell_what_is_not_finite(const Reading& reading) {
+  if (!reading.not_finite()) return;
+  say(joined(sentence_of(reading, *reading.not_finite()),
+             " Why: ", doctor::cause_of_not_finite(reading.model().files()), "."));
 }
 
 }  // namespace attend::app

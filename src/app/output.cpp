@@ -5,12 +5,16 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 
-namespace attend::app {
+#include "draw/printable.h"
 
-void write_output(std::string_view data) {
+namespace attend::app {
+namespace {
+
+void write_bytes(std::string_view data) {
   while (!data.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, data.data(), data.size());
     if (written >= 0) {
@@ -20,6 +24,28 @@ void write_output(std::string_view data) {
     } else if (errno != EINTR) {
       throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
     }
+  }
+}
+
+void write_through(std::string_view data, draw::Allow allow) {
+  if (isatty(STDOUT_FILENO) == 1) {
+    write_bytes(draw::printable(data, allow));
+  } else {
+    write_bytes(data);
+  }
+}
+
+}  // namespace
+
+void write_output(std::string_view data) { write_through(data, draw::Allow::lines); }
+
+void write_styled(std::string_view rendered) { write_through(rendered, draw::Allow::styles); }
+
+void say(std::string_view sentence) {
+  if (isatty(STDERR_FILENO) == 1) {
+    std::cerr << draw::printable(sentence) << "\n";
+  } else {
+    std::cerr << sentence << "\n";
   }
 }
 

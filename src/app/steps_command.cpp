@@ -55,8 +55,7 @@ of "x"; and, as wanted, "wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo", "heads",
 std::string format_of(const std::string& file) {
   const std::string extension = extension_of(file);
   if (extension != "json" && !draw::page_format_of(file)) {
-    throw UsageError("-o " + draw::printable(file) +
-                     ": expected a name that ends in .svg, .png, .pdf or .json");
+    throw UsageError("-o " + file + ": expected a name that ends in .svg, .png, .pdf or .json");
   }
   return extension;
 }
@@ -69,7 +68,7 @@ const steps::Example& chosen_example(const StepsOptions& options) {
     if (!names.empty()) names += ", ";
     names += example.name;
   }
-  throw UsageError("there is no example \"" + draw::printable(*options.example) + "\"; there are " + names);
+  throw UsageError("there is no example \"" + *options.example + "\"; there are " + names);
 }
 
 void run_steps(const StepsOptions& options, const Globals& globals) {
@@ -107,7 +106,7 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
   if (extras.saturation) text += steps::narrate_saturation(*extras.saturation, terminal);
   text += steps::narrate_shapes(walk, terminal);
   if (!own) text += "\n" + draw::paragraph(example->moral, terminal);
-  write_output(text);
+  write_styled(text);
 }
 
 }  // namespace

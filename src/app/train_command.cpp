@@ -5,7 +5,6 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -92,14 +91,14 @@ learn::Config chosen_config(const TrainOptions& options) {
     for (const std::string& setting : options.settings) {
       const std::size_t equals = setting.find('=');
       if (equals == setting.npos) {
-        throw UsageError("--set \"" + draw::printable(setting) + "\" is not of the form KEY=VALUE");
+        throw UsageError("--set \"" + setting + "\" is not of the form KEY=VALUE");
       }
       learn::set_key(config, setting.substr(0, equals), setting.substr(equals + 1));
     }
     learn::check(config);
     return config;
   } catch (const learn::ConfigError& error) {
-    throw UsageError(draw::printable(error.key + ": " + error.what()));
+    throw UsageError(error.key + ": " + error.what());
   }
 }
 
@@ -156,11 +155,11 @@ void run_train(const TrainOptions& options, const Globals& globals) {
   try {
     made.emplace(options.resume ? learn::Trainer::resume(folder) : learn::Trainer::start(config, folder));
   } catch (const learn::ConfigError& error) {
-    throw UsageError(draw::printable(error.key + ": " + error.what()));
+    throw UsageError(error.key + ": " + error.what());
   }
   learn::Trainer& trainer = *made;
   const std::string summary = draw::printable(trainer.task().summary());
-  write_output(draw::paragraph(
+  write_styled(draw::paragraph(
       (options.resume ? "Going on from step " + std::to_string(trainer.step()) + ": " : std::string()) +
           trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
           " parameters" + (summary.empty() ? "." : "; " + summary + "."),
@@ -210,7 +209,7 @@ void run_train(const TrainOptions& options, const Globals& globals) {
                                    : "Stopped at step " + std::to_string(trainer.step()) + " and saved in " +
                                          name + "; `attend train --resume -o " + name + "` goes on.",
                              terminal);
-  write_output(text);
+  write_styled(text);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ void run_train_it(const learn::Config& config, const std::filesystem::path& fold
   write_text(steps::lesson_json(lesson_of(fit)), (folder / "lesson.json").string());
   write_figure(figure, "svg", (folder / "it.svg").string());
   const std::string name = draw::printable(folder.string());
-  write_output(draw::render_figure(figure, terminal) + "\n" +
+  write_styled(draw::render_figure(figure, terminal) + "\n" +
                draw::paragraph(joined("The loss over the sentences is ",
                                       draw::format_number(loss, {.decimals = 4}), ". Saved in ", name,
                                       "; `attend steps ", name, "/lesson.json --focus it` writes it out."),

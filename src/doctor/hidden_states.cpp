@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "doctor/readings.h"
@@ -41,11 +42,13 @@ RowDifference difference_of_row(const double* a, const double* b, std::int64_t s
     const double d = std::abs(a[i] - b[i]);
     squares += b[i] * b[i];
     off += d * d;
-    if (d <= result.max_abs_error) continue;
-    result.max_abs_error = d;
+    if (d <= result.max_abs_error || std::isnan(result.max_abs_error)) continue;
+    result.max_abs_error = d;  // the first NaN, or the largest
     result.element = i;
   }
   result.distance = squares > 0 ? std::sqrt(off / squares) : std::sqrt(off);
+  // The reference is finite, so ours are not: as far apart as can be.
+  if (!std::isfinite(result.distance)) result.distance = std::numeric_limits<double>::infinity();
   return result;
 }
 
@@ -90,7 +93,7 @@ HiddenAgreement compare_hidden(const TextModel& model, const Reference& referenc
         const double* const a = ours.values<double>().data() + token * size;
         const double* const b = theirs.values<double>().data() + token * size;
         const RowDifference row = difference_of_row(a, b, size);
-        layer.max_abs_error = std::max(layer.max_abs_error, row.max_abs_error);
+        if (!(row.max_abs_error <= layer.max_abs_error)) layer.max_abs_error = row.max_abs_error;
         layer.distance = std::max(layer.distance, row.distance);
         if (token_verdict_of(row.distance) != Verdict::differs || firsts.contains(moment.layer)) continue;
         firsts[moment.layer] = {

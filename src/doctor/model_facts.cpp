@@ -4,6 +4,10 @@
 
 #include <map>
 
+#include "base/error.h"
+#include "doctor/finite_weights.h"
+#include "draw/number.h"
+
 namespace attend::doctor {
 namespace {
 
@@ -53,6 +57,27 @@ void add_weights(Section& section, const Checkpoint& checkpoint) {
                   bytes_text(static_cast<double>(bytes)) + "; attend computes in F32");
 }
 
+// Whether there are none. At most a few are told to a reader.
+bool tell_bad_tensors(Section& section, const ModelFiles& files) {
+  constexpr std::size_t kMostTold = 3;
+  const std::vector<BadTensor> tensors = find_bad_tensors(files);
+  if (tensors.empty()) return true;
+  Json list = Json::array();
+  std::string text;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const BadTensor& tensor = tensors[i];
+    list.push_back({{"tensor", tensor.name},
+                    {"file", tensor.file},
+                    {"count", tensor.count},
+                    {"first", tensor.first},
+                    {"value", draw::format_short(tensor.value)}});
+    if (i < kMostTold) text.append(text.empty() ? "" : "; ").append(sentence_of(tensor));
+  }
+  if (tensors.size() > kMostTold) text += joined("; and ", tensors.size() - kMostTold, " more tensors");
+  section.add("not_finite", std::move(list), text);
+  return false;
+}
+
 void add_use(Section& section, const TextModel& model) {
   const ModelFiles& files = model.files();
   std::vector<std::string> poolings;
@@ -81,12 +106,13 @@ std::string who_limits(const TextModel& model) {
   return std::to_string(limit) + ", " + who;
 }
 
-Section model_section(const TextModel& model) {
+Section model_section(const TextModel& model, bool& finite) {
   const ModelFiles& files = model.files();
   Section section{"model", "The model " + files.name};
   section.add("name", files.name, "");
   add_shape(section, model.encoder().config());
   add_weights(section, Checkpoint::open(files.weights));
+  finite = tell_bad_tensors(section, files);
   const Tokenizer& tokenizer = model.tokenizer();
   section.add("tokenizer",
               Json{{"algorithm", tokenizer.algorithm()},

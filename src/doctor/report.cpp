@@ -45,7 +45,8 @@ std::string render(const std::vector<Section>& sections, const draw::Terminal& t
   std::string text;
   for (const Section& section : sections) {
     if (!text.empty()) text += "\n";
-    text += draw::styled(section.title, {.emphasis = draw::Emphasis::bold}, terminal.color) + "\n";
+    text += draw::styled(draw::printable(section.title), {.emphasis = draw::Emphasis::bold}, terminal.color) +
+            "\n";
     for (const Fact& fact : section.facts) {
       if (!fact.text.empty()) text += fact_lines(fact, terminal);
     }

@@ -1,6 +1,7 @@
 #include "doctor/self_test.h"
 
 #include <attend/isa.h>
+#include <attend/lens.h>
 #include <attend/reference.h>
 #include <attend/threads.h>
 
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "doctor/finite_weights.h"
 #include "draw/number.h"
 
 namespace attend::doctor {
@@ -75,6 +77,15 @@ double attention_error(const TextModel& model) {
   return largest;
 }
 
+void add_not_finite(Section& section, const TextModel& model) {
+  const attend::Reading reading(model, std::string(kText), "", {.keep = Keep::last_state});
+  const std::string where = reading.not_finite() ? sentence_of(reading, *reading.not_finite())
+                                                 : "The layers after pooling give NaN or infinity.";
+  section.add("passed", false, "");
+  section.add("not_finite", where, "");
+  section.notes.push_back("FAILED: " + where + " Why: " + cause_of_not_finite(model.files()) + ".");
+}
+
 }  // namespace
 
 Section self_test_section(const TextModel& model, bool& passed) {
@@ -83,6 +94,11 @@ Section self_test_section(const TextModel& model, bool& passed) {
   const std::vector<std::string_view> text{kText};
   set_threads(1);
   const Tensor first = model.embed(text);
+  if (!std::ranges::all_of(first.values<float>(), [](float value) { return std::isfinite(value); })) {
+    passed = false;
+    add_not_finite(section, model);
+    return section;
+  }
   Json isas = Json::array();
   bool all = true;
   double exactness = 0;

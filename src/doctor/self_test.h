@@ -8,7 +8,8 @@
 namespace attend::doctor {
 
 // Changes the instruction set and the threads while it runs, and puts them back: nothing else of the library
-// may run meanwhile. `passed` is whether everything held.
+// may run meanwhile. `passed` is whether everything held; where the model's
+// numbers are not finite there is nothing to compare, and the section says where they begin.
 Section self_test_section(const TextModel& model, bool& passed);
 
 }  // namespace attend::doctor

@@ -1,22 +1,16 @@
-// How wide text stands on a terminal, and text made safe to put there. Everything is UTF-8, and every length
-// is in columns, not bytes.
+// How wide text stands on a terminal. Everything is UTF-8, and every length is in columns, not bytes.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "draw/printable.h"
+
 namespace attend::draw {
 
 // Stands for what was left out.
 inline constexpr std::string_view kEllipsis = "…";
-
-// The text as it may be shown: no byte of it can drive the terminal or reorder what stands beside it. Control
-// characters become their pictures (ESC is ␛), those without a picture and invisible formatting characters
-// become ␦, bytes that are not UTF-8 and numbers that are no character become U+FFFD. A text with
-// right-to-left letters ends in a left-to-right mark, which has no width and keeps the numbers after it in
-// their columns. Printable text stays as it is.
-std::string printable(std::string_view text);
 
 // Columns that printable text takes: two for wide characters and emoji, none for combining marks.
 int text_width(std::string_view text);

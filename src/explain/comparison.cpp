@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/largest_first.h"
 
 namespace attend::explain {
 namespace {
@@ -26,7 +27,7 @@ Taken taken_by(const Occurrence& occurrence, const Tensor& layers) {
     }
   }
   std::stable_sort(taken.words.begin(), taken.words.end(),
-                   [&](std::size_t a, std::size_t b) { return mean[a] > mean[b]; });
+                   [&](std::size_t a, std::size_t b) { return larger_first(mean[a], mean[b]); });
   for (const std::size_t w : taken.words) taken.shares.push_back(mean[w]);
   return taken;
 }

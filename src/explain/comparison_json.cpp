@@ -22,6 +22,8 @@ JsonObject occurrence_json(const Occurrence& occurrence, const Taken& taken) {
       .add("itself", taken.itself)
       .add("special", taken.special)
       .add("taken", moved);
+  if (const auto& where = occurrence.reading->not_finite())
+    json.add("not_finite", not_finite_json(*occurrence.reading, *where));
   return json;
 }
 

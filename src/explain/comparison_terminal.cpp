@@ -93,6 +93,13 @@ std::string comparison_text(const Comparison& comparison, const draw::Terminal& 
   text += draw::render_plot(plot_of(comparison), terminal, kPlotLines);
   for (std::size_t i = 0; i < comparison.occurrences.size(); ++i) text += taken_text(comparison, i, terminal);
   text += "\n";
+  for (std::size_t i = 0; i < comparison.occurrences.size(); ++i) {
+    const Reading& reading = *comparison.occurrences[i].reading;
+    if (!reading.not_finite() || (i > 0 && &reading == comparison.occurrences[i - 1].reading)) continue;
+    text += draw::paragraph(
+        joined("In text ", i + 1, ": ", draw::printable(sentence_of(reading, *reading.not_finite()))),
+        terminal);
+  }
   text += draw::paragraph(
       "What moved a word: the length of weight × value × Wo that it took from each of the others, as a share "
       "of "

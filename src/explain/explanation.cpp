@@ -22,7 +22,7 @@ Focus look_closely(const Reading& reading, const ExplainRequest& request, const 
     query.method = method;
     const std::vector<double> row = lens_row(reading, query, units.all, unit);
     const double total = std::accumulate(row.begin(), row.end(), 0.0);
-    const double special = total > 0 ? special_share(row, units.all) / total : 0;
+    const double special = total == 0 ? 0 : special_share(row, units.all) / total;
     focus.rows.push_back({method, units.kept_shares(row, method), special});
   }
   return focus;
@@ -86,6 +86,13 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
     result.change = change_by(reading, edits);
   }
   return result;
+}
+
+std::string not_finite_note(const Reading& reading, const Explanation& explanation) {
+  if (reading.not_finite()) return sentence_of(reading, *reading.not_finite());
+  const auto& change = explanation.change;
+  if (!change || !change->not_finite) return {};
+  return "With the edits: " + sentence_of(reading, *change->not_finite);
 }
 
 }  // namespace attend::explain

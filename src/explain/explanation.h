@@ -87,6 +87,10 @@ Explanation explain(const Reading& reading, const ExplainRequest& request);
 // The map alone, as in Explanation.
 Tensor explain_map(const Reading& reading, const ExplainRequest& request);
 
+// Where numbers stopped being finite, in the text as it is or, after "With the edits: ", without what was
+// taken away: a sentence, empty where all are finite.
+std::string not_finite_note(const Reading& reading, const Explanation& explanation);
+
 // For programs. For people there are explanation_figure.h and explanation_terminal.h.
 std::string explanation_json(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/largest_first.h"
 #include "draw/text_width.h"
 #include "explain/phrases.h"
 
@@ -164,7 +165,7 @@ draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::
   std::vector<std::size_t> order(row.values.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return row.values[a] > row.values[b]; });
+                   [&](std::size_t a, std::size_t b) { return larger_first(row.values[a], row.values[b]); });
   draw::Bars bars;
   for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
     bars.bars.push_back({labels[order[i]], row.values[order[i]], i == 0});
@@ -223,6 +224,8 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
   if (const std::string note = stretch_note(explanation, request); !note.empty())
     figure.notes.push_back(note);
   if (const std::string note = special_note(explanation, request); !note.empty())
+    figure.notes.push_back(note);
+  if (const std::string note = not_finite_note(reading, explanation); !note.empty())
     figure.notes.push_back(note);
   figure.notes.push_back(caution());
   return figure;

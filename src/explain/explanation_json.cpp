@@ -87,6 +87,7 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   for (const std::int32_t id : reading.tokens().ids)
     tokens.emplace_back(reading.model().tokenizer().token(id));
   json.add("tokens", tokens).add("dropped_tokens", reading.tokens().dropped);
+  if (reading.not_finite()) json.add("not_finite", not_finite_json(reading, *reading.not_finite()));
   const LensQuery& query = request.query;
   json.add("method", std::string(name_of(query.method)));
   json.add("layer", query.heads.layer ? nlohmann::ordered_json(*query.heads.layer) : nullptr);
@@ -111,6 +112,8 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
         .add("text_distance", explanation.change->text_distance)
         .add("words", units_json(reading.words()))
         .add("word_cosines", explanation.change->word_cosines);
+    if (const auto& where = explanation.change->not_finite)
+      change.add("not_finite", not_finite_json(reading, *where));
     json.add("change", change);
   }
   return json.finish();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/largest_first.h"
 #include "draw/bars_terminal.h"
 #include "draw/figure_terminal.h"
 #include "draw/number.h"
@@ -102,7 +103,7 @@ std::string change_text(const Reading& reading, const ExplainRequest& request, c
   std::vector<std::size_t> order;
   for (std::size_t w = 0; w < reading.words().size(); ++w) order.push_back(w);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return change.word_cosines[a] < change.word_cosines[b];
+    return larger_first(-change.word_cosines[a], -change.word_cosines[b]);
   });
   const std::vector<std::string> labels = labels_of(reading.words());
   draw::Table table;
@@ -154,6 +155,8 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
     text += links_text(reading, relation_title(reading, one.relation), one.links, request, terminal);
   if (!explanation.profiles.empty()) text += profiles_text(reading, explanation, terminal);
   if (explanation.change) text += change_text(reading, request, *explanation.change, terminal);
+  if (const std::string note = not_finite_note(reading, explanation); !note.empty())
+    text += draw::paragraph(draw::printable(note), terminal);
   return text + draw::paragraph(caution(), terminal);
 }
 

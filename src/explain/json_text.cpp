@@ -45,6 +45,13 @@ JsonObject& JsonObject::add(const char* name, const std::vector<JsonObject>& obj
 
 std::string JsonObject::finish() const { return text() + "\n"; }
 
+nlohmann::ordered_json not_finite_json(const Reading& reading, const NotFinite& where) {
+  return {{"layer", where.layer},
+          {"part", where.part},
+          {"token", where.token},
+          {"sentence", sentence_of(reading, where)}};
+}
+
 nlohmann::ordered_json units_json(const std::vector<Word>& units) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Word& unit : units) {

@@ -1,6 +1,7 @@
 // JSON that is put together by hand, because its maps are large: "key": values, one after the other.
 #pragma once
 
+#include <attend/lens.h>
 #include <attend/tensor.h>
 
 #include <nlohmann/json.hpp>
@@ -25,6 +26,9 @@ class JsonObject {
   std::string& key(const char* name);
   std::string text_ = "{";
 };
+
+// {"layer", "part", "token", "sentence"}: where numbers stopped being finite. JSON has no NaN: they are null.
+nlohmann::ordered_json not_finite_json(const Reading& reading, const NotFinite& where);
 
 // {"text", "begin", "end", "tokens", "special"} of each.
 nlohmann::ordered_json units_json(const std::vector<Word>& units);

@@ -1,15 +1,18 @@
 #include "explain/phrases.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
 #include "base/error.h"
+#include "draw/number.h"
 #include "draw/text_width.h"
 
 namespace attend::explain {
 
 std::string percent(double share) {
+  if (!std::isfinite(share)) return draw::format_short(share);
   char text[32];
   std::snprintf(text, sizeof text, share > 0 && share < 0.095 ? "%.1f%%" : "%.0f%%", 100 * share);
   return text;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/largest_first.h"
+
 namespace attend::explain {
 namespace {
 
 void scale_to_one(std::span<double> values) {
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  for (double& value : values) value = sum > 0 ? value / sum : 0;
+  for (double& value : values) value = value == 0 ? 0 : value / sum;
 }
 
 double tokens_of(const Word& unit) { return static_cast<double>(unit.last_token - unit.first_token); }
@@ -20,7 +22,7 @@ void add_top(std::span<const double> row, TopOfRows& top) {
   std::partial_sort(order.begin(), order.begin() + top.count, order.end(),
                     [&](std::int64_t a, std::int64_t b) {
                       const double x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
-                      return x != y ? x > y : a < b;
+                      return larger_first(x, y) || (!larger_first(y, x) && a < b);
                     });
   for (std::int64_t i = 0; i < top.count; ++i) {
     const std::int64_t unit = order[static_cast<std::size_t>(i)];

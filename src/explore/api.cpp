@@ -131,7 +131,8 @@ Response Api::tile(const std::string& id, Target& target) {
           .headers = {{"X-Rows", std::to_string(tile.rows)},
                       {"X-Cols", std::to_string(tile.columns)},
                       {"X-Low", digits(tile.low)},
-                      {"X-High", digits(tile.high)}}};
+                      {"X-High", digits(tile.high)},
+                      {"X-Top", std::to_string(tile.top())}}};
 }
 
 Response Api::row(const std::string& id, Target& target) {
@@ -168,9 +169,11 @@ Response Api::change(const std::string& id, const std::string& body) {
     edits.edges.insert(edits.edges.end(), one.edges.begin(), one.edges.end());
   }
   const OutputChange change = change_by(reading, edits);
-  return json_response({{"textCosine", change.text_cosine},
-                        {"textDistance", change.text_distance},
-                        {"wordCosines", change.word_cosines}});
+  Json json = {{"textCosine", change.text_cosine},
+               {"textDistance", change.text_distance},
+               {"wordCosines", change.word_cosines}};
+  if (change.not_finite) json["notFinite"] = sentence_of(reading, *change.not_finite);
+  return json_response(json);
 }
 
 Response Api::compare(const std::string& body) {
@@ -184,7 +187,12 @@ Response Api::compare(const std::string& body) {
   const Reading first = read(wanted.first), second = read(wanted.second);
   const WordComparison result = compare_word(first, find_word(first.words(), wanted.word), second,
                                              find_word(second.words(), wanted.word));
-  return json_response({{"staticCosine", result.static_cosine}, {"cosines", result.cosines}});
+  Json json = {{"staticCosine", result.static_cosine}, {"cosines", result.cosines}};
+  for (const Reading* const reading : {&first, &second}) {
+    if (reading->not_finite() && !json.contains("notFinite"))
+      json["notFinite"] = sentence_of(*reading, *reading->not_finite());
+  }
+  return json_response(json);
 }
 
 }  // namespace attend::explore

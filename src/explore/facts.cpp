@@ -3,6 +3,7 @@
 #include <attend/lens_tiles.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "page/facts.h"
@@ -62,7 +63,7 @@ Json cell_json(const Reading& reading, std::int64_t layer, std::int64_t head, st
   const auto place = static_cast<std::size_t>(key);
   const double product = stage_row(reading, layer, head, query, Stage::scores)[place];
   const double score = stage_row(reading, layer, head, query, Stage::biased)[place];
-  const bool masked = std::isinf(score);
+  const bool masked = score == -std::numeric_limits<double>::infinity();
   const Reading::Layer& part = reading.layer(layer);
   return {{"q", vector_of(part.q, query, head)},
           {"k", vector_of(part.k, key, head)},

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/random.h"
 
 namespace attend::learn {
@@ -11,6 +13,11 @@ namespace attend::learn {
 std::int32_t sample(ConstTensorView logits, const Sampling& sampling, std::uint64_t number) {
   const Tensor copied = copy_of(logits, DType::f32);
   const std::span<const float> values = copied.values<float>();
+  // What is not a number has no place in an order; minus infinity has, at its end.
+  for (const float value : values) {
+    if (std::isnan(value) || value > std::numeric_limits<float>::max())
+      refuse("generate", "the model gives numbers that are not finite: do its weights hold NaN?");
+  }
   std::vector<std::int32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
   const auto better = [&](std::int32_t a, std::int32_t b) {

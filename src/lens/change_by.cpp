@@ -7,6 +7,7 @@ namespace attend {
 OutputChange change_by(const Reading& reading, const EncoderEdits& edits) {
   const Reading edited(reading, edits, Keep::last_state);
   OutputChange change;
+  change.not_finite = edited.not_finite();
   const std::vector<double> before = text_vector(reading), after = text_vector(edited);
   change.text_cosine = cosine(before, after);
   double difference = 0, length = 0;
@@ -14,7 +15,7 @@ OutputChange change_by(const Reading& reading, const EncoderEdits& edits) {
     difference += (after[i] - before[i]) * (after[i] - before[i]);
     length += before[i] * before[i];
   }
-  change.text_distance = length > 0 ? std::sqrt(difference / length) : 0;
+  change.text_distance = length == 0 ? 0 : std::sqrt(difference / length);
   for (std::size_t word = 0; word < reading.words().size(); ++word)
     change.word_cosines.push_back(
         cosine(word_vector(reading, word, reading.layers()), word_vector(edited, word, reading.layers())));

@@ -1,5 +1,7 @@
 #include "lens/flow.h"
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -23,6 +25,7 @@ class Pipes {
         const double stays = reading.looking(layer).contains(query) ? 0.5 : 1;
         for (std::int32_t key = 0; key < n_; ++key) {
           const double capacity = 0.5 * weights[static_cast<std::size_t>(key)] + (query == key ? stays : 0);
+          finite_ = finite_ && std::isfinite(capacity);
           if (capacity > 0) edges_.push_back({node(layer, query), node(layer - 1, key), capacity});
         }
       });
@@ -32,6 +35,7 @@ class Pipes {
 
   // From one token of the last layer down to the input tokens [first, last) together.
   double most(std::int64_t layer, std::int64_t token, std::int64_t first, std::int64_t last) const {
+    if (!finite_) return std::numeric_limits<double>::quiet_NaN();
     FlowNetwork network(sink_ + 1);
     for (const Edge& edge : edges_) network.add_pipe(edge.from, edge.to, edge.capacity);
     constexpr double kWideOpen = 1e9;
@@ -49,6 +53,7 @@ class Pipes {
     return static_cast<std::int32_t>(layer) * n_ + token;
   }
   std::int32_t n_, sink_ = 0;
+  bool finite_ = true;  // a pipe of unknown size may carry anything
   std::vector<Edge> edges_;
 };
 

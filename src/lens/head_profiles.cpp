@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/largest_first.h"
 #include "lens/lens_blocks.h"
 
 namespace attend {
@@ -28,7 +29,7 @@ double sum_of(std::span<const float> row, const Word& word) {
 double entropy_of(std::span<const float> row) {
   double sum = 0;
   for (const float weight : row) {
-    if (weight > 0) sum -= static_cast<double>(weight) * std::log(static_cast<double>(weight));
+    if (weight != 0) sum -= static_cast<double>(weight) * std::log(static_cast<double>(weight));
   }
   return sum;
 }
@@ -106,7 +107,7 @@ class Profiler {
     });
     for (std::size_t h = 0; h < result.size(); ++h) {
       const double rest = 1 - special[h];
-      result[h].share = !to.special && rest > 1e-9 ? result[h].weight / rest : 0;
+      result[h].share = !to.special && !(rest <= 1e-9) ? result[h].weight / rest : 0;
     }
     return result;
   }
@@ -155,6 +156,7 @@ std::vector<HeadProfile> profile_heads(const Reading& reading, std::span<const W
 
 std::string_view habit_of(const HeadProfile& profile) noexcept {
   constexpr double kStandsOut = 0.5, kBroad = 0.85;
+  if (std::isnan(profile.entropy)) return "not finite";
   const std::pair<double, std::string_view> habits[] = {{profile.separator, "separator"},
                                                         {profile.previous, "previous"},
                                                         {profile.next, "next"},
@@ -191,7 +193,7 @@ std::vector<HeadLink> find_heads(const Reading& reading, std::span<const WordRel
     links.insert(links.end(), heads.begin(), heads.end());
   }
   std::stable_sort(links.begin(), links.end(),
-                   [](const HeadLink& a, const HeadLink& b) { return a.weight > b.weight; });
+                   [](const HeadLink& a, const HeadLink& b) { return larger_first(a.weight, b.weight); });
   return links;
 }
 

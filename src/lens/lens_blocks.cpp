@@ -34,6 +34,23 @@ void add_scaled(const float* values, float scale, std::int64_t count, float* out
   for (std::int64_t j = 0; j < count; ++j) out[j] += scale * values[j];
 }
 
+// The same where the scale may be NaN: what is 0 takes no part.
+void add_not_finite(const float* values, float scale, std::int64_t count, float* out) {
+  for (std::int64_t j = 0; j < count; ++j) out[j] += values[j] == 0 ? 0 : scale * values[j];
+}
+
+// Keys that take no part: 0, although their values may be NaN. `weights` as in measure().
+void clear_untouched(const float* weights, std::int64_t head_stride, std::int64_t heads, std::int64_t count,
+                     float* lengths) {
+  std::uint32_t bad = 0;
+  for (std::int64_t j = 0; j < count; ++j) bad |= static_cast<std::uint32_t>(lengths[j] != lengths[j]);
+  for (std::int64_t j = 0; bad != 0 && j < count; ++j) {
+    bool untouched = true;
+    for (std::int64_t h = 0; h < heads; ++h) untouched = untouched && weights[h * head_stride + j] == 0;
+    if (untouched) lengths[j] = 0;
+  }
+}
+
 // How long what a row takes from each of `count` keys is: the root of the sum over pairs of heads (h >= g) of
 // w_h w_g times their product. Weights of one head, and products of one pair, are `head_stride` and `n`
 // apart.
@@ -127,7 +144,7 @@ void LensBlocks::prepare(Layer& layer) const {
 // Rows that were never looked at whole are, once.
 void LensBlocks::require_sums(Layer& layer, Range rows) {
   const auto known = layer.sums.begin();
-  if (std::all_of(known + rows.first, known + rows.last, [](float sum) { return sum >= 0; })) return;
+  if (std::all_of(known + rows.first, known + rows.last, [](float sum) { return !(sum < 0); })) return;
   const std::int64_t n = reading_.size();
   std::vector<float> whole(static_cast<std::size_t>(kRowStep * n));
   for (std::int64_t first = rows.first; first < rows.last; first += kRowStep) {
@@ -169,9 +186,11 @@ void LensBlocks::add(Layer& layer, Range rows, Range keys, std::span<float> out)
                 lengths + first);
       }
     }
+    clear_untouched(row, head_stride, heads, width, lengths);
     float& sum = layer.sums[static_cast<std::size_t>(rows.first + r)];
     if (sum < 0) sum = static_cast<float>(std::accumulate(lengths, lengths + width, 0.0));  // of all keys
-    if (sum > 0) add_scaled(lengths, share / sum, width, target);
+    if (std::isfinite(sum) && sum > 0) add_scaled(lengths, share / sum, width, target);
+    if (!std::isfinite(sum)) add_not_finite(lengths, share / sum, width, target);
   });
 }
 

@@ -21,11 +21,10 @@ Tensor weights_of(const Reading::Layer& layer, std::optional<std::int64_t> head,
   return attention_rows(layer.q, layer.k, layer.options, Stage::weights, selection, layer.state);
 }
 
-// out += scale * row, so that what is added has the sum `scale`; a row of zeros adds nothing.
+// out += scale * row, so that what is added has the sum `scale`; zeros add nothing, whatever the others are.
 void add_share(std::span<const double> row, double scale, std::span<double> out) {
   const double sum = std::accumulate(row.begin(), row.end(), 0.0);
-  if (!(sum > 0)) return;
-  for (std::size_t j = 0; j < row.size(); ++j) out[j] += scale / sum * row[j];
+  for (std::size_t j = 0; j < row.size(); ++j) out[j] += row[j] == 0 ? 0 : scale / sum * row[j];
 }
 
 // One layer's part of a block of rows (rows, n), of which it is the share `scale`.
@@ -90,10 +89,14 @@ class LayerLens {
   // Of the sum over the heads of weight times projected value.
   template <class Weight>
   double length(const Weight& weight, std::int64_t j) const {
-    if (head_) return weight(0, j) * std::sqrt(products_.values<double>()[static_cast<std::size_t>(j)]);
+    if (head_) {
+      const double own = weight(0, j);
+      return own == 0 ? 0 : own * std::sqrt(products_.values<double>()[static_cast<std::size_t>(j)]);
+    }
     const double* const product = products_.values<double>().data() + j * heads_ * heads_;
     double square = 0;
     for (std::int64_t h = 0; h < heads_; ++h) {
+      if (weight(h, j) == 0) continue;  // the value of a key that takes no part may be NaN
       for (std::int64_t g = 0; g < heads_; ++g)
         square += weight(h, j) * weight(g, j) * product[h * heads_ + g];
     }
@@ -111,7 +114,8 @@ class LayerLens {
       double slope = 0;
       for (std::int64_t c = 0; c < size; ++c)
         slope += static_cast<double>(d[c]) * static_cast<double>(value[c]);
-      total += std::max(0.0, weight(h, j) * slope);
+      const double gain = weight(h, j) == 0 ? 0 : weight(h, j) * slope;
+      total += gain < 0 ? 0 : gain;  // NaN stays
     }
     return total / static_cast<double>(shown);
   }

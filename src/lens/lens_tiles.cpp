@@ -56,7 +56,7 @@ void add_merged(std::span<const float> tokens, Range rows, std::span<const Word>
 
 void scale_to_one(std::span<double> row) {
   const double sum = std::accumulate(row.begin(), row.end(), 0.0);
-  for (double& value : row) value = sum > 0 ? value / sum : 0;
+  for (double& value : row) value = value == 0 ? 0 : value / sum;
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ struct LensTiles::Parts {
                                                           static_cast<std::size_t>(columns.size()));
       float& sum = kept[static_cast<std::size_t>(rows.first + r)];
       if (sum < 0) sum = static_cast<float>(std::accumulate(row.begin(), row.end(), 0.0));
-      for (float& value : row) value = sum > 0 ? value / sum : 0;
+      for (float& value : row) value = value == 0 ? 0 : value / sum;
     }
     return out;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/parallel.h"
 
@@ -9,19 +10,46 @@ namespace attend::lens {
 
 namespace {
 
-float larger(float a, float b) { return a < b ? b : a; }
+// Of numbers from 0; one that is not finite is the largest of all.
+float larger(float a, float b) { return a < b || b != b ? b : a; }
+
+// Of a tile that holds NaN or infinity; slower, and never seen in a model whose weights are sound.
+void quantize_finite(const float* values, std::int64_t stride, LensTile& tile) noexcept {
+  tile.not_finite = true;
+  bool any = false;
+  for (std::int64_t i = 0; i < tile.rows * tile.columns; ++i) {
+    const float value = values[i / tile.columns * stride + i % tile.columns];
+    if (!std::isfinite(value)) continue;
+    tile.low = any ? std::min(tile.low, value) : value;
+    tile.high = any ? std::max(tile.high, value) : value;
+    any = true;
+  }
+  const float range = tile.high - tile.low, top = static_cast<float>(tile.top());
+  for (std::int64_t i = 0; i < tile.rows * tile.columns; ++i) {
+    const float value = values[i / tile.columns * stride + i % tile.columns];
+    const float share = range > 0 ? (value - tile.low) / range : 0;
+    tile.cells[static_cast<std::size_t>(i)] =
+        std::isfinite(value) ? static_cast<std::uint8_t>(std::sqrt(share) * top + 0.5F) : 255;
+  }
+}
 
 // Fills a tile whose cells are there.
 void quantize(const float* values, std::int64_t stride, LensTile& tile) noexcept {
-  tile.low = tile.high = *values;
+  constexpr float kMost = std::numeric_limits<float>::max();
+  float low = kMost, high = -kMost;
+  std::uint32_t bad = 0;
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     const float* const row = values + r * stride;
     for (std::int64_t c = 0; c < tile.columns; ++c) {
-      tile.low = row[c] < tile.low ? row[c] : tile.low;
-      tile.high = larger(tile.high, row[c]);
+      low = row[c] < low ? row[c] : low;
+      high = row[c] > high ? row[c] : high;
+      bad |= static_cast<std::uint32_t>(row[c] - row[c] != 0);  // NaN, or infinity
     }
   }
-  const float scale = tile.high > tile.low ? 255 * 255 / (tile.high - tile.low) : 0;
+  if (bad != 0) return quantize_finite(values, stride, tile);
+  tile.low = low;
+  tile.high = high;
+  const float scale = high > low ? 255 * 255 / (high - low) : 0;
   std::uint8_t* out = tile.cells.data();
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     const float* const row = values + r * stride;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "lens/not_finite.h"
 
 namespace attend {
 namespace {
@@ -74,6 +75,7 @@ void Reading::run(const EncoderEdits& edits, Keep keep) {
   batch.add(tokens_.ids, tokens_.type_ids);
   const std::int64_t last = layers();
   const auto remember = [&](const LayerMoment& moment) {
+    if (!not_finite_) not_finite_ = lens::find_not_finite(moment);
     if (only_layer_ && moment.layer != *only_layer_) return;
     const bool hidden = keep == Keep::all || moment.layer == last;
     if (moment.layer == 0) {

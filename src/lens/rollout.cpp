@@ -30,7 +30,7 @@ void roll_out(const Reading& reading, const HeadChoice& heads, std::vector<doubl
         const auto start = static_cast<std::size_t>(r) * n;
         const double share = rows[start + token];
         if (share == 0) return;
-        for (std::size_t j = 0; j < n; ++j) next[start + j] += 0.5 * share * weights[j];
+        for (std::size_t j = 0; j < n; ++j) next[start + j] += weights[j] == 0 ? 0 : 0.5 * share * weights[j];
         next[start + token] += stays * share;
       });
     });

@@ -36,7 +36,9 @@ EncoderGradients gradients_towards(const Reading& reading, std::span<const doubl
   if (other.size() != own.size())
     refuse("lens", "the other vector has ", other.size(), " elements, and that of the text ", own.size());
   const double a = length_of(own), b = length_of(other);
-  if (!(a > 0) || !(b > 0)) refuse("lens", "a vector of zeros has no direction to go towards");
+  if (!std::isfinite(a)) refuse("lens", "the vector of the text is not finite, and so has no direction");
+  if (!std::isfinite(b)) refuse("lens", "the other vector is not finite, and so has no direction");
+  if (a == 0 || b == 0) refuse("lens", "a vector of zeros has no direction to go towards");
   const double cosine_now = cosine(own, other);
   Tensor d_pooled(DType::f64, {1, static_cast<std::int64_t>(own.size())});
   for (std::size_t i = 0; i < own.size(); ++i)

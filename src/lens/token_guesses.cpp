@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/largest_first.h"
 
 namespace attend {
 namespace {
@@ -39,7 +40,7 @@ std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place,
   const auto last = order.begin() + static_cast<std::ptrdiff_t>(std::min(most, order.size()));
   std::partial_sort(order.begin(), last, order.end(), [&](std::int32_t a, std::int32_t b) {
     const double x = logits[static_cast<std::size_t>(a)], y = logits[static_cast<std::size_t>(b)];
-    return x != y ? x > y : a < b;
+    return larger_first(x, y) || (!larger_first(y, x) && a < b);
   });
   std::vector<TokenGuess> guesses;
   for (auto token = order.begin(); token != last; ++token)

@@ -168,7 +168,7 @@ std::vector<double> without_special(std::span<const double> row, std::span<const
     kept.push_back(row[u]);
     sum += row[u];
   }
-  for (double& value : kept) value = sum > 0 ? value / sum : 0;
+  for (double& value : kept) value = value == 0 ? 0 : value / sum;
   return kept;
 }
 

@@ -47,7 +47,8 @@ double cosine(std::span<const double> a, std::span<const double> b) {
     aa += a[i] * a[i];
     bb += b[i] * b[i];
   }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+  const double lengths = aa * bb;  // NaN where a vector is not finite, and the other one 0
+  return lengths == 0 ? 0 : ab / std::sqrt(lengths);
 }
 
 }  // namespace attend

@@ -44,21 +44,23 @@ Json facts_of(const Reading& reading, bool served) {
     token.erase("first");
     token.erase("last");
   }
-  return {{"model", reading.model().files().name},
-          {"family", std::string(name_of(reading.model().encoder().config().family))},
-          {"causal", reading.model().encoder().config().causal},
-          {"layers", reading.layers()},
-          {"attends", layers_json(reading)},
-          {"heads", reading.heads()},
-          {"headSize", head_size},
-          {"scale", first.options.scale.value_or(1 / std::sqrt(static_cast<double>(head_size)))},
-          {"text", reading.text()},
-          {"second", reading.second()},
-          {"served", served},
-          {"tokens", std::move(tokens)},
-          {"words", words_json(reading.words())},
-          {"dropped", reading.tokens().dropped},
-          {"methods", {"raw", "norm", "rollout"}}};
+  Json facts = {{"model", reading.model().files().name},
+                {"family", std::string(name_of(reading.model().encoder().config().family))},
+                {"causal", reading.model().encoder().config().causal},
+                {"layers", reading.layers()},
+                {"attends", layers_json(reading)},
+                {"heads", reading.heads()},
+                {"headSize", head_size},
+                {"scale", first.options.scale.value_or(1 / std::sqrt(static_cast<double>(head_size)))},
+                {"text", reading.text()},
+                {"second", reading.second()},
+                {"served", served},
+                {"tokens", std::move(tokens)},
+                {"words", words_json(reading.words())},
+                {"dropped", reading.tokens().dropped},
+                {"methods", {"raw", "norm", "rollout"}}};
+  if (reading.not_finite()) facts["notFinite"] = sentence_of(reading, *reading.not_finite());
+  return facts;
 }
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

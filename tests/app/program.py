@@ -68,10 +68,27 @@ def interrupt(*args: str, stdin: bytes = b"", after: float = 0) -> Result:
 
 def run_on_terminal(*args: str, columns: int, rows: int = 50, env: dict[str, str] | None = None, errors_too: bool = False) -> Result:
     """The program with its output, and what it says on standard error if wanted, on a pseudo-terminal of this size."""
+    code, shown, errors = _on_terminal(args, columns, rows, env, errors_too)
+    return Result(code, shown.decode().replace("\r\n", "\n"), errors.decode())
+
+
+def run_bytes_on_terminal(*args, cwd, env: dict | None = None) -> tuple[int, bytes]:
+    """The same with names that need not be text, everything on the terminal, and what arrived as it is."""
+    code, shown, _ = _on_terminal(args, 100, 50, env, True, cwd)
+    return code, shown
+
+
+def run_bytes(*args, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+    """The program with its output in pipes, and names that need not be text."""
+    done = subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, env=environment(), timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def _on_terminal(args, columns: int, rows: int, env: dict | None, errors_too: bool, cwd=None) -> tuple[int, bytes, bytes]:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     variables = environment({"TERM": "xterm-256color"} | (env or {}))
-    process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=slave,
+    process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=slave, cwd=cwd,
                                stderr=slave if errors_too else subprocess.PIPE, env=variables)
     os.close(slave)
     shown = bytearray()
@@ -84,8 +101,8 @@ def run_on_terminal(*args: str, columns: int, rows: int = 50, env: dict[str, str
             break
         shown += chunk
     os.close(master)
-    errors = (process.communicate(timeout=60)[1] or b"").decode()
-    return Result(process.returncode, shown.decode().replace("\r\n", "\n"), errors)
+    errors = process.communicate(timeout=60)[1] or b""
+    return process.returncode, bytes(shown), errors
 
 
 def without_colors(text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 import attend
 from attend import lens
-from numpy_bert import NumpyBert, between_words
+from numpy_bert import NumpyBert, between_words, read_safetensors, write_safetensors
 
 TEXT = "The river-bank of the river, money."
 WORDS = ["[CLS]", "The", "river-bank", "of", "the", "river", ",", "money", ".", "[SEP]"]
@@ -271,3 +271,31 @@ def test_a_reading_of_one_layer(model, reading):
     np.testing.assert_array_equal(one.map("norm", layer=2, head=1), reading.map("norm", layer=2, head=1))
     with pytest.raises(ValueError, match="layer 1 was not kept"):
         one.map(layer=1)
+
+
+def test_numbers_that_are_not_finite(folder, model, reading):
+    assert reading.not_finite is None
+    tensors = read_safetensors(folder / "model.safetensors")
+    name = "encoder.layer.0.attention.self.query.bias"
+    tensors[name] = np.where(np.arange(32) == 0, np.nan, tensors[name]).astype(np.float32)  # of the first head
+    write_safetensors(folder / "model.safetensors", tensors)
+    with pytest.warns(RuntimeWarning, match="NaN or infinity first appears in the queries of layer 1, at token 0"):
+        bad = lens.read(folder, TEXT)
+    assert bad.not_finite[:3] == (1, "queries", 0)
+    for method in ("raw", "norm", "rollout"):
+        assert np.isnan(bad.map(method)).all(), method
+        assert np.isnan(bad.row("money", method, special=False)).all(), method
+    assert np.isnan(bad.row("money", "flow")).all()
+    assert np.isnan(bad.received()).all()
+    assert np.isnan(lens.compare(bad, "river", bad, "money").cosines[1:]).all()
+    assert any("NaN or infinity" in note for note in bad.figure().notes)
+
+
+def test_an_edit_that_overflows(reading):
+    with pytest.warns(RuntimeWarning, match="the attended values of layer 1"):
+        change = reading.ablate("1.1=1e308")
+    assert np.isnan([change.text_cosine, change.text_distance, *change.word_cosines]).all()
+    assert change.not_finite.part == "attended values"
+    with pytest.warns(RuntimeWarning, match="the attended values of layer 2"):
+        assert reading.edited(lens.HeadEdit(2, 0, 1e308)).not_finite.layer == 2
+    assert reading.ablate("1.1").not_finite is None

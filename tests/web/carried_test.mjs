@@ -103,3 +103,26 @@ test("a page of two texts keeps both", (t) => {
   assert.equal(facts.second, "the river");
   assert.deepEqual(facts.words.filter((word) => !word.special).map((word) => word.part), [0, 0, 1, 1]);
 });
+
+test("a query that is not a number makes weights that are none, and keys that take no part stay 0", async (t) => {
+  const model = goldenModel(t, "gpt2"), source = sourceOf(attend(["explain", text, "--model", model, "--format", "html"]), (layer, numbers) => {
+    const { heads, headSize, tokens } = source.facts, token = heads * headSize, n = tokens.length;
+    if (layer !== 1) return;
+    numbers[2 * token] = NaN;  // the query of token 2, in head 0
+    const products = 3 * n * token + 3 * (heads * (heads + 1)) / 2;
+    numbers.fill(NaN, products, products + (heads * (heads + 1)) / 2);  // the value of token 3, which token 2 does not look at
+  });
+  const of = { units: "tokens", special: true }, rowOf = (look) => source.row({ ...of, layer: 1, row: 2, ...look }).then((row) => Array.from(row));
+  for (const look of [{ head: 0, method: "raw" }, { head: 0, method: "norm" }, { head: null, method: "norm" }, { head: null, method: "rollout" }]) {
+    const row = await rowOf(look);
+    assert.deepEqual(row.map((value) => (Number.isNaN(value) ? "nan" : value)), row.map((_, i) => (i <= 2 ? "nan" : 0)), JSON.stringify(look));
+  }
+  assert.ok((await rowOf({ head: 1, method: "raw" })).every(Number.isFinite));
+  const { values, cols } = await source.tile({ ...of, layer: 1, head: 0, method: "raw", level: 1, y: 0, x: 0 });
+  assert.ok(Number.isNaN(values[cols]) && values[0] > 0);
+  const small = await source.summary({ ...of, layer: 1, head: 0, method: "raw", buckets: 2 });
+  assert.ok(Number.isNaN(small.values[0]));
+  const cell = await source.cell({ layer: 1, head: 0, query: 2, key: 1 });
+  assert.ok([cell.score, cell.weight, cell.contribution].every(Number.isNaN));
+  assert.equal((await source.cell({ layer: 1, head: 0, query: 2, key: 3 })).weight, 0);
+});

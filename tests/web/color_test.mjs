@@ -1,7 +1,9 @@
 // The page's colours are the program's scale.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { largest, largestAt, largestFirst } from "../../web/data/order.js";
 import { colorAt, inkOn, placeOf } from "../../web/math/color.js";
+import { number, percent } from "../../web/ui/format.js";
 
 test("the scales begin and end where the program's do", () => {
   assert.deepEqual(colorAt(0, "dark"), [0x1c, 0x18, 0x41]);
@@ -28,4 +30,18 @@ test("few units are placed evenly, many by the square root", () => {
   assert.equal(placeOf(0.25, 1, 12), 0.25);
   assert.equal(placeOf(0.25, 1, 500), 0.5);
   assert.equal(placeOf(0.3, 0, 12), 0);
+});
+
+test("what is not a number has a colour of its own, and places the others as if it were not there", () => {
+  assert.ok(Number.isNaN(placeOf(NaN, 1, 12)));
+  assert.ok(Number.isNaN(placeOf(NaN, 0, 12)));
+  const scale = [...Array(256).keys()].flatMap((i) => [colorAt(i / 255, "dark"), colorAt(i / 255, "light")]).map(String);
+  assert.ok(!scale.includes(String(colorAt(NaN, "dark"))));
+  assert.deepEqual(colorAt(NaN, "light"), colorAt(NaN, "dark"));
+  assert.equal(largest([NaN, 0.25, 0.5]), 0.5);
+  assert.equal(largestAt([NaN, 0.25, 0.5]), 2);
+  assert.equal(largestAt([NaN, NaN]), 0);
+  assert.deepEqual(largestFirst([0.25, NaN, 0.5, 0.5]), [1, 2, 3, 0]);
+  assert.equal(number(NaN), "not a number");
+  assert.equal(percent(NaN), "not a number");
 });

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openBrowser, ready, withPage } from "./browser.mjs";
-import { attend, goldenModel, sourceOf } from "./program.mjs";
+import { attend, goldenModel, poison, sourceOf } from "./program.mjs";
 
 const text = "The banks of the river, money is the bank.";
 let browser, html, source;
@@ -17,6 +17,8 @@ before(async () => {
   browser = await openBrowser();
   browser.hostile = attend(["explain", 'the </script><img src=x onerror="alert(1)"> <!-- bank', "--model", model, "--format", "html"]);
   browser.pair = attend(["explain", "money is the bank.", "--model", model, "--format", "html"]);
+  poison(model, "encoder.layer.0.attention.self.query.bias");
+  browser.spoiled = attend(["explain", text, "--model", model, "--format", "html"]);
   cleaners.forEach((clean) => clean());
 });
 after(() => browser?.close());
@@ -169,6 +171,25 @@ test("a second text stands beside the first; what is no page is refused with a s
   writeFileSync(other, "<p>nothing</p>");
   await page.setInputFiles("input[type=file]", other);
   await page.waitForSelector("[role=alert]:has-text('no page of attend')");
+}));
+
+test("numbers that are not finite are said and shown as such", () => withPage(browser, browser.spoiled, { hash: "row=2&col=3&steps=1" }, async (page) => {
+  await ready(page);
+  assert.match(await page.textContent(".pane .problem"), /NaN or infinity first appears in the queries of layer 1, at token 0/);
+  await page.waitForSelector(".steps[data-ready] .cell-steps li");
+  assert.match(await page.textContent(".readout"), /: not a number$/);
+  assert.deepEqual([...new Set(await page.$$eval(".row-table .number", (all) => all.map((each) => each.textContent)))], ["not a number"]);
+  const share = await page.evaluate(() => {
+    const canvas = document.querySelector(".map-view canvas"), { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let warm = 0;
+    for (let i = 0; i < data.length; i += 4) if (data[i] === 0xe0 && data[i + 1] === 0x8a && data[i + 2] === 0x6a) ++warm;
+    return (4 * warm) / data.length;
+  });
+  assert.ok(share > 0.2, `${share} of the map`);
+  for (const tab of ["lines", "model"]) {
+    await page.click(`[data-tab=${tab}]`);
+    await ready(page, tab);
+  }
 }));
 
 test("a text that looks like HTML stays text", () => withPage(browser, browser.hostile, {}, async (page) => {

@@ -1,6 +1,6 @@
 // The program under test, and readings of it as the page would carry them.
 import { execFileSync, spawn } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,10 +24,14 @@ export function carriedIn(html, id) {
   return text;
 }
 
-/** The source of a page, without a browser. */
-export function sourceOf(html) {
+/** The source of a page, without a browser; `spoil` may change the numbers of a layer. */
+export function sourceOf(html, spoil = (_layer, _numbers) => {}) {
   const facts = JSON.parse(carriedIn(html, "facts"));
-  return carriedSource(facts, (layer) => carriedIn(html, `layer-${layer}`));
+  return carriedSource(facts, (layer) => {
+    const numbers = new Float32Array(Uint8Array.from(Buffer.from(carriedIn(html, `layer-${layer}`), "base64")).buffer);
+    spoil(layer, numbers);
+    return Buffer.from(numbers.buffer).toString("base64");
+  });
 }
 
 export const families = ["bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "gpt2"];
@@ -39,6 +43,13 @@ export function goldenModel(test, family) {
   for (const name of ["config.json", "model.safetensors"]) copyFileSync(join(root, "tests/golden/models", family, name), join(folder, name));
   writeFileSync(join(folder, "vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nbank\n##s\nof\nriver\nmoney\nis\n,\n.\n");
   return folder;
+}
+
+/** Puts NaN into the first number of a tensor of such a folder. */
+export function poison(folder, tensor) {
+  const file = join(folder, "model.safetensors"), bytes = readFileSync(file), size = Number(bytes.readBigUInt64LE(0));
+  bytes.writeFloatLE(NaN, 8 + size + JSON.parse(bytes.subarray(8, 8 + size).toString())[tensor].data_offsets[0]);
+  writeFileSync(file, bytes);
 }
 
 /** A folder that `attend train` wrote after a step; removed when the test ends. */

@@ -29,7 +29,7 @@ function answerWith(body, how = {}) {
 
 /** @param {number[]} cells @param {number} rows @param {number} cols @param {number} low @param {number} high */
 function answerWithTile(cells, rows, cols, low, high) {
-  answerWith(Uint8Array.from(cells), { headers: { "X-Rows": `${rows}`, "X-Cols": `${cols}`, "X-Low": `${low}`, "X-High": `${high}` } });
+  answerWith(Uint8Array.from(cells), { headers: { "X-Rows": `${rows}`, "X-Cols": `${cols}`, "X-Low": `${low}`, "X-High": `${high}`, "X-Top": "255" } });
 }
 
 test("reads a text and names what it gets", async () => {
@@ -94,4 +94,20 @@ test("a refusal is the server's own sentence", async () => {
   await assert.rejects(servedSource("0a-1", facts).row({ ...look, row: 0 }), { name: "NoLongerKept", message: "that text is no longer kept: read it again" });
   answerWith(new Uint8Array([1, 2]), { status: 503 });
   await assert.rejects(models(), { name: "Refused", message: "The server answered 503." });
+});
+
+test("a cell beyond the top of a tile is not a number", async () => {
+  answerWith(Uint8Array.from([0, 254, 255]), { headers: { "X-Rows": "1", "X-Cols": "3", "X-Low": "0", "X-High": "0.5", "X-Top": "254" } });
+  const { values } = await servedSource("0a-1", facts).tile({ ...look, level: 0, y: 0, x: 0 });
+  assert.deepEqual([...values], [0, 0.5, NaN]);
+});
+
+test("null in an answer is not 0", async () => {
+  answerWith({ staticCosine: 1, cosines: [0.5, null], notFinite: "Not all numbers are finite." });
+  assert.deepEqual(await compare({ first: "a", second: "b", word: "a" }), { staticCosine: 1, cosines: [0.5, NaN], notFinite: "Not all numbers are finite." });
+  answerWith({ textCosine: null, textDistance: null, wordCosines: [null, 1] });
+  assert.deepEqual(await servedSource("0a-1", facts).change?.({ edits: ["1.1=1e308"] }), { textCosine: NaN, textDistance: NaN, wordCosines: [NaN, 1] });
+  answerWith({ q: [null, 1], k: [1, 2], v: [3, 4], scale: 1, masked: false, bias: null, score: null, max: null, sum: null, weight: null, contribution: null });
+  const cell = await servedSource("0a-1", facts).cell({ layer: 1, head: 0, query: 0, key: 0 });
+  assert.deepEqual([cell.q[0], cell.score, cell.weight, cell.contribution, cell.bias], [NaN, NaN, NaN, NaN, 0]);
 });

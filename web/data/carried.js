@@ -72,12 +72,13 @@ function cellOf(layer, head, query, key) {
   const row = new Float64Array(layer.tokens);
   scoresOf(layer, head, query, 1, row);
   const score = row[key], { max, sum } = softmaxInPlace(row);
+  const lengthOf = (/** @type {number} */ j) => (row[j] === 0 ? 0 : row[j] * valueLength(layer, head, j));
   let taken = 0;
-  for (let j = 0; j < row.length; ++j) taken += row[j] * valueLength(layer, head, j);
+  for (let j = 0; j < row.length; ++j) taken += lengthOf(j);
   return {
     q: vector(layer.q, query), k: vector(layer.k, key), v: vector(layer.v, key),
     scale: layer.scale, masked: score === -Infinity, bias: biasOf(layer, head, query, key),
     score, max, sum, weight: row[key],
-    contribution: taken > 0 ? (row[key] * valueLength(layer, head, key)) / taken : null,
+    contribution: taken === 0 ? null : lengthOf(key) / taken,
   };
 }

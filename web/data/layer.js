@@ -154,13 +154,21 @@ export function weightsOf(layer, head, first, count, out) {
 }
 
 /**
- * Scores to weights, in place: exp of the distance to the largest, over their sum. A row without keys becomes 0.
+ * Scores to weights, in place: exp of the distance to the largest, over their sum. A row without keys becomes 0; one with a score that is
+ * not finite becomes NaN, but for the keys that take no part.
  * @param {Float64Array} row
  * @returns {{max: number, sum: number}}
  */
 export function softmaxInPlace(row) {
-  let max = -Infinity, sum = 0;
-  for (let j = 0; j < row.length; ++j) if (row[j] > max) max = row[j];
+  let max = -Infinity, sum = 0, finite = true;
+  for (let j = 0; j < row.length; ++j) {
+    if (row[j] > max) max = row[j];
+    finite = finite && row[j] < Infinity;  // false for NaN, too
+  }
+  if (!finite) {
+    for (let j = 0; j < row.length; ++j) row[j] = row[j] === -Infinity ? 0 : NaN;
+    return { max: NaN, sum: NaN };
+  }
   if (max === -Infinity) {
     row.fill(0);
     return { max, sum };

@@ -144,7 +144,7 @@ export class Maps {
         for (let r = 0; r < count; ++r) {
           const share = rows[r * n + t];
           if (share === 0) continue;
-          for (let j = 0, at = t * n, to = r * n; j < n; ++j) next[to + j] += 0.5 * share * mean[at + j];
+          for (let j = 0, at = t * n, to = r * n; j < n; ++j) if (mean[at + j] !== 0) next[to + j] += 0.5 * share * mean[at + j];
           next[r * n + t] += stays * share;
         }
       }

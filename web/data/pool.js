@@ -1,4 +1,5 @@
-// Maps made smaller: a cell becomes the largest of many, so that thin lines stay visible.
+// Maps made smaller: a cell becomes the largest of many, so that thin lines stay visible; NaN where one of
+// them is.
 
 /** @typedef {import("./source.js").Grid} Grid */
 
@@ -14,7 +15,7 @@ export function pooled(map, rows, cols) {
     const to = Math.floor((y * rows) / map.rows) * cols;
     for (let x = 0; x < map.cols; ++x) {
       const at = to + Math.floor((x * cols) / map.cols), value = map.values[y * map.cols + x];
-      if (value > values[at]) values[at] = value;
+      if (value > values[at] || Number.isNaN(value)) values[at] = value;
     }
   }
   return { rows, cols, values };

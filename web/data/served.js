@@ -32,7 +32,8 @@ export async function read(of) {
  * @returns {Promise<import("./source.js").Comparison>}
  */
 export async function compare(of) {
-  return (await ask("/api/compare", of)).json();
+  const { staticCosine, cosines, ...rest } = await (await ask("/api/compare", of)).json();
+  return { ...rest, staticCosine: numberFrom(staticCosine), cosines: cosines.map(numberFrom) };
 }
 
 /**
@@ -59,7 +60,7 @@ export function servedSource(id, facts) {
       return { scores: both.slice(0, half), weights: both.slice(half) };
     },
     cell: async ({ layer, head, query: row, key }) => cellFrom(await (await get("cell", { layer, head, query: row, key })).json()),
-    change: async ({ edits }) => (await ask(`/api/${id}/change`, { edits })).json(),
+    change: async ({ edits }) => changeFrom(await (await ask(`/api/${id}/change`, { edits })).json()),
     compare: (of) => compare({ ...of, model: facts.model }),
   };
 }
@@ -106,27 +107,46 @@ async function numbersFrom(response) {
 }
 
 /**
- * A cell is a square root, so that small weights are told apart: value = low + (high - low) (cell / 255)².
+ * JSON has no NaN: there it is null.
+ * @param {number | null} value
+ */
+function numberFrom(value) {
+  return value ?? NaN;
+}
+
+/**
+ * @param {any} answer
+ * @returns {import("./source.js").Change}
+ */
+function changeFrom({ textCosine, textDistance, wordCosines, ...rest }) {
+  return { ...rest, textCosine: numberFrom(textCosine), textDistance: numberFrom(textDistance), wordCosines: wordCosines.map(numberFrom) };
+}
+
+/**
+ * A cell is a square root, so that small weights are told apart: value = low + (high - low) (cell / top)². What is beyond top is not a
+ * number.
  * @param {Response} response
  * @returns {Promise<Grid>}
  */
 async function tileFrom(response) {
   const header = (/** @type {string} */ name) => Number(response.headers.get(name));
-  const low = header("X-Low"), high = header("X-High");
-  const meaning = Float32Array.from({ length: 256 }, (_, cell) => low + (high - low) * (cell / 255) ** 2);
+  const low = header("X-Low"), high = header("X-High"), top = header("X-Top");
+  const meaning = Float32Array.from({ length: 256 }, (_, cell) => (cell > top ? NaN : low + (high - low) * (cell / top) ** 2));
   const cells = new Uint8Array(await response.arrayBuffer()), values = new Float32Array(cells.length);
   for (let i = 0; i < cells.length; ++i) values[i] = meaning[cells[i]];
   return { rows: header("X-Rows"), cols: header("X-Cols"), values };
 }
 
 /**
- * JSON has no infinity: the score of a key that takes no part is null there.
+ * JSON has no infinity either: the score of a key that takes no part is null there.
  * @param {any} answer
  * @returns {Cell}
  */
 function cellFrom(answer) {
-  const [q, k, v] = [answer.q, answer.k, answer.v].map((values) => Float32Array.from(values));
-  return { ...answer, q, k, v, score: answer.score ?? -Infinity };
+  const [q, k, v] = [answer.q, answer.k, answer.v].map((values) => Float32Array.from(values, numberFrom));
+  const [max, sum, weight, contribution] = [answer.max, answer.sum, answer.weight, answer.contribution].map(numberFrom);
+  const score = answer.masked ? -Infinity : numberFrom(answer.score);
+  return { ...answer, q, k, v, score, max, sum, weight, contribution, bias: answer.bias ?? 0 };
 }
 
 /**

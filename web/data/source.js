@@ -31,6 +31,7 @@
  * @property {number} dropped
  * @property {string[]} methods
  * @property {boolean} [distanceBias]
+ * @property {string} [notFinite] where NaN or infinity first appeared, in a sentence; only where it did
  *
  * @typedef {object} Look one way of looking at a reading: which heads, how, between what
  * @property {number | null} layer
@@ -73,10 +74,12 @@
  * @property {number} textCosine
  * @property {number} textDistance
  * @property {number[]} wordCosines
+ * @property {string} [notFinite] as in Facts, of the text with the edits
  *
  * @typedef {object} Comparison
  * @property {number} staticCosine
  * @property {number[]} cosines
+ * @property {string} [notFinite] as in Facts, of one of the texts
  */
 
 export const tileSize = 256;

@@ -36,7 +36,7 @@ export function addNorm(layer, head, first, count, share, out) {
     const row = lengths.subarray(i * n, (i + 1) * n);
     let sum = 0;
     for (const length of row) sum += length;
-    if (sum > 0) for (let j = 0; j < n; ++j) out[i * n + j] += (share / sum) * row[j];
+    for (let j = 0; j < n; ++j) if (row[j] !== 0) out[i * n + j] += (share / sum) * row[j];
   }
 }
 
@@ -46,7 +46,7 @@ function lengthsOfHead(layer, head, first, count) {
   weightsOf(layer, head, first, count, rows);
   for (let j = 0; j < n; ++j) {
     const length = valueLength(layer, head, j);
-    for (let i = 0; i < count; ++i) rows[i * n + j] *= length;
+    for (let i = 0; i < count; ++i) if (rows[i * n + j] !== 0) rows[i * n + j] *= length;
   }
   return rows;
 }
@@ -61,6 +61,7 @@ function lengthsOfSums(layer, first, count) {
     let square = 0;
     for (let h = 0; h < heads; ++h) {
       const w = weights[h * size + i], at = (i % n) * pairs + productAt(h, h, heads);
+      if (w === 0) continue;  // the value of a key that takes no part may be NaN
       square += w * w * products[at];
       for (let g = h + 1; g < heads; ++g) square += 2 * w * weights[g * size + i] * products[at + g - h];
     }

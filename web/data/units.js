@@ -24,5 +24,5 @@ export function addByUnit(tokens, units, share, out) {
 export function scaleToOne(row) {
   let sum = 0;
   for (const value of row) sum += value;
-  for (let j = 0; j < row.length; ++j) row[j] = sum > 0 ? row[j] / sum : 0;
+  for (let j = 0; j < row.length; ++j) row[j] = row[j] === 0 ? 0 : row[j] / sum;
 }

@@ -67,12 +67,16 @@ export function colorTable(theme) {
   return tables[theme];
 }
 
+/** What is not a number: warm, where the scales are cool; as src/draw/page/scene.cpp has it. @type {Rgb} */
+export const notANumber = [0xe0, 0x8a, 0x6a];
+
 /**
- * @param {number} place from 0 to 1
+ * @param {number} place from 0 to 1, or NaN
  * @param {Theme} theme
  * @returns {Rgb}
  */
 export function colorAt(place, theme) {
+  if (Number.isNaN(place)) return notANumber;
   const at = 3 * Math.round(255 * Math.min(1, Math.max(0, place)));
   const bytes = tables[theme];
   return [bytes[at], bytes[at + 1], bytes[at + 2]];
@@ -97,12 +101,13 @@ const many = 64;
 
 /**
  * Where a value stands on the scale from 0 to the largest. Among many units most weights are small, and the square root tells them
- * apart; the legend shows which it is.
+ * apart; the legend shows which it is. NaN stays NaN.
  * @param {number} value
  * @param {number} high
  * @param {number} units how many the row has
  */
 export function placeOf(value, high, units) {
+  if (Number.isNaN(value)) return NaN;
   const share = high > 0 ? Math.max(0, value) / high : 0;
   return units > many ? Math.sqrt(share) : share;
 }

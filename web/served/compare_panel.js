@@ -1,6 +1,6 @@
 // One word in two texts: how alike its vectors are, layer by layer.
 import { compare } from "../data/served.js";
-import { bar, element } from "../ui/dom.js";
+import { bar, element, problemOf } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 
 export class ComparePanel {
@@ -30,9 +30,10 @@ export class ComparePanel {
   }
 
   /** @param {import("../data/source.js").Comparison} found */
-  show({ staticCosine, cosines }) {
+  show({ staticCosine, cosines, notFinite }) {
     const rows = [["bare word", staticCosine], ...cosines.map((cosine, layer) => [layer === 0 ? "with position" : `layer ${layer}`, cosine])];
     this.result.replaceChildren(
+      problemOf(notFinite) ?? "",
       element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "where"), element("th", { scope: "col", class: "number" }, "cosine"), element("th", { scope: "col" }, element("span", { class: "unseen" }, "as a bar")))),
         element("tbody", {}, ...rows.map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, String(name)), element("td", { class: "number" }, number(Number(value))), element("td", { class: "wide" }, bar(Number(value))))))),
       element("p", { class: "note" }, "1: the same vector. What falls with depth is what the surroundings have changed."));

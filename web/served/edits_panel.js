@@ -1,6 +1,7 @@
 // Heads and links switched off: the model reads the text once more without them, and the vectors that come out are compared.
+import { largest, largestFirst } from "../data/order.js";
 import { unitsOf } from "../data/source.js";
-import { bar, element } from "../ui/dom.js";
+import { bar, element, problemOf } from "../ui/dom.js";
 import { number, percent } from "../ui/format.js";
 
 const few = 8; // words that moved most
@@ -83,8 +84,9 @@ export class EditsPanel {
       return;
     }
     const { words } = this.source.facts, moved = change.wordCosines.map((cosine) => 1 - cosine);
-    const order = [...moved.keys()].sort((a, b) => moved[b] - moved[a]).slice(0, few), most = Math.max(moved[order[0]], 1e-12);
+    const order = largestFirst(moved).slice(0, few), most = Math.max(largest(moved), 1e-12);
     this.result.replaceChildren(
+      problemOf(change.notFinite) ?? "",
       element("p", {}, `The vector of the text moves by ${percent(change.textDistance)} of its length; the cosine with what it was is ${number(change.textCosine)}.`),
       element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "word"), element("th", { scope: "col", class: "number" }, "cosine"), element("th", { scope: "col" }, element("span", { class: "unseen" }, "how far it moved")))),
         element("tbody", {}, ...order.map((i) => element("tr", {}, element("th", { scope: "row" }, words[i].text), element("td", { class: "number" }, number(change.wordCosines[i])), element("td", { class: "wide" }, bar(moved[i] / most)))))));

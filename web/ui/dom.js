@@ -39,12 +39,20 @@ export function scrolling(table) {
 }
 
 /**
+ * What is wrong with what is shown, or nothing.
+ * @param {string} [sentence]
+ */
+export function problemOf(sentence) {
+  return sentence === undefined ? null : element("p", { class: "problem", role: "note" }, sentence);
+}
+
+/**
  * A bar as long as a share of its place.
  * @param {number} share
  * @param {string} [kind]
  */
 export function bar(share, kind = "") {
   const inner = element("span", { class: `fill ${kind}` });
-  inner.style.width = `${Math.min(100, Math.max(0, 100 * share))}%`;
+  inner.style.width = `${Number.isNaN(share) ? 0 : Math.min(100, Math.max(0, 100 * share))}%`;
   return element("span", { class: "bar", "aria-hidden": "true" }, inner);
 }

@@ -1,4 +1,5 @@
 // One reading: its text, its controls, its views, and what is chosen in it. A page may hold two, side by side.
+import { largestAt } from "../data/order.js";
 import { unitsOf } from "../data/source.js";
 import { LinesView } from "../views/lines.js";
 import { MapView } from "../views/map.js";
@@ -7,7 +8,7 @@ import { RowTable } from "../views/row_table.js";
 import { StepsView } from "../views/steps.js";
 import { Strip } from "../views/strip.js";
 import { Controls } from "./controls.js";
-import { element } from "./dom.js";
+import { element, problemOf } from "./dom.js";
 import { nameOfLook, number, verbOf } from "./format.js";
 import { fitted, Store } from "./state.js";
 
@@ -35,7 +36,7 @@ export class Pane {
     this.live = element("div", { class: "unseen", role: "status", "aria-live": "polite" });
     this.side = element("aside", { class: "side" }, this.table.element);
     this.element = element("section", { class: "pane", "aria-label": `Reading: ${source.facts.text.slice(0, 60)}` },
-      this.facts(), this.strip.element, this.controls.element,
+      this.facts(), problemOf(source.facts.notFinite), this.strip.element, this.controls.element,
       element("div", { class: "views" }, element("div", { class: "main" }, this.stage, this.readout), this.side),
       this.steps.element, this.live);
     this.asked = 0;
@@ -94,7 +95,7 @@ export class Pane {
   sentence(values) {
     const { row, col } = this.cross(), look = this.look(), units = unitsOf(this.source.facts, look.units, look.special);
     if (values === null || row === null) return "";
-    const to = col ?? values.indexOf(Math.max(...values));
+    const to = col ?? largestAt(values);
     return `${units[row].text} ${verbOf(look.method)} ${units[to].text}: ${number(values[to])}`;
   }
 
@@ -204,7 +205,7 @@ export class Pane {
     const { row, col } = this.store.state;
     if (row === null) return;
     const values = await this.source.row({ ...this.look(), row });
-    this.open(row, col ?? values.indexOf(Math.max(...values)));
+    this.open(row, col ?? largestAt(values));
     this.steps.element.focus({ preventScroll: true });
   }
 }

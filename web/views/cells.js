@@ -1,5 +1,6 @@
 // Numbers as coloured cells, one pixel each; whoever draws them makes them large.
-import { colorTable, placeOf } from "../math/color.js";
+import { largest } from "../data/order.js";
+import { colorTable, notANumber, placeOf } from "../math/color.js";
 
 /**
  * @param {import("../data/source.js").Grid} grid
@@ -14,10 +15,11 @@ export function cellsOf(grid, high, units, theme, canvas = document.createElemen
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const image = context.createImageData(canvas.width, canvas.height), table = colorTable(theme);
   for (let i = 0; i < grid.values.length; ++i) {
-    const at = 3 * Math.round(255 * Math.min(1, placeOf(grid.values[i], high, units)));
-    image.data[4 * i] = table[at];
-    image.data[4 * i + 1] = table[at + 1];
-    image.data[4 * i + 2] = table[at + 2];
+    const place = placeOf(grid.values[i], high, units), bad = Number.isNaN(place);
+    const colors = bad ? notANumber : table, at = bad ? 0 : 3 * Math.round(255 * Math.min(1, place));
+    image.data[4 * i] = colors[at];
+    image.data[4 * i + 1] = colors[at + 1];
+    image.data[4 * i + 2] = colors[at + 2];
     image.data[4 * i + 3] = 255;
   }
   context.putImageData(image, 0, 0);
@@ -26,7 +28,5 @@ export function cellsOf(grid, high, units, theme, canvas = document.createElemen
 
 /** @param {import("../data/source.js").Grid} grid */
 export function largestOf(grid) {
-  let largest = 0;
-  for (const value of grid.values) if (value > largest) largest = value;
-  return largest;
+  return largest(grid.values);
 }

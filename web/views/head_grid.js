@@ -1,4 +1,5 @@
 // A number that is a mean over heads, taken apart: the same pair in every head.
+import { largest } from "../data/order.js";
 import { colorAt, css, inkOn, placeOf } from "../math/color.js";
 import { element, scrolling } from "../ui/dom.js";
 import { layerName, short } from "../ui/format.js";
@@ -31,7 +32,7 @@ export async function valuesOfHeads(pane, look, row, col) {
  */
 export function headGrid(values, facts, choose) {
   const { heads } = facts, name = (/** @type {number} */ layer) => layerName(layer, facts);
-  const high = Math.max(...values.map((each) => each.value));
+  const high = largest(values.map((each) => each.value));
   const rows = [];
   for (let i = 0; i < values.length; i += heads) {
     rows.push(element("tr", {}, element("th", { scope: "row" }, `Layer ${name(values[i].layer)}`),

@@ -1,4 +1,5 @@
 // One row as a table: the map in words, for everyone and for screen readers.
+import { largest, largestFirst } from "../data/order.js";
 import { unitsOf } from "../data/source.js";
 import { bar, element } from "../ui/dom.js";
 import { nameOfLook, number, verbOf } from "../ui/format.js";
@@ -26,8 +27,8 @@ export class RowTable {
       this.element.replaceChildren(element("p", { class: "note" }, "Choose a word in the text, or point at the map, to see what it looks at."));
       return;
     }
-    const order = [...values.keys()].sort((a, b) => values[b] - values[a]);
-    const shown = this.all ? order : order.slice(0, few), high = values[order[0]] || 1;
+    const order = largestFirst(values);
+    const shown = this.all ? order : order.slice(0, few), high = largest(values) || 1;
     this.element.replaceChildren(
       element("h2", {}, element("q", {}, units[row].text), ` ${verbOf(look.method)}`),
       element("p", { class: "note" }, nameOfLook(look, facts)),

@@ -1,5 +1,6 @@
 // The steps from a query and a key to one weight, in one head, between two tokens.
 import { looks } from "../data/layer.js";
+import { largest, largestFirst } from "../data/order.js";
 import { element, scrolling } from "../ui/dom.js";
 import { layerName, number, percent } from "../ui/format.js";
 import { vectorBars } from "./bars.js";
@@ -70,10 +71,10 @@ async function cellSteps(pane, layer, head, query, key) {
   const { scores, weights } = await source.scoresRow({ layer, head, query });
   const from = tokens[query].text, to = tokens[key].text;
   const products = Array.from(cell.q, (value, i) => value * cell.k[i]), dot = products.reduce((sum, each) => sum + each, 0);
-  const largest = Math.max(...cell.q.map(Math.abs), ...cell.k.map(Math.abs));
+  const high = largest([...cell.q, ...cell.k].map(Math.abs));
   const steps = [
     step("What is asked, and what is offered", [
-      vector(`q of “${from}”`, cell.q, largest), vector(`k of “${to}”`, cell.k, largest), vector("q × k, dimension by dimension", products),
+      vector(`q of “${from}”`, cell.q, high), vector(`k of “${to}”`, cell.k, high), vector("q × k, dimension by dimension", products),
       sum(`These ${products.length} products add up to q · k = `, dot),
     ]),
     step("Scale", [sum(`Divided by √${cell.q.length} = ${number(1 / cell.scale)}, so that scores keep their size whatever the number of dimensions: `, dot * cell.scale)]),
@@ -86,7 +87,7 @@ async function cellSteps(pane, layer, head, query, key) {
     softmaxTable(scores, weights, cell.max, key, tokens),
     sum(`e^(${number(cell.score)} − ${number(cell.max)}) ÷ ${number(cell.sum)} = `, cell.weight),
   ]));
-  const taken = Array.from(cell.v, (value) => value * cell.weight), tall = Math.max(...cell.v.map(Math.abs));
+  const taken = Array.from(cell.v, (value) => value * cell.weight), tall = largest(cell.v.map(Math.abs));
   steps.push(step("What is taken", [vector(`v of “${to}”`, cell.v, tall), vector(`${number(cell.weight)} × v`, taken, tall)]));
   if (cell.contribution !== null) steps.push(step("Contribution", [sum(`After the output projection this vector is, by its length, the following share of all that “${from}” takes in this head: `, cell.contribution, percent(cell.contribution))]));
   return [element("ol", {}, ...steps)];
@@ -131,7 +132,7 @@ function vector(label, values, high) {
  * @param {import("../data/source.js").Token[]} tokens
  */
 function softmaxTable(scores, weights, max, key, tokens) {
-  const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]);
+  const order = largestFirst(weights);
   const shown = order.slice(0, few);
   if (!shown.includes(key)) shown.push(key);
   const rest = order.filter((j) => !shown.includes(j)).reduce((total, j) => total + weights[j], 0);

@@ -1,4 +1,5 @@
 // The text itself, its words shaded by how much the chosen one looks at them.
+import { largest } from "../data/order.js";
 import { unitsOf } from "../data/source.js";
 import { colorAt, css, inkOn, placeOf } from "../math/color.js";
 import { element } from "../ui/dom.js";
@@ -43,7 +44,7 @@ export class Strip {
   shade(values) {
     this.values = values;
     const { row, col } = this.pane.cross(), now = theme();
-    const high = values === null ? 0 : Math.max(...values);
+    const high = values === null ? 0 : largest(values);
     this.words.forEach((word, i) => {
       const place = values === null ? 0 : placeOf(values[i], high, values.length), shade = place < 0.1 ? 0 : Math.round(255 * place);
       const looks = `${shade} ${now} ${i === row} ${i === col}`;
