@@ -5,19 +5,13 @@
 
 #include "base/error.h"
 #include "nn/linear_gradient.h"
+#include "train/model_memory.h"
 
 namespace attend::train {
 namespace {
 
 constexpr const char* kModelOperation = "train";
 constexpr std::uint64_t kStreamsOfABlock = 8;
-
-// Rows whose logits are made together: at most 16 MiB of f32, so that a large vocabulary takes no more memory
-// than the layers do. A function of the vocabulary alone.
-std::int64_t logit_rows(std::int64_t vocabulary) {
-  constexpr std::int64_t kElements = std::int64_t{4} << 20, kMost = 1024, kLeast = 16;
-  return std::clamp(kElements / vocabulary, kLeast, kMost);
-}
 
 void check_sequences(const char* name, const Sequences& sequences, const ModelShape& shape,
                      const BatchLimits& limits) {
@@ -38,10 +32,13 @@ Rows rows_of(const Sequences& sequences) { return {sequences.count, sequences.le
 
 }  // namespace
 
-Model::Model(const ModelShape& given, const BatchLimits& limits, DType dtype)
-    : shape_(settled(given)), limits_(limits) {
+Model::Model(const ModelShape& given, const BatchLimits& limits, DType dtype, Memory memory)
+    : shape_(settled(given)), limits_(limits), dtype_(dtype) {
   const ModelShape& shape = shape_;
   train::check(shape);
+  if (limits.sequences < 1 || limits.sequences > kLargestSize) {
+    refuse(kModelOperation, "a batch has ", limits.sequences, " sequences, expected 1 to ", kLargestSize);
+  }
   const std::int64_t e = shape.hidden;
   const double deviation = 0.5 / std::sqrt(static_cast<double>(e));
   words_ = parameters_.add("words", {shape.vocabulary, e}, 0, deviation);
@@ -73,11 +70,16 @@ Model::Model(const ModelShape& given, const BatchLimits& limits, DType dtype)
   if (shape.guesses && !shape.tied) {
     output_ = parameters_.add("output", {e, shape.vocabulary}, 0, 1 / std::sqrt(static_cast<double>(e)));
   }
-  parameters_.allocate(dtype);
-  plan(limits);
-  arena_.allocate(dtype);
-  if (source_embedder_) source_embedder_->prepare(shape, dtype);
-  embedder_->prepare(shape, dtype);
+  if (memory == Memory::now) allocate();
+}
+
+void Model::allocate() {
+  require_memory(shape_, limits_.sequences, dtype_);
+  parameters_.allocate(dtype_);
+  plan(limits_);
+  arena_.allocate(dtype_);
+  if (source_embedder_) source_embedder_->prepare(shape_, dtype_);
+  embedder_->prepare(shape_, dtype_);
 }
 
 void Model::plan(const BatchLimits& limits) {

@@ -52,10 +52,17 @@ using HiddenLoss = std::function<void(ConstTensorView hidden, TensorView d_hidde
 
 class Model {
  public:
-  // f32, or f64, which is the reference: the same model in plain float64.
-  Model(const ModelShape& given, const BatchLimits& limits, DType dtype = DType::f32);
+  // f32, or f64, which is the reference: the same model in plain float64. Memory::later: parameters() has
+  // names and shapes, and nothing more may be asked for until allocate(); so a file can be compared with a
+  // shape before that shape takes any memory. Throws std::invalid_argument for a model that cannot fit into
+  // memory.
+  enum class Memory : std::uint8_t { now, later };
+  Model(const ModelShape& given, const BatchLimits& limits, DType dtype = DType::f32,
+        Memory memory = Memory::now);
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
+
+  void allocate();
 
   const ModelShape& shape() const noexcept { return shape_; }
   Parameters& parameters() noexcept { return parameters_; }
@@ -98,6 +105,7 @@ class Model {
 
   ModelShape shape_;
   BatchLimits limits_;
+  DType dtype_;
   Parameters parameters_;
   int words_ = -1, positions_ = -1, type_ = -1, output_ = -1;
   std::optional<Embedder> source_embedder_, embedder_;

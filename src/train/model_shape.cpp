@@ -21,18 +21,19 @@ ModelShape settled(ModelShape shape) {
 
 void check(const ModelShape& shape) {
   constexpr const char* kOperation = "train";
-  const auto positive = [](const char* name, std::int64_t value) {
-    if (value < 1) refuse(kOperation, name, " is ", value, ", expected a number from 1");
+  const auto counts = [](const char* name, std::int64_t value, std::int64_t most = kLargestSize) {
+    if (value < 1 || value > most)
+      refuse(kOperation, name, " is ", value, ", expected a number from 1 to ", most);
   };
   if (shape.mixer == MixerKind::gru && shape.kind != ModelKind::decoder) {
     refuse(kOperation, "layers of GRUs read forwards, so they make a decoder and nothing else");
   }
-  positive("vocabulary", shape.vocabulary);
-  positive("length", shape.length);
-  positive("layers", shape.layers);
-  positive("hidden", shape.hidden);
-  positive("heads", shape.heads);
-  positive("inner", shape.inner);
+  counts("vocabulary", shape.vocabulary);
+  counts("length", shape.length);
+  counts("layers", shape.layers, kMostLayers);
+  counts("hidden", shape.hidden);
+  counts("heads", shape.heads);
+  counts("inner", shape.inner);
   if (shape.hidden % shape.heads != 0) {
     refuse(kOperation, "hidden is ", shape.hidden, ", expected a multiple of the ", shape.heads, " heads");
   }

@@ -47,6 +47,10 @@ struct ModelShape {
 // feed-forward part, norms, positions, and running a block again.
 ModelShape settled(ModelShape shape);
 
+// As config.json may have them, so that every model that learns can be read again; and the product of two
+// sizes counts in 64 bits.
+inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 24, kMostLayers = 4096;
+
 // Throws std::invalid_argument, in one sentence, for numbers that make no model.
 void check(const ModelShape& shape);
 

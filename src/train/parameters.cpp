@@ -8,7 +8,7 @@
 namespace attend::train {
 
 int Parameters::add(const std::string& name, const Dims& shape, double mean, double deviation) {
-  if (find(name) >= 0) refuse("train", "there are two parameters named ", name);
+  if (!places_.emplace(name, count()).second) refuse("train", "there are two parameters named ", name);
   list_.push_back({name, shape, mean, deviation, shape.rank() > 1, end_});
   constexpr std::int64_t kLine = 16;  // each begins at a cache line
   end_ += (element_count(shape) + kLine - 1) / kLine * kLine;
@@ -20,10 +20,8 @@ void Parameters::allocate(DType dtype) {
 }
 
 int Parameters::find(const std::string& name) const noexcept {
-  for (int i = 0; i < count(); ++i) {
-    if (list_[static_cast<std::size_t>(i)].name == name) return i;
-  }
-  return -1;
+  const auto found = places_.find(name);
+  return found == places_.end() ? -1 : found->second;
 }
 
 TensorView Parameters::part(Tensor& storage, int index) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace attend::train {
@@ -50,6 +51,8 @@ class Parameters {
  private:
   TensorView part(Tensor& storage, int index);
   std::vector<Parameter> list_;
+  std::unordered_map<std::string, int>
+      places_;  // a model of thousands of layers has tens of thousands of names
   std::int64_t end_ = 0;
   Tensor values_, gradients_, first_, second_;
 };

@@ -1,0 +1,96 @@
+// What a model is said to take is what it takes.
+#include "train/model_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/memory_limit.h"
+#include "support/refuses.h"
+#include "train/small_models.h"
+
+namespace attend::train {
+namespace {
+
+// Sizes are whole cache lines, so that rounding adds nothing and the numbers are the same to the last byte.
+ModelShape in_whole_lines(ModelShape shape) {
+  shape.vocabulary = 48;
+  shape.length = 16;
+  shape.hidden = 32;
+  shape.heads = 4;
+  shape.inner = 80;
+  return shape;
+}
+
+void expect_same(const ModelShape& shape, DType dtype) {
+  constexpr std::int64_t kSequences = 3;
+  Model model(shape, {.sequences = kSequences}, dtype);
+  const ModelMemory memory = model_memory(shape, kSequences, dtype);
+  EXPECT_EQ(memory.activations, static_cast<double>(model.activation_bytes()));
+  EXPECT_EQ(memory.parameters, static_cast<double>(4 * model.parameters().numbers() *
+                                                   static_cast<std::int64_t>(size_of(dtype))));
+}
+
+TEST(ModelMemory, IsThatOfEveryModel) {
+  for (const NamedShape& model : small_models()) {
+    for (const bool norm_first : {false, true}) {
+      for (const bool recompute : {false, true}) {
+        SCOPED_TRACE(joined(model.name, ' ', norm_first, ' ', recompute));
+        ModelShape shape = in_whole_lines(model.shape);
+        shape.norm_first = norm_first;
+        shape.recompute = recompute;
+        expect_same(shape, DType::f32);
+        expect_same(shape, DType::f64);
+      }
+    }
+  }
+}
+
+// The head decides what is worked in, or the feed-forward part, or the batch.
+TEST(ModelMemory, IsThatOfWideModels) {
+  ModelShape shape = in_whole_lines(tiny(ModelKind::decoder));
+  shape.layers = 1;
+  shape.vocabulary = 16384;
+  expect_same(shape, DType::f32);
+  shape.tied = false;
+  shape.inner = 4096;
+  expect_same(shape, DType::f32);
+  shape.length = 1024;
+  expect_same(shape, DType::f32);
+}
+
+TEST(ModelMemory, AModelThatCannotFitIsRefusedBeforeItIsMade) {
+  ModelShape shape = tiny(ModelKind::decoder);
+  shape.hidden = kLargestSize;
+  EXPECT_REFUSES(Model(shape, {.sequences = 1}), "would take 39.4 PB to learn in batches of 1");
+  shape = tiny(ModelKind::decoder);
+  shape.layers = kMostLayers + 1;
+  EXPECT_REFUSES(Model(shape, {.sequences = 1}), "layers is 4097, expected a number from 1 to 4096");
+  shape = tiny(ModelKind::decoder);
+  shape.vocabulary = shape.length = kLargestSize;
+  EXPECT_REFUSES(Model(shape, {.sequences = kLargestSize}), "would take");
+  EXPECT_REFUSES(Model(tiny(ModelKind::decoder), {.sequences = std::int64_t{1} << 60}),
+                 "a batch has 1152921504606846976 sequences, expected 1 to 16777216");
+}
+
+// Its parameters can be compared with a file first.
+TEST(ModelMemory, AModelMayWaitForItsMemory) {
+  const ModelShape shape = tiny(ModelKind::decoder);
+  Model later(shape, {.sequences = 2}, DType::f32, Model::Memory::later), now(shape, {.sequences = 2});
+  EXPECT_EQ(later.activation_bytes(), 0);
+  EXPECT_EQ(later.parameters().numbers(), now.parameters().numbers());
+  later.allocate();
+  EXPECT_EQ(later.activation_bytes(), now.activation_bytes());
+}
+
+TEST(MemoryText, HasThreeDigits) {
+  EXPECT_EQ(memory_text(0), "0 bytes");
+  EXPECT_EQ(memory_text(999), "999 bytes");
+  EXPECT_EQ(memory_text(999.9), "1.00 kB");
+  EXPECT_EQ(memory_text(24.56e9), "24.6 GB");
+  EXPECT_EQ(memory_text(999.7e9), "1.00 TB");
+  EXPECT_EQ(memory_text(5e22), "50000 EB");
+  EXPECT_GT(memory_limit(), 1e8);
+}
+
+}  // namespace
+}  // namespace attend::train
