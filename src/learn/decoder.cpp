@@ -16,16 +16,11 @@ constexpr const char* kOperation = "generate";
 using train::ModelKind;
 using train::PositionKind;
 
-// (length, E), or nothing where a token's place is not part of its vector.
+// (length, E) where positions are learned, else nothing.
 Tensor position_table(const StoredModel& model) {
   const train::ModelShape& shape = model.shape();
-  if (shape.positions == PositionKind::learned) {
-    return copy_of(model.tensor("positions", {shape.length, shape.hidden}), DType::f32);
-  }
-  if (shape.positions != PositionKind::sinusoidal) return Tensor(DType::f32, {0, shape.hidden});
-  Tensor table(DType::f32, {shape.length, shape.hidden});
-  sinusoidal_positions(table);
-  return table;
+  if (shape.positions != PositionKind::learned) return Tensor(DType::f32, {0, shape.hidden});
+  return copy_of(model.tensor("positions", {shape.length, shape.hidden}), DType::f32);
 }
 
 }  // namespace
@@ -64,10 +59,17 @@ Tensor Decoder::embedded(std::span<const std::int32_t> ids, std::int64_t first,
   }
   Tensor x(DType::f32, {n, shape_.hidden});
   embedding(ids, words_, x);
-  if (positions_.count() > 0) {
+  const auto add_places = [&](const Tensor& table, std::int64_t from) {
     std::vector<std::int32_t> places(ids.size());
-    std::iota(places.begin(), places.end(), static_cast<std::int32_t>(first));
-    add_embedding(places, positions_, x);
+    std::iota(places.begin(), places.end(), static_cast<std::int32_t>(from));
+    add_embedding(places, table, x);
+  };
+  if (shape_.positions == PositionKind::learned) add_places(positions_, first);
+  if (shape_.positions == PositionKind::sinusoidal) {
+    // Of these tokens alone: how many there may be is what a file says, and no tensor of it proves.
+    Tensor table(DType::f32, {n, shape_.hidden});
+    sinusoidal_positions(table, first);
+    add_places(table, 0);
   }
   if (!shape_.norm_first) norm(x, x);
   return x;

@@ -40,7 +40,7 @@ class Decoder {
 
   train::ModelShape shape_;
   std::int32_t start_ = -1;
-  Tensor words_, positions_;  // positions: learned ones, or sinusoidal; else (0, E)
+  Tensor words_, positions_;  // positions: learned ones; else (0, E)
   PackedMatrix output_;
   ReadingNorm embedding_norm_, source_embedding_norm_, final_norm_, source_norm_;
   std::optional<ReadingStack> blocks_, encoder_;

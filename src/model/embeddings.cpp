@@ -1,5 +1,9 @@
 #include "model/embeddings.h"
 
+#include <attend/positions.h>
+
+#include <algorithm>
+
 #include "base/rows.h"
 
 namespace attend {
@@ -30,6 +34,13 @@ void add_row(ConstTensorView table, std::int64_t row, float* to) noexcept {
 }
 
 }  // namespace
+
+Tensor computed_positions(std::span<const std::int64_t> places, const ModelConfig& config) {
+  if (config.position_kind != PositionKind::sinusoidal || places.empty()) return {};
+  Tensor table(DType::f32, {*std::max_element(places.begin(), places.end()) + 1, config.hidden_size});
+  sinusoidal_positions(table);
+  return table;
+}
 
 void embed_tokens(const TokenBatch& batch, std::span<const std::int64_t> places, const ModelConfig& config,
                   ConstTensorView words, ConstTensorView types, ConstTensorView positions, TensorView out) {

@@ -122,7 +122,9 @@ void Encoder::forward(const TokenBatch& batch, TensorView x, const LayerObserver
   const PassPlan plan(config_, batch, weights.relative_bias);
   Workspace work(config_, batch.tokens());
 
-  embed_tokens(batch, plan.places(), config_, weights.words, weights.types, weights.positions, x);
+  const Tensor computed = computed_positions(plan.places(), config_);
+  embed_tokens(batch, plan.places(), config_, weights.words, weights.types,
+               computed.count() > 0 ? computed.view() : weights.positions, x);
   if (!config_.norm_first) {
     const bool two = config_.encoder_layers > 0;
     const TensorView target = two ? plan.target().of(x) : x, source = plan.source().of(x);

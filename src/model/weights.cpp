@@ -1,7 +1,6 @@
 #include "model/weights.h"
 
 #include <attend/file_error.h>
-#include <attend/positions.h>
 
 #include <utility>
 
@@ -132,11 +131,6 @@ Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors
   words = load.view(names.embeddings.words, {config.vocabulary_size, config.hidden_size});
   if (!names.embeddings.positions.empty())
     positions = load.view(names.embeddings.positions, {config.positions, config.hidden_size});
-  if (config.position_kind == PositionKind::sinusoidal) {
-    sinusoids = Tensor(DType::f32, {config.positions, config.hidden_size});
-    sinusoidal_positions(sinusoids);
-    positions = sinusoids;
-  }
   if (config.token_types > 0 && !names.embeddings.types.empty())
     types = load.view(names.embeddings.types, {config.token_types, config.hidden_size});
   if (!names.embeddings.norm.empty()) embedding_norm = load.norm(names.embeddings.norm);

@@ -41,7 +41,6 @@ struct TransposedLayer {
 struct Encoder::Weights {
   TensorSource source;                      // keeps alive what the next three look at
   ConstTensorView words, positions, types;  // where they lie: a text touches few of their rows
-  Tensor sinusoids;                         // positions that were not learned
   Tensor packed;  // all matrices, side by side: a text reads them all, and large pages halve that
   NormLayer embedding_norm, source_embedding_norm;
   std::vector<TransformerLayer> layers;
