@@ -4,7 +4,6 @@
 #include <attend/model_files.h>
 
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -32,11 +31,13 @@ std::string listed(const Names& names) {
 
 void parse(std::string_view key, std::string_view text, std::int64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) wrong(key, text, "a whole number below 2^63");
   if (error != std::errc() || end != text.data() + text.size()) wrong(key, text, "a whole number");
 }
 
 void parse(std::string_view key, std::string_view text, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) wrong(key, text, "a number that float64 can hold");
   if (error != std::errc() || end != text.data() + text.size()) wrong(key, text, "a number");
 }
 
@@ -196,67 +197,6 @@ Config parse_config(std::string text, const std::string& name) {
   } catch (const ConfigError& error) {
     throw FileError(name, error.key, error.what());
   }
-}
-
-void check(const Config& config) {
-  const auto at_least = [](const char* key, std::int64_t value, std::int64_t least) {
-    if (value < least) throw ConfigError(key, joined(value, " is not a number from ", least));
-  };
-  const auto between = [](const char* key, double value, double low, double high) {
-    if (!(value >= low && value <= high)) {
-      throw ConfigError(key, joined(value, " is not a number from ", low, " to ", high));
-    }
-  };
-  const bool gru = config.model.mixer == train::MixerKind::gru;
-  if (gru && (config.task == "reverse" || config.task == "masked")) {
-    throw ConfigError("model.mixer", joined("\"gru\" reads forwards only, and ", config.task, " needs more"));
-  }
-  at_least("model.layers", config.model.layers, 1);
-  at_least("model.hidden", config.model.hidden, 1);
-  at_least("model.heads", config.model.heads, 1);
-  at_least("model.inner", config.model.inner, 1);
-  if (!gru && config.model.hidden % config.model.heads != 0) {
-    throw ConfigError("model.heads",
-                      joined(config.model.heads, " does not divide the hidden size ", config.model.hidden));
-  }
-  if (!gru && config.model.positions == train::PositionKind::rotary &&
-      config.model.hidden / config.model.heads % 2 != 0) {
-    throw ConfigError("model.positions", joined("a head has ", config.model.hidden / config.model.heads,
-                                                " dimensions, and rotary turns them in pairs"));
-  }
-  between("model.epsilon", config.model.epsilon, 0, 1);
-  between("model.dropout", config.model.dropout, 0, 0.99);
-  at_least("data.pairs", config.pairs, 1);
-  at_least("data.keys", config.keys, 1);
-  at_least("data.values", config.values, 2);
-  at_least("data.distance", config.distance, 0);
-  at_least("data.symbols", config.symbols, 2);
-  at_least("data.length", config.length, 1);
-  if (config.task == "recall" && config.pairs > config.keys) {
-    throw ConfigError("data.pairs",
-                      joined(config.pairs, " pairs have no different keys among ", config.keys));
-  }
-  if (config.task == "recall" && config.keys > 26) {
-    throw ConfigError("data.keys", joined(config.keys, " is more than the letters of the alphabet"));
-  }
-  between("data.validation", config.validation, 0.001, 0.9);
-  between("data.masked", config.masked, 0.01, 0.9);
-  between("data.score_max", config.score_max, 1e-6, 1e6);
-  at_least("training.steps", config.schedule.steps, 1);
-  at_least("training.batch", config.batch, 1);
-  at_least("training.accumulate", config.accumulate, 1);
-  at_least("training.warmup", config.schedule.warmup, 0);
-  at_least("training.seed", config.seed, 0);
-  at_least("training.evaluate", config.evaluate, 1);
-  at_least("training.save", config.save, 1);
-  at_least("training.stop_after", config.stop_after, 0);
-  between("training.rate", config.schedule.peak, 0, 1e30);
-  between("training.floor", config.schedule.floor, 0, 1);
-  between("training.beta1", config.adamw.beta1, 0, 0.999999);
-  between("training.beta2", config.adamw.beta2, 0, 0.999999);
-  between("training.epsilon", config.adamw.epsilon, 1e-30, 1);
-  between("training.decay", config.adamw.decay, 0, 1e6);
-  between("training.clip", config.adamw.clip, 0, 1e30);
 }
 
 std::string to_json(const Config& config) {

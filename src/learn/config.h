@@ -54,6 +54,10 @@ Config parse_config(std::string text, const std::string& name);  // `name` is wh
 // "model.layers", "2". Throws ConfigError for a key that is not there and a value that does not fit it.
 void set_key(Config& config, std::string_view key, std::string_view value);
 
+// Of the tasks that make their words up: some hundred bytes each, in a tokenizer.json that readers take
+// whole.
+inline constexpr std::int64_t kMostWords = std::int64_t{1} << 20;
+
 // Throws ConfigError where numbers make no sense, alone or together.
 void check(const Config& config);
 

@@ -15,26 +15,44 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostCorpusBytes = std::size_t{1} << 30;  // of one file
+constexpr std::size_t kMostCorpusBytes = std::size_t{1} << 30,
+                      kMostCorpusFiles = std::size_t{1} << 20;  // of a corpus
 
 std::string contents(const fs::path& file) {
   const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file), kMostCorpusBytes);
   return {text.span().begin(), text.span().end()};
 }
 
-// All files of a folder, in the order of their names, each followed by a line end.
+// In the order of their names. What is not a file is left out; a folder that cannot be read is not.
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::path place = folder;  // the last that was seen
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    place = at->path();
+    std::error_code unknown;  // a link to nowhere, or what has just gone
+    if (!at->is_regular_file(unknown)) continue;
+    files.push_back(place);
+    if (files.size() > kMostCorpusFiles)
+      throw FileError(folder.string(), "", joined("has more than ", kMostCorpusFiles, " files"));
+  }
+  if (error) throw FileError(place.string(), "", "cannot be read: " + error.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// A file; or all those of a folder, each followed by a line end.
 std::string read_corpus(const std::string& place) {
   if (place.empty()) throw ConfigError("data.file", "is missing: which text is to be learned?");
   std::error_code error;
   if (!fs::is_directory(place, error)) return contents(place);
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(place, error)) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  }
-  if (error) throw FileError(place, "", "cannot be read: " + error.message());
-  std::sort(files.begin(), files.end());
   std::string all;
-  for (const fs::path& file : files) all += contents(file) + "\n";
+  for (const fs::path& file : files_in(place)) {
+    all += contents(file) + "\n";
+    if (all.size() > kMostCorpusBytes) {
+      throw FileError(place, "", joined("its files have more than ", kMostCorpusBytes, " bytes together"));
+    }
+  }
   return all;
 }
 

@@ -7,20 +7,23 @@
 
 namespace attend::learn {
 
+// Where a step has several batches each is drawn twice, first to count its targets: so a step takes the
+// memory of one.
 Learned Task::learn(train::Model& model, const StepBatches& step) const {
-  std::vector<train::Batch> batches;
   std::int64_t targets = 0;
   Learned learned;
+  train::Batch last;
   for (std::int64_t i = 0; i < step.count; ++i) {
-    batches.push_back(batch(step.first + static_cast<std::uint64_t>(i)));
-    const train::Batch& last = batches.back();
+    last = batch(step.first + static_cast<std::uint64_t>(i));
     targets += std::count_if(last.targets.begin(), last.targets.end(),
                              [](std::int32_t target) { return target != kNoTarget; });
     learned.tokens += static_cast<std::int64_t>(last.tokens.ids.size() + last.source.ids.size());
   }
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    const std::uint64_t seed = random_bits(step.dropout_seed, step.first + i);
-    learned.loss += model.learn(batches[i], 1 / static_cast<double>(targets), seed).loss;
+  for (std::int64_t i = 0; i < step.count; ++i) {
+    const std::uint64_t number = step.first + static_cast<std::uint64_t>(i);
+    if (step.count > 1) last = batch(number);
+    const std::uint64_t seed = random_bits(step.dropout_seed, number);
+    learned.loss += model.learn(last, 1 / static_cast<double>(targets), seed).loss;
   }
   learned.loss /= static_cast<double>(targets);
   return learned;
@@ -41,6 +44,8 @@ Measured Task::measure(train::Model& model) const {
 void Task::save(const std::filesystem::path& folder, train::Model& model) const {
   save_model_folder(folder, model, tokenizer_json(), start());
 }
+
+std::vector<std::filesystem::path> Task::files() const { return {kConfigFile, kTokenizerFile, kWeightsFile}; }
 
 Encoding Task::encode(const std::string& text, const Tokenizer& tokenizer) const {
   return tokenizer.encode(text, {.add_special_tokens = false, .truncate = false});

@@ -157,13 +157,13 @@ void write_file(const std::filesystem::path& file, std::string_view bytes) {
 
 void save_model_folder(const std::filesystem::path& folder, train::Model& model,
                        const std::string& tokenizer_json, std::optional<std::int32_t> start) {
-  write_file(folder / "config.json", config_json(model.shape(), start));
-  write_file(folder / "tokenizer.json", tokenizer_json);
+  write_file(folder / kConfigFile, config_json(model.shape(), start));
+  write_file(folder / kTokenizerFile, tokenizer_json);
   Tensor zeros(DType::f32, {2, model.shape().hidden});
   std::vector<NamedTensor> tensors;
   for (const StoredTensor& stored : stored_tensors(model, zeros))
     tensors.push_back({stored.name, stored.tensor});
-  save_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
+  save_safetensors(folder / kWeightsFile, tensors, {{"format", "pt"}});
 }
 
 }  // namespace attend::learn

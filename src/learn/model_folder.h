@@ -33,7 +33,10 @@ std::vector<StoredTensor> stored_tensors(train::Model& model, TensorView zeros);
 // start: of a model with a source, the token that an answer begins behind.
 std::string config_json(const train::ModelShape& shape, std::optional<std::int32_t> start = {});
 
-// Each file is written whole or not at all. Throws FileError.
+inline constexpr const char *kConfigFile = "config.json", *kTokenizerFile = "tokenizer.json",
+                            *kWeightsFile = "model.safetensors";
+
+// These three, each written whole or not at all. Throws FileError.
 void save_model_folder(const std::filesystem::path& folder, train::Model& model,
                        const std::string& tokenizer_json, std::optional<std::int32_t> start = {});
 

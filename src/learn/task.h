@@ -75,6 +75,7 @@ class Task {
   virtual Learned learn(train::Model& model, const StepBatches& step) const;
   virtual Measured measure(train::Model& model) const;
   virtual void save(const std::filesystem::path& folder, train::Model& model) const;
+  virtual std::vector<std::filesystem::path> files() const;  // that save() writes
 
   // Parameters to start from in place of random ones; whether there are any.
   virtual bool fill(train::Model&) const { return false; }

@@ -65,6 +65,35 @@ TEST(Config, EveryNumberIsChecked) {
   });
 }
 
+// A size that no training can have is found by its own key, before anything is made of it: by --set and in a
+// file.
+TEST(Config, EverySizeHasAnEnd) {
+  for (const std::string_view task : task_names()) {
+    const Config defaults = default_config(task);
+    each_key(defaults, [&](std::string_view key, const auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>) {
+        if (key == "training.seed") return;
+        for (const char* number : {"1099511627776", "4611686018427387904", "9223372036854775807"}) {
+          Config config = defaults;
+          set_key(config, key, number);
+          EXPECT_EQ(complaint(config), key) << task;
+          EXPECT_EQ(complaint(parse_config(to_json(config), "file")), key) << task;
+        }
+        Config config = defaults;
+        EXPECT_THROW(set_key(config, key, "9223372036854775808"), ConfigError) << key;
+      }
+    });
+  }
+}
+
+TEST(Config, TheWordsOfRecallHaveAnEndTogether) {
+  Config config = default_config("recall");
+  set_key(config, "data.values", "61679");
+  EXPECT_EQ(complaint(config), "");
+  set_key(config, "data.values", "61681");
+  EXPECT_EQ(complaint(config), "data.values");
+}
+
 TEST(Config, RefusesWhatIsNoJson) {
   for (const char* text : {"", "{", "[]", "{\"model\": 3", "{\"model\": {\"layers\": {}}}"}) {
     EXPECT_THROW(parse_config(text, "file"), FileError) << text;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "learn/task.h"
+#include "support/cpu_time.h"
 
 namespace attend::learn {
 namespace {
@@ -125,6 +126,19 @@ TEST(ByteTokenizer, IdsAreBytes) {
   for (std::size_t i = 0; i < text.size(); ++i)
     EXPECT_EQ(encoding.ids[i], static_cast<unsigned char>(text[i]));
   EXPECT_EQ(bytes.decode(encoding.ids), text);
+}
+
+// Half a second; to look for each word among all before it took half a minute.
+TEST(WordTokenizer, ManyWordsAreWrittenSoon) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 200000; ++i) words.push_back("s" + std::to_string(i));
+  words.emplace_back("s1");  // has its last number, as a key that is set twice
+  const double begin = cpu_seconds();
+  const std::string json = word_tokenizer(words, "s7");
+  EXPECT_LT(cpu_seconds() - begin, 10);
+  EXPECT_NE(json.find("\"s0\": 0,"), std::string::npos);
+  EXPECT_NE(json.find("\"s1\": 200000,"), std::string::npos);
+  EXPECT_NE(json.find("\"s199999\": 199999\n"), std::string::npos);
 }
 
 }  // namespace
