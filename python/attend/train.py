@@ -264,7 +264,7 @@ class Run:
         return Maps(*self._core.maps(text))
 
     def figure(self, kind: Literal["loss", "attention", "film"] = "loss") -> Figure:
-        """The program's figures: the losses, where attention looks in the example, and how that came about in the fits of this Run."""
+        """The program's figures: the losses, where attention looks in the example, and how that came about, resumed or not."""
         return Figure(self._core.figure(kind))
 
     @property

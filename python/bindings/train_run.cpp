@@ -44,9 +44,7 @@ nb::tuple evaluation_from(const learn::Evaluation& found) {
 
 class Run {
  public:
-  explicit Run(learn::Trainer trainer) : trainer_(std::move(trainer)) {
-    if (auto example = trainer_.task().example()) film_.emplace(std::move(*example));
-  }
+  explicit Run(learn::Trainer trainer) : trainer_(std::move(trainer)) {}
 
   static std::unique_ptr<Run> start(const ConfigCore& config, const std::filesystem::path& folder) {
     const Computing computing;
@@ -65,7 +63,7 @@ class Run {
     if (steps && *steps < 1) refuse_value("fit: steps is ", *steps, ", expected a number from 1");
     if (watch) {
       const Serving serving(mutex_);
-      film_.emplace(trainer_.example_of(*watch));
+      trainer_.watch(*watch);
     }
     fitting_ = true;
     const auto done = std::unique_ptr<bool, void (*)(bool*)>(&fitting_, [](bool* flag) { *flag = false; });
@@ -99,11 +97,7 @@ class Run {
                       [&](const learn::Evaluation& found) {
                         ask_python([&] { return on_evaluation(*evaluation_from(found)); });
                       },
-                  .snapshot =
-                      [&](std::int64_t step) {
-                        if (film_ && film_->last_step() != step) film_->take(trainer_, step);
-                        ask_python([&] { return on_snapshot(step); });
-                      },
+                  .snapshot = [&](std::int64_t step) { ask_python([&] { return on_snapshot(step); }); },
                   .stop = &stop});
     serving.reset();
     if (raised) std::rethrow_exception(raised);
@@ -161,9 +155,7 @@ class Run {
     if (kind != "attention" && kind != "film") {
       attend::refuse("figure", "kind is \"", kind, "\", expected loss, attention or film");
     }
-    if (!film_) film_.emplace(own_example());
-    learn::Film film = *film_;
-    if (film.last_step() != trainer_.step()) film.take(trainer_, trainer_.step());
+    learn::Film film = film_of_now();
     if (kind == "film") {
       core.figure.parts.push_back(film.strip());
     } else {
@@ -206,15 +198,27 @@ class Run {
   const std::filesystem::path& folder() const { return trainer_.folder(); }
 
  private:
+  learn::Film film_of_now() {
+    if (!trainer_.film()) {
+      const learn::Example example = own_example();
+      attend::refuse("figure", "the example has ", example.row_labels.size(),
+                     " tokens, too many for the maps of a film");
+    }
+    learn::Film film = *trainer_.film();
+    if (film.last_step() != trainer_.step()) film.take(trainer_.step(), trainer_.maps(film.example()));
+    return film;
+  }
+
   learn::Example own_example() const {
+    if (trainer_.config().model.mixer == attend::train::MixerKind::gru)
+      attend::refuse("watch", "a GRU has no attention to be watched");
     if (auto example = trainer_.task().example()) return std::move(*example);
     attend::refuse("watch", "the task ", trainer_.config().task,
                    " has no example of its own; name a text to be watched");
   }
 
   learn::Trainer trainer_;
-  std::optional<learn::Film> film_;
-  std::mutex mutex_;      // of the trainer and the film
+  std::mutex mutex_;      // of the trainer
   bool fitting_ = false;  // looked at with the GIL held
 };
 

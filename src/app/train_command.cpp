@@ -10,17 +10,14 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "app/train_figures.h"
 #include "app/train_it.h"
 #include "app/train_progress.h"
 #include "base/error.h"
-#include "draw/heatmap_terminal.h"
 #include "draw/number.h"
-#include "draw/plot_terminal.h"
 #include "draw/prose.h"
 #include "draw/text_width.h"
-#include "draw_cairo/save_figure.h"
 #include "learn/config.h"
-#include "learn/run_figures.h"
 #include "learn/trainer.h"
 
 namespace attend::app {
@@ -86,7 +83,8 @@ learn::Config chosen_config(const TrainOptions& options) {
   try {
     bool is_task = false;
     for (const std::string_view task : learn::task_names()) is_task = is_task || task == name;
-    const bool is_file = name.find_first_of("./") != name.npos || std::filesystem::exists(name);
+    std::error_code error;  // of a name that no file can have
+    const bool is_file = name.find_first_of("./") != name.npos || std::filesystem::exists(name, error);
     learn::Config config = is_task || !is_file ? learn::default_config(name) : learn::read_config(name);
     for (const std::string& setting : options.settings) {
       const std::size_t equals = setting.find('=');
@@ -126,10 +124,23 @@ std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& foun
   return text + ".";
 }
 
-void save_part(const draw::Part& part, const std::filesystem::path& file) {
-  draw::Figure figure;
-  figure.parts.push_back(part);
-  draw::save_figure(figure, file, draw::PageFormat::svg);
+// What is about to happen.
+std::string opening(learn::Trainer& trainer, bool resumed) {
+  const std::string summary = draw::printable(trainer.task().summary());
+  std::string text = trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
+                     " parameters" + (summary.empty() ? "." : "; " + summary + ".");
+  if (!resumed) return text;
+  if (trainer.finished())
+    return "All " + std::to_string(trainer.step()) + " steps were made already: " + text;
+  return "Going on from step " + std::to_string(trainer.step()) + ": " + text;
+}
+
+std::string ending(const learn::Trainer& trainer, bool had_steps) {
+  const std::string name = draw::printable(trainer.folder().string());
+  if (!had_steps) return "The training in " + name + " is finished; nothing was left to do.";
+  if (trainer.finished()) return "Saved in " + name + ".";
+  return "Stopped at step " + std::to_string(trainer.step()) + " and saved in " + name +
+         "; `attend train --resume -o " + name + "` goes on.";
 }
 
 void run_train(const TrainOptions& options, const Globals& globals) {
@@ -158,18 +169,9 @@ void run_train(const TrainOptions& options, const Globals& globals) {
     throw UsageError(error.key + ": " + error.what());
   }
   learn::Trainer& trainer = *made;
-  const std::string summary = draw::printable(trainer.task().summary());
-  write_styled(draw::paragraph(
-      (options.resume ? "Going on from step " + std::to_string(trainer.step()) + ": " : std::string()) +
-          trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
-          " parameters" + (summary.empty() ? "." : "; " + summary + "."),
-      terminal));
-  std::optional<learn::Film> film;
-  if (options.watch) {
-    film.emplace(trainer.example_of(*options.watch));
-  } else if (trainer.model().shape().mixer == train::MixerKind::attention) {
-    if (const auto example = trainer.task().example()) film.emplace(*example);
-  }
+  const bool had_steps = !trainer.finished();
+  if (options.watch) trainer.watch(*options.watch);
+  write_styled(draw::paragraph(opening(trainer, options.resume), terminal));
   {
     const Interruptible interruptible;
     TrainProgress progress(trainer, globals.color);
@@ -179,37 +181,11 @@ void run_train(const TrainOptions& options, const Globals& globals) {
                        progress.clear();
                        write_output(verdict(trainer, found) + "\n");
                      },
-                 .snapshot =
-                     [&](std::int64_t step) {
-                       if (film) film->take(trainer, step);
-                     },
+                 .snapshot = {},
                  .stop = &interrupted});
   }
-  const bool whole = trainer.step() == trainer.config().schedule.steps;
-  std::string text;
-  if (!trainer.losses().empty()) {
-    const draw::Plot plot = learn::loss_plot(trainer);
-    text += "\n" + draw::render_plot(plot, terminal);
-    save_part(plot, folder / "loss.svg");
-  }
-  if (film) {
-    if (!whole) film->take(trainer, trainer.step());
-    text += "\n" + draw::render_heatmap(film->last(), terminal);
-    if (film->has_answers()) {
-      text += draw::paragraph("The weight on the answer is " +
-                                  draw::format_number(film->weight_on_answers(), {.decimals = 3}) + ".",
-                              terminal);
-    }
-    save_part(film->last(), folder / "attention.svg");
-    save_part(film->strip(), folder / "film.svg");
-  }
-  const std::string name = draw::printable(folder.string());
-  text +=
-      "\n" + draw::paragraph(whole ? "Saved in " + name + "."
-                                   : "Stopped at step " + std::to_string(trainer.step()) + " and saved in " +
-                                         name + "; `attend train --resume -o " + name + "` goes on.",
-                             terminal);
-  write_styled(text);
+  const std::string figures = leave_figures(trainer, terminal, !had_steps && !options.watch);
+  write_styled(figures + "\n" + draw::paragraph(ending(trainer, had_steps), terminal));
 }
 
 }  // namespace

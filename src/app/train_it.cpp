@@ -10,7 +10,7 @@
 #include "draw/prose.h"
 #include "draw/text_width.h"
 #include "learn/pronoun.h"
-#include "learn/trainer.h"
+#include "learn/run_folder.h"
 #include "steps/figure.h"
 #include "steps/lesson_json.h"
 

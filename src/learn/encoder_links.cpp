@@ -31,6 +31,13 @@ bool has_types(const ModelConfig& config) {
 
 }  // namespace
 
+Dims EncoderLink::shape(const train::Parameters& parameters) const {
+  Dims shape = parameters[parameters.find(parameter)].shape;
+  if (third >= 0) shape[shape.rank() - 1] /= 3;
+  if (turned) std::swap(shape[0], shape[1]);
+  return shape;
+}
+
 TensorView EncoderLink::view(train::Model& model) const {
   train::Parameters& parameters = model.parameters();
   TensorView value = parameters.value(parameters.find(parameter));

@@ -18,7 +18,8 @@ struct EncoderLink {
   bool turned = false;    // the file has the matrix as (out, in)
   std::int64_t row = -1;  // the parameter is some rows of the tensor, from this one; -1: it is the whole
 
-  // The parameter as the file lays it out. Where it is some rows, those.
+  // The parameter as the file lays it out: its shape, and itself. Where it is some rows, those.
+  Dims shape(const train::Parameters& parameters) const;
   TensorView view(train::Model& model) const;
 };
 

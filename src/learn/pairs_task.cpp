@@ -125,6 +125,7 @@ class Pairs : public Task {
   void save(const std::filesystem::path& folder, train::Model& model) const override {
     start_.save(folder, model);
   }
+  std::vector<std::filesystem::path> files() const override { return start_.saved_files(); }
   std::vector<Origin> origins() const override { return origins_; }
   std::string summary() const override {
     return joined(data_.learned(), data_.scored() ? " scored" : "", " pairs to learn from, ",

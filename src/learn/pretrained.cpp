@@ -59,6 +59,7 @@ Pretrained::Pretrained(const std::string& name_or_folder)
     throw FileError(files_.root.string(), "modules.json",
                     "has a Dense module behind the encoder, which pairs does not train");
   }
+  require_shapes();
   if (files_.folder != files_.root) inside_ = files_.folder.filename();
   carry_files();
   for (const std::string& name : checkpoint_.names()) {
@@ -93,6 +94,27 @@ void Pretrained::carry_files() {
   }
 }
 
+ConstTensorView Pretrained::table(const EncoderLink& link) const {
+  const bool types = link.parameter == "type";
+  return checkpoint_.tensor(link.tensor,
+                            {types ? config_.token_types : config_.positions, config_.hidden_size});
+}
+
+// Before anything of a size is made that the configuration alone vouches for.
+void Pretrained::require_shapes() const {
+  train::ModelShape shape = shape_;
+  shape.length = 1;
+  train::Model model(shape, {.sequences = 1}, DType::f32, train::Model::Memory::later);
+  const train::Parameters& parameters = model.parameters();
+  for (const EncoderLink& link : links_) {
+    const ConstTensorView found =
+        link.row >= 0 ? table(link) : checkpoint_.tensor(link.tensor, link.shape(parameters));
+    if (is_float(found.dtype())) continue;
+    throw FileError(checkpoint_.info(link.tensor).file, link.tensor,
+                    joined("is of the type ", name_of(found.dtype()), ", expected real numbers"));
+  }
+}
+
 void Pretrained::fill(train::Model& model) const {
   for (const EncoderLink& link : links_) {
     const TensorView to = link.view(model);
@@ -100,10 +122,7 @@ void Pretrained::fill(train::Model& model) const {
       copy(checkpoint_.tensor(link.tensor, to.shape()), to);
       continue;
     }
-    const bool types = link.parameter == "type";
-    const ConstTensorView whole = checkpoint_.tensor(
-        link.tensor, {types ? config_.token_types : config_.positions, config_.hidden_size});
-    copy(whole.slice(0, link.row, link.row + to.size(0)), to);
+    copy(table(link).slice(0, link.row, link.row + to.size(0)), to);
   }
   checkpoint_.require_intact();
 }
@@ -131,7 +150,13 @@ void Pretrained::save(const fs::path& folder, train::Model& model) const {
       copy(view, tables[i].view().slice(0, link.row, link.row + view.size(0)));
     }
   }
-  save_safetensors(folder / inside_ / "model.safetensors", tensors, {{"format", "pt"}});
+  save_safetensors(folder / inside_ / kWeightsFile, tensors, {{"format", "pt"}});
+}
+
+std::vector<fs::path> Pretrained::saved_files() const {
+  std::vector<fs::path> names{inside_ / kWeightsFile};
+  for (const CarriedFile& file : carried_files_) names.push_back(file.name);
+  return names;
 }
 
 std::uint64_t Pretrained::fingerprint() const {

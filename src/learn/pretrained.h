@@ -16,7 +16,8 @@ namespace attend::learn {
 class Pretrained {
  public:
   // A folder, or the name of a model in the hub's cache. Reads all that save() carries over, so that the
-  // folder may change while a model learns. Throws FileError.
+  // folder may change while a model learns. Throws FileError, also where the weights are not of the sizes
+  // that the configuration names.
   explicit Pretrained(const std::string& name_or_folder);
 
   const ModelFiles& files() const noexcept { return files_; }
@@ -31,6 +32,7 @@ class Pretrained {
   // its configuration, its tokenizer and how it makes a vector of a text are carried over. Each file is
   // written whole or not at all.
   void save(const std::filesystem::path& folder, train::Model& model) const;
+  std::vector<std::filesystem::path> saved_files() const;
 
   // A number that changes with the weights, the configuration and the tokenizer.
   std::uint64_t fingerprint() const;
@@ -40,6 +42,8 @@ class Pretrained {
     std::filesystem::path name;  // inside the folder
     std::string bytes;
   };
+  void require_shapes() const;
+  ConstTensorView table(const EncoderLink& link) const;  // of which the parameter is some rows
   void carry_file(const std::filesystem::path& name);
   void carry_files();
 

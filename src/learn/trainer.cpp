@@ -8,19 +8,18 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "learn/memory_need.h"
 #include "learn/model_folder.h"
+#include "learn/run_folder.h"
 #include "learn/training_state.h"
 
 namespace attend::learn {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kMetricsFile = "metrics.jsonl";
@@ -30,50 +29,72 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool is_snapshot(std::int64_t step, std::int64_t steps) {
-  for (std::int64_t part = 32; part >= 1; part /= 2) {
-    if (step == std::max<std::int64_t>(1, steps / part)) return true;
-  }
-  return step == 0;
-}
-
 }  // namespace
-
-void prepare_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw FileError(folder.string(), "", "cannot be made: " + error.message());
-  if (!fs::is_empty(folder, error) || error) {
-    throw FileError(folder.string(), "",
-                    "is not empty; resume the training that was saved there, or name another folder");
-  }
-}
 
 Trainer::Trainer(const Config& config, const fs::path& folder)
     : config_(config), folder_(folder), task_(make_task(config)) {
   task_->shape(config_.model);
-  model_ = std::make_unique<train::Model>(config_.model,
-                                          train::BatchLimits{.sequences = task_->sequences(config_.batch)});
+  const std::int64_t sequences = task_->sequences(config_.batch);
+  require_memory(config_, config_.model, sequences);
+  model_ = std::make_unique<train::Model>(config_.model, train::BatchLimits{.sequences = sequences},
+                                          DType::f32, train::Model::Memory::later);
 }
 
 Trainer Trainer::start(const Config& config, const fs::path& folder) {
   Trainer trainer(config, folder);
   prepare_folder(folder);
+  trainer.model_->allocate();
   trainer.starts_trained_ = trainer.task_->fill(*trainer.model_);
   if (!trainer.starts_trained_)
     trainer.model_->parameters().initialise(static_cast<std::uint64_t>(config.seed));
+  trainer.film_the_example();
   return trainer;
 }
 
-Trainer Trainer::resume(const fs::path& folder) {
-  const fs::path state = folder / kStateFile;
-  Config config = read_state_config(state);
+Trainer Trainer::resume(const fs::path& folder) try {
+  require_plain_files(folder, {kStateFile});
+  const StoredState state(folder / kStateFile);
+  Config config = state.config();
   config.stop_after = 0;
   Trainer trainer(config, folder);
-  require_origins(state, trainer.task_->origins());
-  trainer.step_ = trainer.saved_ = load_state(state, *trainer.model_);
-  trainer.read_metrics();
+  std::vector<fs::path> written = trainer.task_->files();
+  for (const char* const name : {kMetricsFile, "loss.svg", "attention.svg", "film.svg"})
+    written.emplace_back(name);
+  require_plain_files(folder, written);
+  state.require_origins(trainer.task_->origins());
+  state.require_shapes(trainer.model_->parameters());
+  trainer.metrics_ = read_metrics(folder, kMetricsFile, state.step());
+  trainer.model_->allocate();
+  state.fill(*trainer.model_);
+  trainer.step_ = trainer.saved_ = state.step();
+  if (const auto ids = state.watched()) {
+    const std::string why_not = trainer.why_unwatchable(*ids);
+    if (!why_not.empty()) throw FileError((folder / kStateFile).string(), "film.tokens", why_not);
+    trainer.film_.emplace(trainer.example_of(*ids), trainer.model_->shape(), true);
+    if (!Film::fits(trainer.film_->example(), trainer.model_->shape())) trainer.film_.reset();
+  } else {
+    trainer.film_the_example();
+  }
+  if (trainer.film_) state.fill(*trainer.film_);
   return trainer;
+} catch (const ConfigError& error) {
+  throw FileError((folder / kStateFile).string(), error.key, error.what());
+}
+
+void Trainer::film_the_example() {
+  if (model_->shape().mixer != train::MixerKind::attention) return;
+  std::optional<Example> example = task_->example();
+  if (example && Film::fits(*example, model_->shape()))
+    film_.emplace(std::move(*example), model_->shape(), false);
+}
+
+void Trainer::watch(const std::string& text) {
+  Example example = example_of(text);
+  if (!Film::fits(example, model_->shape())) {
+    refuse("watch", "the text has ", example.row_labels.size(), " tokens, too many for the maps of a film");
+  }
+  if (film_ && film_->watched() && film_->example().batch.tokens.ids == example.batch.tokens.ids) return;
+  film_.emplace(std::move(example), model_->shape(), true);
 }
 
 // One step of all its batches; the mean loss before it.
@@ -106,8 +127,9 @@ void Trainer::run(const Watching& watching) {
   Clock::time_point start = Clock::now();
   double learning = 0;
   std::int64_t tokens = 0;
-  if (step_ == 0 && watching.snapshot) watching.snapshot(0);
-  if (starts_trained_ && evaluations_.empty()) look(watching);
+  const std::vector<std::int64_t> snapshots = snapshot_steps(steps);
+  if (step_ == 0) snapshot(watching);
+  if (starts_trained_ && evaluations().empty()) look(watching);
   while (step_ < last && !stopped()) {
     start = Clock::now();
     const double loss = take_step();
@@ -121,18 +143,12 @@ void Trainer::run(const Watching& watching) {
                             .norm = norm_,
                             .tokens_per_second = static_cast<double>(tokens) / learning,
                             .seconds_left = pace * static_cast<double>(last - step_)};
-    losses_.emplace_back(step_, loss);
-    note(Json{{"step", step_},
-              {"loss", loss},
-              {"rate", rate_},
-              {"norm", norm_},
-              {"tokens_per_second", std::round(report.tokens_per_second)}}
-             .dump());
+    metrics_.add_step(step_, loss, rate_, norm_, report.tokens_per_second);
     if (watching.step) watching.step(report);
     if (step_ % config_.evaluate == 0 || step_ == steps) {
       look(watching);
     }
-    if (watching.snapshot && is_snapshot(step_, steps)) watching.snapshot(step_);
+    if (std::find(snapshots.begin(), snapshots.end(), step_) != snapshots.end()) snapshot(watching);
     if (step_ % config_.save == 0) save();
   }
   if (saved_ != step_) save();
@@ -142,12 +158,13 @@ Evaluation Trainer::evaluate() { return {task_->measure(*model_), step_}; }
 
 void Trainer::look(const Watching& watching) {
   const Evaluation found = evaluate();
-  evaluations_.push_back(found);
-  Json line{{"step", step_}, {"validation_loss", found.loss}};
-  if (!std::isnan(found.accuracy)) line["accuracy"] = found.accuracy;
-  for (const Measure& measure : found.more) line[measure.key] = measure.value;
-  note(line.dump());
+  metrics_.add(found);
   if (watching.evaluation) watching.evaluation(found);
+}
+
+void Trainer::snapshot(const Watching& watching) {
+  if (film_ && film_->last_step() < step_) film_->take(step_, maps(film_->example()));
+  if (watching.snapshot) watching.snapshot(step_);
 }
 
 std::vector<ExampleMap> Trainer::maps(const Example& example) {
@@ -175,20 +192,32 @@ std::vector<ExampleMap> Trainer::maps(const Example& example) {
   return all;
 }
 
-Example Trainer::example_of(const std::string& text) const {
-  constexpr const char* kOperation = "watch";
+std::string Trainer::why_unwatchable(const std::vector<std::int32_t>& ids) const {
   const train::ModelShape& shape = model_->shape();
-  if (shape.mixer == train::MixerKind::gru) refuse(kOperation, "a GRU has no attention to be watched");
+  if (shape.mixer == train::MixerKind::gru) return "a GRU has no attention to be watched";
   if (shape.kind == train::ModelKind::encoder_decoder) {
-    refuse(kOperation, "a model with an encoder and a decoder reads two sequences, not one text");
+    return "a model with an encoder and a decoder reads two sequences, not one text";
   }
-  const Tokenizer tokenizer = task_->tokenizer();
-  const std::vector<std::int32_t> ids = task_->encode(text, tokenizer).ids;
   const auto size = static_cast<std::int64_t>(ids.size());
   if (size < 1 || size > shape.length) {
-    refuse(kOperation, "the text has ", size, " tokens, expected 1 to ", shape.length);
+    return joined("the text has ", size, " tokens, expected 1 to ", shape.length);
   }
-  Example example{.batch = {.tokens = {.count = 1, .length = size, .ids = ids}}};
+  for (const std::int32_t id : ids) {
+    if (id < 0 || id >= shape.vocabulary)
+      return joined(id, " is not one of the model's ", shape.vocabulary, " tokens");
+  }
+  return "";
+}
+
+Example Trainer::example_of(const std::string& text) const {
+  const std::vector<std::int32_t> ids = task_->encode(text, task_->tokenizer()).ids;
+  if (const std::string why_not = why_unwatchable(ids); !why_not.empty()) refuse("watch", why_not);
+  return example_of(ids);
+}
+
+Example Trainer::example_of(const std::vector<std::int32_t>& ids) const {
+  const Tokenizer tokenizer = task_->tokenizer();
+  Example example{.batch = {.tokens = {.count = 1, .length = std::ssize(ids), .ids = ids}}};
   example.batch.targets.assign(ids.size(), kNoTarget);
   for (const std::int32_t id : ids) example.row_labels.push_back(tokenizer.decode(std::array{id}, false));
   example.column_labels = example.row_labels;
@@ -200,34 +229,9 @@ Example Trainer::example_of(const std::string& text) const {
 // on from.
 void Trainer::save() {
   task_->save(folder_, *model_);
-  write_file(folder_ / kMetricsFile, metrics_);
-  save_state(folder_ / kStateFile, *model_, config_, step_, task_->origins());
+  write_file(folder_ / kMetricsFile, metrics_.text);
+  save_state(folder_ / kStateFile, *model_, config_, step_, task_->origins(), film_ ? &*film_ : nullptr);
   saved_ = step_;
-}
-
-// Lines up to the step of the state; what is no line of ours is left out.
-void Trainer::read_metrics() {
-  std::ifstream file(folder_ / kMetricsFile);
-  for (std::string line; std::getline(file, line);) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
-    const auto at = json["step"].get<std::int64_t>();
-    const auto number = [&](const char* key) {
-      return json.contains(key) && json[key].is_number() ? json[key].get<double>() : std::nan("");
-    };
-    if (at > step_) continue;
-    note(line);
-    if (json.contains("validation_loss")) {
-      Evaluation found{{.loss = number("validation_loss"), .accuracy = number("accuracy")}, at};
-      for (const auto& [key, value] : json.items()) {
-        const bool other = key != "step" && key != "validation_loss" && key != "accuracy";
-        if (other && value.is_number()) found.more.push_back({key, value.get<double>()});
-      }
-      evaluations_.push_back(std::move(found));
-    } else {
-      losses_.emplace_back(at, number("loss"));
-    }
-  }
 }
 
 }  // namespace attend::learn

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "learn/config.h"
+#include "learn/film.h"
+#include "learn/metrics_file.h"
 #include "learn/task.h"
 #include "train/model.h"
 
@@ -23,31 +25,18 @@ struct StepReport {
   double tokens_per_second = 0, seconds_left = 0;
 };
 
-struct Evaluation : Measured {
-  std::int64_t step = 0;
-};
-
-// One head's attention in an example.
-struct ExampleMap {
-  std::int64_t layer = 0, head = 0;
-  std::vector<double> weights;  // (rows, columns)
-  double on_answers = 0;        // the mean weight on the key that has the answer, over the rows that have one
-};
-
 struct Watching {
   std::function<void(const StepReport&)> step;
   std::function<void(const Evaluation&)> evaluation;
-  // At step 0 and at each doubling of 1/32 of all steps: when much changes, often.
-  std::function<void(std::int64_t step)> snapshot;
+  std::function<void(std::int64_t step)>
+      snapshot;                             // at each of snapshot_steps(), when the film has its frame
   const std::atomic<bool>* stop = nullptr;  // set by a signal
 };
 
-// Makes a folder, or takes an empty one. Throws FileError for one that is not.
-void prepare_folder(const std::filesystem::path& folder);
-
 class Trainer {
  public:
-  // Starts anew in an empty folder, or goes on where a state is. Throws ConfigError, FileError.
+  // Starts anew in an empty folder, or goes on where a state is. What does not fit into memory, or does not
+  // belong together, is refused before anything of its size is made. Throws ConfigError, FileError.
   static Trainer start(const Config& config, const std::filesystem::path& folder);
   static Trainer resume(const std::filesystem::path& folder);
   Trainer(Trainer&&) = default;
@@ -66,21 +55,30 @@ class Trainer {
   // fit the model.
   Example example_of(const std::string& text) const;
 
+  // The film that run() takes and save() keeps: of the task's example, where there is one that fits and
+  // attention to be seen; from watch() on of a text, unless it is the one that is watched already.
+  const std::optional<Film>& film() const noexcept { return film_; }
+  void watch(const std::string& text);
+  bool finished() const noexcept { return step_ == config_.schedule.steps; }
+
   const std::filesystem::path& folder() const noexcept { return folder_; }
   const Config& config() const noexcept { return config_; }
   const Task& task() const noexcept { return *task_; }
   train::Model& model() noexcept { return *model_; }
   std::int64_t step() const noexcept { return step_; }
   // Since step 1, or 0 where a trained model goes on learning; resumed runs included.
-  const std::vector<Evaluation>& evaluations() const noexcept { return evaluations_; }
-  const std::vector<std::pair<std::int64_t, double>>& losses() const noexcept { return losses_; }
+  const std::vector<Evaluation>& evaluations() const noexcept { return metrics_.evaluations; }
+  const std::vector<std::pair<std::int64_t, double>>& losses() const noexcept { return metrics_.losses; }
 
  private:
+  // With a model that has no memory yet.
   Trainer(const Config& config, const std::filesystem::path& folder);
+  std::string why_unwatchable(const std::vector<std::int32_t>& ids) const;  // empty: it can be watched
+  Example example_of(const std::vector<std::int32_t>& ids) const;
+  void film_the_example();
   double take_step();
   void look(const Watching& watching);  // evaluates, and notes it
-  void read_metrics();
-  void note(const std::string& line) { metrics_ += line + "\n"; }
+  void snapshot(const Watching& watching);
 
   Config config_;
   std::filesystem::path folder_;
@@ -90,9 +88,8 @@ class Trainer {
   double rate_ = 0, norm_ = 0;
   std::int64_t tokens_ = 0;
   bool starts_trained_ = false;
-  std::string metrics_;  // lines of JSON
-  std::vector<Evaluation> evaluations_;
-  std::vector<std::pair<std::int64_t, double>> losses_;
+  Metrics metrics_;
+  std::optional<Film> film_;
 };
 
 }  // namespace attend::learn

@@ -1,10 +1,17 @@
 // Where a training stands, in one file: so it is always that of one moment, whenever the program ends.
 #pragma once
 
+#include <attend/checkpoint.h>
+
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "learn/config.h"
+#include "learn/film.h"
 #include "learn/task.h"
 #include "train/model.h"
 
@@ -12,19 +19,41 @@ namespace attend::learn {
 
 inline constexpr const char* kStateFile = "training.safetensors";
 
-// The parameters, the two moments of each, the number of steps that were made, the configuration, and by what
-// to know again what the training began with. Written whole or not at all. Throws FileError.
+// The parameters, the two moments of each, the number of steps that were made, the configuration, the film so
+// far, and by what to know again what the training began with. Written whole or not at all. Throws FileError.
 void save_state(const std::filesystem::path& file, train::Model& model, const Config& config,
-                std::int64_t step, const std::vector<Origin>& origins = {});
+                std::int64_t step, const std::vector<Origin>& origins = {}, const Film* film = nullptr);
 
-// The configuration of a state.
-Config read_state_config(const std::filesystem::path& file);
+// Such a file, whoever wrote it: what it claims is compared with what it holds before anything of that size
+// is made. Every function throws FileError.
+class StoredState {
+ public:
+  explicit StoredState(const std::filesystem::path& file);
 
-// Throws FileError where one of these is not what the training began with.
-void require_origins(const std::filesystem::path& file, const std::vector<Origin>& origins);
+  const Config& config() const noexcept { return config_; }
+  std::int64_t step() const noexcept { return step_; }
 
-// Fills the model; the number of steps that were made. Throws FileError for a file that is not a state, or
-// is that of another model.
-std::int64_t load_state(const std::filesystem::path& file, train::Model& model);
+  // That the training began with these.
+  void require_origins(const std::vector<Origin>& origins) const;
+  // That it holds each of these parameters, in its shape. They need no memory yet.
+  void require_shapes(const train::Parameters& parameters) const;
+  void fill(train::Model& model) const;
+
+  // The tokens that somebody chose to watch, if so.
+  std::optional<std::vector<std::int32_t>> watched() const;
+  // The frames up to now of a film that has none yet; states of older versions have none.
+  void fill(Film& film) const;
+
+ private:
+  // Of this shape, and f32, as all that attend writes.
+  ConstTensorView tensor(const std::string& name, const Dims& shape) const;
+  [[noreturn]] void wrong(const std::string& where, const std::string& rule) const;
+
+  std::string file_;
+  Checkpoint checkpoint_;
+  std::map<std::string, std::string> metadata_;
+  Config config_;
+  std::int64_t step_ = 0;
+};
 
 }  // namespace attend::learn

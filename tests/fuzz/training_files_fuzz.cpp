@@ -1,10 +1,12 @@
 // Any bytes as what `attend train` is given, by the first of them: pairs with tabs between them, pairs as
-// JSON, a configuration. What is read makes sense, what is not is refused in one sentence.
+// JSON, metrics, a configuration. What is read makes sense, what is not is refused in one sentence or left
+// out.
 #include <cmath>
 #include <string>
 
 #include "fuzz/file_text.h"
 #include "learn/config.h"
+#include "learn/metrics_file.h"
 #include "learn/pair_file.h"
 
 namespace {
@@ -27,7 +29,27 @@ void read_config(const std::uint8_t* data, std::size_t size) {
         learn::parse_config(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
     const std::string text = learn::to_json(config);
     require(learn::to_json(learn::parse_config(text, "fuzz")) == text);
+    try {
+      learn::check(config);
+    } catch (const learn::ConfigError& error) {
+      require(!error.key.empty() && error.what()[0] != 0);
+    }
   });
+}
+
+// What is kept is read again as the same.
+void read_metrics(const std::uint8_t* data, std::size_t size) {
+  using namespace attend;
+  constexpr std::int64_t kLast = 1000;
+  const learn::Metrics found = learn::parse_metrics({reinterpret_cast<const char*>(data), size}, kLast);
+  std::int64_t before = -1;
+  for (const auto& [step, loss] : found.losses) {
+    require(step > before && step <= kLast);
+    before = step;
+  }
+  const learn::Metrics again = learn::parse_metrics(found.text, kLast);
+  require(again.text == found.text && again.losses == found.losses &&
+          again.evaluations.size() == found.evaluations.size());
 }
 
 }  // namespace
@@ -40,6 +62,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 'j':
       read_pairs(data + 1, size - 1, "fuzz.jsonl");
+      break;
+    case 'm':
+      read_metrics(data + 1, size - 1);
       break;
     default:
       read_config(data + 1, size - 1);

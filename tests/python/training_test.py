@@ -246,6 +246,42 @@ def test_figures(tmp_path):
         run.figure("losses")
 
 
+def frames_of(run):
+    return [(frame["title"], frame["values"]) for frame in json.loads(run.figure("film").json())["parts"][0]["frames"]]
+
+
+@pytest.mark.parametrize("watch", [None, "d7 a3 a?"])
+def test_a_film_goes_on_where_a_run_is_resumed(tmp_path, watch):
+    whole = train.start(small(), tmp_path / "whole").fit(watch=watch)
+    train.start(small(), tmp_path / "halves").fit(watch=watch, steps=7)
+    resumed = train.resume(tmp_path / "halves").fit()
+    assert frames_of(resumed) == frames_of(whole) and len(frames_of(whole)) == 6
+    assert frames_of(train.resume(tmp_path / "halves")) == frames_of(whole)  # nothing is left to do
+    assert (tmp_path / "halves/training.safetensors").read_bytes() == (tmp_path / "whole/training.safetensors").read_bytes()
+
+
+def test_a_gru_has_nothing_to_be_seen(tmp_path):
+    run = train.start(small(model={"mixer": "gru"}), tmp_path)
+    for look in (run.maps, lambda: run.figure("film"), lambda: run.figure("attention"), lambda: run.watch("d7")):
+        with pytest.raises(ValueError, match="a GRU has no attention to be watched"):
+            look()
+
+
+def test_what_cannot_fit_is_refused_before_it_is_made(tmp_path):
+    with pytest.raises(ValueError, match="model.hidden: 16777216 is too large here: the training would take .*B of memory"):
+        train.start(small(model={"hidden": 2**24, "heads": 1}), tmp_path / "run")
+    with pytest.raises(ValueError, match="data.values: 1000000000 is not a number from 2 to 1048576"):
+        train.Config(data={"values": 10**9})
+    with pytest.raises(ValueError, match="a model of this shape would take .*B to learn in batches of 16777216"):
+        train.Model(vocabulary=2**24, length=2**24, batch=2**24)
+    for name in ("vocabulary", "length"):
+        with pytest.raises(ValueError, match=f"{name} is {2**40}, expected a number from 1 to 16777216"):
+            train.Model(**{"vocabulary": 4, "length": 4, name: 2**40})
+    with pytest.raises(ValueError, match="a batch has 1099511627776 sequences, expected 1 to 16777216"):
+        train.Model(vocabulary=4, length=4, batch=2**40)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_text_is_watched_by_name(tmp_path):
     (tmp_path / "text.txt").write_text("the animal did not cross the street because it was tired. " * 40)
     run = train.start(small("text", data={"file": tmp_path / "text.txt", "length": 32}, model={"heads": 2, "layers": 2}), tmp_path / "model")

@@ -18,9 +18,14 @@ def read_safetensors(path):
     return arrays
 
 
-def write_safetensors(path, arrays):
+def safetensors_metadata(path):
+    data = path.read_bytes()
+    return json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")]).get("__metadata__", {})
+
+
+def write_safetensors(path, arrays, metadata=None):
     names = {np.dtype(np.float32): "F32", np.dtype(np.float64): "F64", np.dtype(np.int64): "I64"}
-    header, place = {}, 0
+    header, place = {"__metadata__": metadata} if metadata else {}, 0
     for name, array in arrays.items():
         header[name] = {"dtype": names[array.dtype], "shape": array.shape, "data_offsets": [place, place + array.nbytes]}
         place += array.nbytes
