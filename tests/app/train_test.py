@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from numpy_bert import read_safetensors, safetensors_metadata, write_safetensors
 from program import PROGRAM, environment, run, run_on_terminal, without_colors
 
 # Small and quick: some seconds for all of this file.
@@ -21,6 +23,14 @@ SMALL = ["--set", "model.hidden=16", "--set", "model.inner=32", "--set", "traini
 
 def train(folder: pathlib.Path, *arguments: str, task: str = "recall"):
     return run("train", task, "-o", str(folder), *SMALL, *arguments)
+
+
+@pytest.fixture(scope="module")
+def recall(tmp_path_factory) -> pathlib.Path:
+    """A small run, for those that only look at it."""
+    folder = tmp_path_factory.mktemp("recall") / "model"
+    assert train(folder).code == 0
+    return folder
 
 
 def test_learns_recall_and_looks_at_the_answer(tmp_path):
@@ -40,9 +50,8 @@ def test_learns_the_other_tasks(tmp_path, task):
     assert float(result.out.split("never learned from, ")[1].split("%")[0]) >= 97
 
 
-def test_explain_opens_what_was_trained(tmp_path):
-    assert train(tmp_path / "model").code == 0
-    result = run("explain", "-m", str(tmp_path / "model"), "d7 a3 f1 a?", "--format", "json")
+def test_explain_opens_what_was_trained(recall):
+    result = run("explain", "-m", str(recall), "d7 a3 f1 a?", "--format", "json")
     assert result.code == 0, result.err
     assert json.loads(result.out)["tokens"] == ["d7", "a3", "f1", "a?"]
 
@@ -60,10 +69,9 @@ def test_a_text_by_bytes(tmp_path):
     assert len(tokenizer["model"]["vocab"]) == 256
 
 
-def test_a_text_by_a_tokenizer(tmp_path):
+def test_a_text_by_a_tokenizer(tmp_path, recall):
     """That of recall, whose words are separated by spaces."""
-    assert train(tmp_path / "words").code == 0
-    tokenizer = tmp_path / "words" / "tokenizer.json"
+    tokenizer = recall / "tokenizer.json"
     (tmp_path / "text.txt").write_text("d7 a3 f1 a? 3 " * 100)
     text = ["--set", f"data.file={tmp_path / 'text.txt'}", "--set", f"data.tokenizer={tokenizer}", "--set", "data.length=10"]
     result = train(tmp_path / "model", *text, task="text")
@@ -88,14 +96,13 @@ def test_masked_becomes_an_encoder_that_embed_and_explain_read(tmp_path):
     assert run("explain", "-m", str(folder), "the animal").code == 0
 
 
-def test_leaves_metrics_and_figures(tmp_path):
-    assert train(tmp_path / "model").code == 0
-    lines = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
+def test_leaves_metrics_and_figures(recall):
+    lines = [json.loads(line) for line in (recall / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "loss" in line] == list(range(1, 21))
     assert [line["step"] for line in lines if "validation_loss" in line] == [10, 20]
     assert lines[-1]["accuracy"] >= 0
     for figure in ("loss.svg", "attention.svg", "film.svg"):
-        assert (tmp_path / "model" / figure).read_text().rstrip().endswith("</svg>")
+        assert (recall / figure).read_text().rstrip().endswith("</svg>")
 
 
 def test_watches_a_text(tmp_path):
@@ -113,6 +120,7 @@ def test_watches_a_text(tmp_path):
 
 
 GRU = ["--set", "model.mixer=gru", "--set", "model.layers=2"]
+FIGURES = ("loss.svg", "attention.svg", "film.svg")
 
 
 def test_a_gru_learns_without_attention(tmp_path):
@@ -139,18 +147,68 @@ def test_a_resumed_run_ends_in_the_same_bits(tmp_path, extra):
     assert first.code == 0 and "Stopped at step 7" in first.out
     second = run("train", "--resume", "-o", str(halves))
     assert second.code == 0 and "Going on from step 7" in second.out
-    for name in ("training.safetensors", "model.safetensors", "config.json", "tokenizer.json"):
+    figures = ("loss.svg",) if extra[:2] == GRU[:2] else FIGURES
+    for name in ("training.safetensors", "model.safetensors", "config.json", "tokenizer.json", *figures):
         assert (whole / name).read_bytes() == (halves / name).read_bytes(), name
     steps = [json.loads(line)["step"] for line in (halves / "metrics.jsonl").read_text().splitlines() if '"loss"' in line]
     assert steps == list(range(1, 21))
 
 
-def test_the_number_of_threads_changes_no_bit(tmp_path):
-    states = []
+SHORT = [*SMALL, "--set", "training.steps=4", "--set", "data.length=4"]
+
+
+@pytest.mark.parametrize(("task", "more"), [("recall", []), ("copy", []), ("reverse", []), ("recall", GRU), ("text", []),
+                                            ("text", ["--watch", "the"])])
+def test_a_finished_run_stays_as_it_is(tmp_path, task, more):
+    """It says so, and completes the figures that a kill after the last save has left out: to the same bytes."""
+    (tmp_path / "text.txt").write_text("the animal was tired. " * 20)
+    folder = tmp_path / "model"
+    assert run("train", task, "-o", str(folder), *SHORT, "--set", f"data.file={tmp_path / 'text.txt'}", *more).code == 0
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    for gone in ((), FIGURES, ("film.svg",)):
+        for name in gone:
+            (folder / name).unlink(missing_ok=True)
+        again = run("train", "--resume", "-o", str(folder))
+        assert (again.code, again.err) == (0, "")
+        shown = " ".join(again.out.split())
+        assert shown.startswith("All 4 steps were made already") and "is finished; nothing was left to do." in shown
+        assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_the_film_of_a_watched_text_goes_on(tmp_path):
+    """Wherever it was stopped, with the text named again or not; another text begins another film."""
+    (tmp_path / "text.txt").write_text("the animal was tired. " * 20)
+    given = ["text", *SHORT, "--set", f"data.file={tmp_path / 'text.txt'}", "--watch", "the"]
+    whole = tmp_path / "whole"
+    assert run("train", *given, "-o", str(whole)).code == 0
+    for after, again in ((1, []), (2, ["--watch", "the"]), (3, [])):
+        halves = tmp_path / str(after)
+        assert run("train", *given, "-o", str(halves), "--set", f"training.stop_after={after}").code == 0
+        assert run("train", "--resume", "-o", str(halves), *again).code == 0
+        for name in ("training.safetensors", *FIGURES):
+            assert (whole / name).read_bytes() == (halves / name).read_bytes(), (after, name)
+    other = run("train", "--resume", "-o", str(whole), "--watch", "it")
+    assert other.code == 0 and (whole / "film.svg").read_bytes() != (halves / "film.svg").read_bytes()
+
+
+def test_a_state_without_frames_keeps_the_film_that_is_there(tmp_path):
+    """As versions before wrote it: what was drawn then is better than the one frame that can be drawn now."""
+    assert run("train", "recall", "-o", str(tmp_path / "model"), *SHORT).code == 0
+    state = tmp_path / "model" / "training.safetensors"
+    kept = {name: array for name, array in read_safetensors(state).items() if not name.startswith("film.")}
+    write_safetensors(state, kept, safetensors_metadata(state))
+    film = (tmp_path / "model" / "film.svg").read_bytes()
+    assert run("train", "--resume", "-o", str(tmp_path / "model")).code == 0
+    assert (tmp_path / "model" / "film.svg").read_bytes() == film
+    (tmp_path / "model" / "film.svg").unlink()
+    assert run("train", "--resume", "-o", str(tmp_path / "model")).code == 0
+    assert len((tmp_path / "model" / "film.svg").read_bytes()) < len(film)
+
+
+def test_the_number_of_threads_changes_no_bit(tmp_path, recall):
     for threads in ("1", "3"):
         assert run("train", "-o", str(tmp_path / threads), *SMALL, env={"ATTEND_THREADS": threads}).code == 0
-        states.append((tmp_path / threads / "training.safetensors").read_bytes())
-    assert states[0] == states[1]
+        assert (tmp_path / threads / "training.safetensors").read_bytes() == (recall / "training.safetensors").read_bytes()
 
 
 def start(folder: pathlib.Path) -> subprocess.Popen:
@@ -269,9 +327,8 @@ def test_refuses_an_empty_corpus(tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-def test_refuses_wrong_states(tmp_path):
-    folder = tmp_path / "model"
-    assert train(folder).code == 0
+def test_refuses_wrong_states(tmp_path, recall):
+    folder = pathlib.Path(shutil.copytree(recall, tmp_path / "model"))
     assert "is not empty" in train(folder).err
     assert "cannot be read" in run("train", "--resume", "-o", str(tmp_path / "nowhere")).err
     state = folder / "training.safetensors"
@@ -322,7 +379,7 @@ def test_generate_answers_a_source(tmp_path):
 
 
 def test_generate_refuses_a_gru(tmp_path):
-    assert train(tmp_path / "model", *GRU).code == 0
+    assert train(tmp_path / "model", *GRU, "--set", "training.steps=1").code == 0
     result = run("generate", "-m", str(tmp_path / "model"), "a0")
     assert result.code == 1 and 'mixer: "gru" is a model without attention' in result.err
 
@@ -333,10 +390,8 @@ def test_generate_refuses_a_gru(tmp_path):
     (["-m", "MODEL", ""], "the prompt is empty"),
     (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature is not a number from 0"),
 ])
-def test_generate_refuses(tmp_path, arguments, sentence):
-    if "MODEL" in arguments:
-        assert train(tmp_path / "model").code == 0
-    result = run("generate", *[argument.replace("MODEL", str(tmp_path / "model")) for argument in arguments])
+def test_generate_refuses(recall, arguments, sentence):
+    result = run("generate", *[argument.replace("MODEL", str(recall)) for argument in arguments])
     assert result.code in (1, 2) and result.out == "" and sentence in result.err
 
 
