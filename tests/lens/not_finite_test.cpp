@@ -15,7 +15,7 @@
 namespace attend {
 namespace {
 
-constexpr const char* kText = "The banks of the river.";
+constexpr const char* kRiverText = "The banks of the river.";
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TextModel poisoned(const std::string& tensor, std::int64_t place, float value,
@@ -38,7 +38,7 @@ void expect_place(const std::optional<NotFinite>& where, std::int64_t layer, con
 }
 
 TEST(NotFinite, IsFoundWhereItBegins) {
-  EXPECT_FALSE(Reading(GoldenModel("bert").load(), kText).not_finite());
+  EXPECT_FALSE(Reading(GoldenModel("bert").load(), kRiverText).not_finite());
   const std::string layer = "encoder.layer.1.";
   const struct {
     const char* tensor;
@@ -50,21 +50,22 @@ TEST(NotFinite, IsFoundWhereItBegins) {
                {"output.dense.weight", "output"}};
   for (const auto& [tensor, part] : cases) {
     SCOPED_TRACE(tensor);
-    expect_place(Reading(poisoned(layer + tensor, 0, kNan), kText).not_finite(), 2, part, 0);
+    expect_place(Reading(poisoned(layer + tensor, 0, kNan), kRiverText).not_finite(), 2, part, 0);
   }
   // "##s" is id 7, and token 3 of the text.
   const TextModel model = GoldenModel("bert").load();
   const std::int64_t place = 7 * model.encoder().config().hidden_size;
-  const Reading reading(poisoned("embeddings.word_embeddings.weight", place, kNan), kText);
+  const Reading reading(poisoned("embeddings.word_embeddings.weight", place, kNan), kRiverText);
   expect_place(reading.not_finite(), 0, "embeddings", 3);
   EXPECT_EQ(sentence_of(reading, *reading.not_finite()),
             "Not all numbers are finite: NaN or infinity first appears in the embeddings, at token 3 (##s).");
-  EXPECT_TRUE(Reading(reading.model(), kText, "", {.only_layer = 1, .keep = Keep::last_state}).not_finite());
+  EXPECT_TRUE(
+      Reading(reading.model(), kRiverText, "", {.only_layer = 1, .keep = Keep::last_state}).not_finite());
 }
 
 TEST(NotFinite, RowsAndMapsAreNanInEveryMethod) {
   const TextModel model = poisoned("encoder.layer.0.attention.self.query.bias", 0, kNan);
-  const Reading reading(model, kText);
+  const Reading reading(model, kRiverText);
   const std::vector<Word>& words = reading.words();
   // The first head alone is NaN, and so is every mean with it.
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm, LensMethod::rollout})
@@ -84,7 +85,7 @@ TEST(NotFinite, RowsAndMapsAreNanInEveryMethod) {
 
 // What a causal model may not look at stays 0, whatever the rest is.
 TEST(NotFinite, MaskedKeysStayZero) {
-  const Reading reading(poisoned("h.0.attn.c_attn.bias", 0, kNan, "gpt2"), kText);
+  const Reading reading(poisoned("h.0.attn.c_attn.bias", 0, kNan, "gpt2"), kRiverText);
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm, LensMethod::rollout}) {
     const std::vector<double> row = lens_row(reading, {.method = method}, single_tokens(reading), 1);
     EXPECT_TRUE(all_nan(std::span(row).first(2))) << name_of(method);
@@ -93,7 +94,7 @@ TEST(NotFinite, MaskedKeysStayZero) {
 }
 
 TEST(NotFinite, TilesSayWhichCells) {
-  const Reading reading(poisoned("h.0.attn.c_attn.bias", 0, kNan, "gpt2"), kText);
+  const Reading reading(poisoned("h.0.attn.c_attn.bias", 0, kNan, "gpt2"), kRiverText);
   const std::vector<Word> tokens = single_tokens(reading);
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm, LensMethod::rollout}) {
     LensTiles tiles(reading, {.method = method}, tokens);
@@ -111,7 +112,7 @@ TEST(NotFinite, TilesSayWhichCells) {
 }
 
 TEST(NotFinite, AnEditThatOverflows) {
-  const Reading reading(GoldenModel("bert").load(), kText);
+  const Reading reading(GoldenModel("bert").load(), kRiverText);
   const OutputChange change = change_by(reading, parse_edit(reading, "1.1=1e308"));
   expect_place(change.not_finite, 1, "attended values", 0);
   EXPECT_TRUE(std::isnan(change.text_cosine));
@@ -128,8 +129,8 @@ TEST(NotFinite, VectorsAndTheirCosines) {
     EXPECT_TRUE(std::isnan(cosine(one, std::vector{bad, 1.0})));
     EXPECT_TRUE(std::isnan(cosine(std::vector{1.0, bad}, zero)));
   }
-  const Reading sound(GoldenModel("bert").load(), kText);
-  const Reading reading(poisoned("encoder.layer.1.output.dense.bias", 0, kNan), kText);
+  const Reading sound(GoldenModel("bert").load(), kRiverText);
+  const Reading reading(poisoned("encoder.layer.1.output.dense.bias", 0, kNan), kRiverText);
   const WordComparison pair = compare_word(sound, 1, reading, 1);
   EXPECT_FALSE(std::isnan(pair.cosines[1]));
   EXPECT_TRUE(std::isnan(pair.cosines[2]));
