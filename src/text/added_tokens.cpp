@@ -32,6 +32,12 @@ std::size_t behind_white(std::string_view text, std::size_t at) {
   return at;
 }
 
+void normalize(const Normalizer& normalizer, AlignedText& text, AlignedText& scratch, Allowance& allowance) {
+  normalizer.apply(text, scratch, allowance);
+  allowance.require_room(text.size(), "the normalizer");
+  allowance.require_time("the normalizer");
+}
+
 Piece piece(std::size_t begin, std::size_t end, std::int32_t id = -1) {
   return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), id};
 }
@@ -41,12 +47,16 @@ Piece piece(std::size_t begin, std::size_t end, std::int32_t id = -1) {
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer)
     : tokens_(std::move(tokens)) {
   AlignedText text, scratch;
+  std::size_t given = 0, made = 0;
+  for (const AddedToken& token : tokens_) given += token.content.size();
+  Allowance allowance(given);  // for all of them
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     AddedToken& token = tokens_[i];
     token.normal = token.content;
     if (token.normalized && normalizer != nullptr) {
       text.assign(token.content);
-      normalizer->apply(text, scratch);
+      normalize(*normalizer, text, scratch, allowance);
+      allowance.put_aside(made += text.size());
       token.normal = text.bytes;
     }
     by_id_[token.id] = i;
@@ -88,13 +98,16 @@ std::optional<Piece> AddedTokens::longest_at(const Finder& finder, std::string_v
 }
 
 // Cuts a text around the tokens in it, the leftmost and of those the longest first.
-void AddedTokens::find(const Finder& finder, std::string_view text, std::vector<Piece>& pieces) const {
-  std::size_t begin = 0;
+void AddedTokens::find(const Finder& finder, std::string_view text, std::vector<Piece>& pieces,
+                       Allowance& allowance) const {
+  std::size_t begin = 0, looks = 0;
   for (std::size_t at = 0; finder.any && at < text.size();) {
     if (!finder.starts[static_cast<unsigned char>(text[at])]) {
       ++at;
       continue;
     }
+    // A token may be as long as the file.
+    if (++looks % 64 == 0) allowance.require_time("the search for added tokens");
     const auto found = longest_at(finder, text, at);
     if (!found) {
       ++at;
@@ -117,11 +130,11 @@ void AddedTokens::extract(std::string_view text, const Normalizer* normalizer, P
   auto& out = pieces.pieces;
   out.clear();
   pieces.text.assign(text);
-  find(raw_, text, out);
+  find(raw_, text, out, *pieces.allowance);
   if (out.size() <= 1 && (out.empty() || out[0].id < 0)) {
-    if (normalizer != nullptr) normalizer->apply(pieces.text, pieces.other_text);
+    if (normalizer != nullptr) normalize(*normalizer, pieces.text, pieces.other_text, *pieces.allowance);
     out.clear();
-    find(normal_, pieces.text.bytes, out);
+    find(normal_, pieces.text.bytes, out, *pieces.allowance);
     return;
   }
   // Each stretch between tokens is a text of its own to the normalizer.
@@ -137,14 +150,16 @@ void AddedTokens::extract(std::string_view text, const Normalizer* normalizer, P
     }
     part.clear();
     part.append(pieces.text, stretch.begin, stretch.end);
-    if (normalizer != nullptr) normalizer->apply(part, scratch);
+    pieces.allowance->put_aside(whole.size());
+    if (normalizer != nullptr) normalize(*normalizer, part, scratch, *pieces.allowance);
     cut.clear();
-    find(normal_, part.bytes, cut);
+    find(normal_, part.bytes, cut, *pieces.allowance);
     whole.append(part, 0, part.size());
     for (const Piece& inner : cut) {
       pieces.other_pieces.push_back(piece(begin + inner.begin, begin + inner.end, inner.id));
     }
   }
+  pieces.allowance->put_aside(0);
   out.swap(pieces.other_pieces);
   pieces.text.swap(whole);
 }

@@ -33,7 +33,7 @@ class AddedTokens {
   AddedTokens() = default;
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer);
 
-  // Fills `pieces` from a valid text: normalized, and cut around added tokens.
+  // Fills `pieces`, which have their allowance, from a valid text: normalized, and cut around added tokens.
   void extract(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
 
   const AddedToken* by_id(std::int64_t id) const;
@@ -48,7 +48,8 @@ class AddedTokens {
     std::array<bool, 256> starts{};
     bool any = false;
   };
-  void find(const Finder& finder, std::string_view text, std::vector<Piece>& pieces) const;
+  void find(const Finder& finder, std::string_view text, std::vector<Piece>& pieces,
+            Allowance& allowance) const;
   std::optional<Piece> longest_at(const Finder& finder, std::string_view text, std::size_t at) const;
   static Finder make_finder(const std::vector<AddedToken>& tokens, bool normalized);
 

@@ -20,8 +20,8 @@ class BertNormalizer final : public Normalizer {
     }
   }
 
-  void apply(AlignedText& text, AlignedText& scratch) const override {
-    if (!in_one_pass(text, scratch)) in_stages(text, scratch);
+  void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const override {
+    if (!in_one_pass(text, scratch)) in_stages(text, scratch, allowance);
     text.swap(scratch);
   }
 
@@ -87,7 +87,7 @@ class BertNormalizer final : public Normalizer {
   }
 
   // Reads `text`, which it may overwrite, and leaves the result in `out`.
-  void in_stages(AlignedText& text, AlignedText& out) const {
+  void in_stages(AlignedText& text, AlignedText& out, Allowance& allowance) const {
     const auto each = [&](auto&& rewrite) {
       out.clear();
       for (std::size_t i = 0; i < text.size();) {
@@ -106,7 +106,7 @@ class BertNormalizer final : public Normalizer {
       if (ideograph) out.append(U' ', span);
     });
     if (options_.strip_accents) {
-      decomposed_->apply(text, out);
+      decomposed_->apply(text, out, allowance);
       each([&](char32_t c, unsigned flags, TextSpan span) {
         if (!(flags & kNonspacing)) out.append(c, span);
       });

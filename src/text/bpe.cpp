@@ -32,6 +32,7 @@ class Bpe final : public Model {
  public:
   Bpe(Vocabulary vocabulary, MergeTable merges, BpeOptions options)
       : Model(std::move(vocabulary)), merges_(std::move(merges)), options_(std::move(options)) {
+    continuing_ = vocabulary_.trie().walk(Trie::kRoot, options_.prefix);
     for (std::size_t byte = 0; options_.byte_fallback && byte < 256; ++byte) {
       constexpr char kDigits[] = "0123456789ABCDEF";
       byte_ids_.push_back(vocabulary_.find("<0x" + std::string{kDigits[byte >> 4], kDigits[byte & 15], '>'}));
@@ -40,7 +41,7 @@ class Bpe final : public Model {
 
   std::string_view algorithm() const override { return "BPE"; }
 
-  void tokenize(std::string_view word, std::vector<Token>& tokens) const override {
+  void tokenize(std::string_view word, std::vector<Token>& tokens, Allowance&) const override {
     if (options_.ignore_merges) {
       if (const std::int32_t id = vocabulary_.find(word); id >= 0) {
         tokens.push_back({id, 0, static_cast<std::uint32_t>(word.size())});
@@ -100,7 +101,7 @@ class Bpe final : public Model {
 
   std::int32_t id_of(std::string_view character, bool first, bool last) const {
     const Trie& trie = vocabulary_.trie();
-    Trie::Node node = first ? Trie::kRoot : trie.walk(Trie::kRoot, options_.prefix);
+    Trie::Node node = first ? Trie::kRoot : continuing_;
     if (node != Trie::kNone) node = trie.walk(node, character);
     if (node != Trie::kNone && last) node = trie.walk(node, options_.suffix);
     return node == Trie::kNone ? -1 : trie.value(node);
@@ -137,21 +138,22 @@ class Bpe final : public Model {
   }
 
   void merge_long(std::vector<Symbol>& symbols) const {
+    // Four bytes each: a word of millions of characters is worked on as a whole.
     struct Links {
-      std::size_t previous, next;
+      std::uint32_t previous, next;
     };
     struct Candidate {
       std::uint32_t rank;
-      std::size_t at;
+      std::uint32_t at;
       std::int32_t id;
       bool operator>(const Candidate& other) const {
         return rank != other.rank ? rank > other.rank : at > other.at;
       }
     };
-    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    constexpr std::uint32_t kNone = UINT32_MAX;
     std::vector<Links> links(symbols.size());
     std::vector<Candidate> first;
-    for (std::size_t i = 0; i < symbols.size(); ++i) {
+    for (std::uint32_t i = 0; i < symbols.size(); ++i) {
       links[i] = {i == 0 ? kNone : i - 1, i + 1 == symbols.size() ? kNone : i + 1};
       if (i + 1 == symbols.size()) break;
       const auto merge = merges_.find(symbols[i].id, symbols[i + 1].id);
@@ -159,8 +161,8 @@ class Bpe final : public Model {
     }
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue(std::greater<>{},
                                                                                  std::move(first));
-    const auto add = [&](std::size_t left) {
-      const std::size_t right = left == kNone ? kNone : links[left].next;
+    const auto add = [&](std::uint32_t left) {
+      const std::uint32_t right = left == kNone ? kNone : links[left].next;
       if (right == kNone) return;
       const auto merge = merges_.find(symbols[left].id, symbols[right].id);
       if (merge.rank != MergeTable::kNever) queue.push({merge.rank, left, merge.id});
@@ -168,7 +170,7 @@ class Bpe final : public Model {
     while (!queue.empty()) {
       const Candidate best = queue.top();
       queue.pop();
-      const std::size_t left = best.at, right = links[left].next;
+      const std::uint32_t left = best.at, right = links[left].next;
       if (symbols[left].size == 0 || right == kNone) continue;
       if (merges_.find(symbols[left].id, symbols[right].id).id != best.id)
         continue;  // one of the two has changed
@@ -183,6 +185,7 @@ class Bpe final : public Model {
 
   MergeTable merges_;
   BpeOptions options_;
+  Trie::Node continuing_ = Trie::kRoot;  // after the prefix
   std::vector<std::int32_t> byte_ids_;
   std::uint32_t owner_ = WordCache::new_owner();
 };

@@ -20,15 +20,16 @@ class ByteLevel final : public PreTokenizer {
   void apply(Pieces& pieces) const override {
     if (add_prefix_space_) add_prefix_spaces(pieces);
     if (use_regex_) cut_words(pieces);
-    rewrite_pieces(pieces, [&](std::size_t begin, std::size_t end, AlignedText& out) {
-      const AlignedText& text = pieces.text;
-      for (std::size_t i = begin; i < end; ++i) {
-        const Encoded& encoded = encoded_[static_cast<unsigned char>(text.bytes[i])];
-        out.bytes.append(encoded.bytes, encoded.size);
-        out.spans.push_back(text.spans[i]);
-        if (encoded.size == 2) out.spans.push_back(text.spans[i]);
-      }
-    });
+    rewrite_pieces(pieces, "the pre-tokenizer ByteLevel",
+                   [&](std::size_t begin, std::size_t end, AlignedText& out) {
+                     const AlignedText& text = pieces.text;
+                     for (std::size_t i = begin; i < end; ++i) {
+                       const Encoded& encoded = encoded_[static_cast<unsigned char>(text.bytes[i])];
+                       out.bytes.append(encoded.bytes, encoded.size);
+                       out.spans.push_back(text.spans[i]);
+                       if (encoded.size == 2) out.spans.push_back(text.spans[i]);
+                     }
+                   });
   }
 
  private:
@@ -38,17 +39,19 @@ class ByteLevel final : public PreTokenizer {
   };
 
   static void add_prefix_spaces(Pieces& pieces) {
-    rewrite_pieces(pieces, [&](std::size_t begin, std::size_t end, AlignedText& out) {
-      if (pieces.text.bytes[begin] != ' ') out.append(" ", pieces.text.spans[begin]);
-      out.append(pieces.text, begin, end);
-    });
+    rewrite_pieces(pieces, "the pre-tokenizer ByteLevel",
+                   [&](std::size_t begin, std::size_t end, AlignedText& out) {
+                     if (pieces.text.bytes[begin] != ' ') out.append(" ", pieces.text.spans[begin]);
+                     out.append(pieces.text, begin, end);
+                   });
   }
 
   static void cut_words(Pieces& pieces) {
     std::vector<Match> words;
     cut_pieces(pieces, [&](std::size_t begin, std::size_t end, auto emit) {
       words.clear();
-      gpt2_pattern().find(pieces.text.bytes, begin, end, words);  // its matches cover everything
+      gpt2_pattern().find(pieces.text.bytes, begin, end, words,
+                          *pieces.allowance);  // its matches cover everything
       for (const Match& word : words) emit(word.begin, word.end);
     });
   }

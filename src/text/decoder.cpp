@@ -29,7 +29,7 @@ class WordPieceDecoder final : public Decoder {
  public:
   WordPieceDecoder(std::string_view prefix, bool cleanup) : prefix_(prefix), cleanup_(cleanup) {}
 
-  void apply(std::vector<std::string>& tokens) const override {
+  void apply(std::vector<std::string>& tokens, Allowance&) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
       if (i != 0) token = token.starts_with(prefix_) ? token.substr(prefix_.size()) : " " + token;
@@ -51,7 +51,7 @@ class WordPieceDecoder final : public Decoder {
 
 class ByteLevelDecoder final : public Decoder {
  public:
-  void apply(std::vector<std::string>& tokens) const override {
+  void apply(std::vector<std::string>& tokens, Allowance&) const override {
     std::string bytes;
     for (const std::string& token : tokens) append_bytes(token, bytes);
     tokens.assign(1, is_utf8(bytes) ? bytes : repair_utf8(bytes));
@@ -79,7 +79,7 @@ class MetaspaceDecoder final : public Decoder {
       : drops_first_(options.prepend != PrependScheme::never) {
     append_char(replacement_, options.replacement);
   }
-  void apply(std::vector<std::string>& tokens) const override {
+  void apply(std::vector<std::string>& tokens, Allowance&) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       tokens[i] = replaced(tokens[i], replacement_, i == 0 && drops_first_ ? "" : " ");
     }
@@ -93,7 +93,7 @@ class MetaspaceDecoder final : public Decoder {
 class BpeDecoder final : public Decoder {
  public:
   explicit BpeDecoder(std::string_view suffix) : suffix_(suffix) {}
-  void apply(std::vector<std::string>& tokens) const override {
+  void apply(std::vector<std::string>& tokens, Allowance&) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       tokens[i] = replaced(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
     }
@@ -105,13 +105,15 @@ class BpeDecoder final : public Decoder {
 
 class ReplaceDecoder final : public Decoder {
  public:
-  ReplaceDecoder(std::unique_ptr<const Pattern> pattern, std::string_view content)
-      : pattern_(std::move(pattern)), content_(content) {}
-  void apply(std::vector<std::string>& tokens) const override {
+  ReplaceDecoder(const Json& where, std::unique_ptr<const Pattern> pattern, std::string_view content)
+      : name_(where.step()), pattern_(std::move(pattern)), content_(content) {}
+  void apply(std::vector<std::string>& tokens, Allowance& allowance) const override {
     std::vector<Match> matches;
+    std::size_t made = 0;
     for (std::string& token : tokens) {
       matches.clear();
-      pattern_->find(token, 0, token.size(), matches);
+      pattern_->find(token, 0, token.size(), matches, allowance);
+      allowance.require_room(made += replaced_size(token.size(), matches, content_.size()), name_);
       std::string result;
       std::size_t copied = 0;
       for (const Match& match : matches) {
@@ -123,13 +125,16 @@ class ReplaceDecoder final : public Decoder {
   }
 
  private:
+  std::string name_;
   std::unique_ptr<const Pattern> pattern_;
   std::string content_;
 };
 
 class FuseDecoder final : public Decoder {
  public:
-  void apply(std::vector<std::string>& tokens) const override { tokens.assign(1, put_together(tokens)); }
+  void apply(std::vector<std::string>& tokens, Allowance&) const override {
+    tokens.assign(1, put_together(tokens));
+  }
 };
 
 // Takes up to `start` and `stop` of one character off the ends of every token.
@@ -138,7 +143,7 @@ class StripDecoder final : public Decoder {
   StripDecoder(char32_t content, std::int64_t start, std::int64_t stop) : start_(start), stop_(stop) {
     append_char(content_, content);
   }
-  void apply(std::vector<std::string>& tokens) const override {
+  void apply(std::vector<std::string>& tokens, Allowance&) const override {
     for (std::string& token : tokens) {
       std::string_view rest = token;
       for (std::int64_t i = 0; i < start_ && rest.starts_with(content_); ++i)
@@ -157,7 +162,7 @@ class StripDecoder final : public Decoder {
 // <0x61> to the byte; bytes in a row that are no UTF-8 become U+FFFD, one for each.
 class ByteFallbackDecoder final : public Decoder {
  public:
-  void apply(std::vector<std::string>& tokens) const override {
+  void apply(std::vector<std::string>& tokens, Allowance&) const override {
     std::vector<std::string> result;
     std::string bytes;
     const auto flush = [&] {
@@ -200,8 +205,11 @@ class ByteFallbackDecoder final : public Decoder {
 class DecoderSequence final : public Decoder {
  public:
   explicit DecoderSequence(std::vector<std::unique_ptr<const Decoder>> steps) : steps_(std::move(steps)) {}
-  void apply(std::vector<std::string>& tokens) const override {
-    for (const auto& step : steps_) step->apply(tokens);
+  void apply(std::vector<std::string>& tokens, Allowance& allowance) const override {
+    for (const auto& step : steps_) {
+      step->apply(tokens, allowance);
+      allowance.require_time("the decoder");
+    }
   }
 
  private:
@@ -219,7 +227,7 @@ std::unique_ptr<const Decoder> read_decoder(const Json& decoder) {
   if (type == "Sequence") {
     decoder.only_keys({"type", "decoders"});
     std::vector<std::unique_ptr<const Decoder>> steps;
-    for (const Json& step : decoder.at("decoders").elements()) steps.push_back(read_decoder(step));
+    for (const Json& step : decoder.at("decoders").elements(kMostSteps)) steps.push_back(read_decoder(step));
     return std::make_unique<DecoderSequence>(std::move(steps));
   }
   if (type == "WordPiece") {
@@ -238,7 +246,7 @@ std::unique_ptr<const Decoder> read_decoder(const Json& decoder) {
   }
   if (type == "Replace") {
     decoder.only_keys({"type", "pattern", "content"});
-    return std::make_unique<ReplaceDecoder>(read_pattern(decoder.at("pattern")),
+    return std::make_unique<ReplaceDecoder>(decoder, read_pattern(decoder.at("pattern")),
                                             decoder.at("content").string());
   }
   if (type == "Strip") {

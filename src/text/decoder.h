@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "text/allowance.h"
 #include "text/json.h"
 
 namespace attend::text {
@@ -13,8 +14,9 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
 
-  // Rewrites the tokens; put together they are the text.
-  virtual void apply(std::vector<std::string>& tokens) const = 0;
+  // Rewrites the tokens; put together they are the text. std::invalid_argument where the allowance is not
+  // enough.
+  virtual void apply(std::vector<std::string>& tokens, Allowance& allowance) const = 0;
 };
 
 std::unique_ptr<const Decoder> read_decoder(const Json& decoder);

@@ -22,8 +22,8 @@ class Gpt2Pattern final : public Pattern {
     for (char32_t c = 0; c < 128; ++c) ascii_[c] = kind_of(c);
   }
 
-  void find(std::string_view text, std::size_t begin, std::size_t end,
-            std::vector<Match>& matches) const override {
+  void find(std::string_view text, std::size_t begin, std::size_t end, std::vector<Match>& matches,
+            Allowance&) const override {
     const std::string_view inside = text.substr(0, end);
     while (begin < end) {
       const std::size_t stop = word_end(inside, begin);

@@ -63,7 +63,7 @@ Json::Json(const std::string& file, simdjson::dom::parser& parser, std::string_v
   auto error = parser.allocate(std::max<std::size_t>(bytes.size(), 64), kMaxDepth);
   if (!error) error = parser.parse(bytes.data(), bytes.size(), true).get(element_);
   if (error == simdjson::DEPTH_ERROR) fail("nests deeper than ", kMaxDepth, " levels");
-  if (error) fail("is no JSON: ", simdjson::error_message(error));
+  if (error) fail("is not JSON: ", simdjson::error_message(error));
 }
 
 void Json::fail_with(std::string rule) const { throw FileError(*file_, path_, std::move(rule)); }
@@ -120,9 +120,11 @@ simdjson::dom::array Json::array() const {
   return value;
 }
 
-std::vector<Json> Json::elements() const {
+std::vector<Json> Json::elements(std::size_t most) const {
   std::vector<Json> values;
-  for (const auto value : array()) values.push_back(element(values.size(), value));
+  const simdjson::dom::array list = array();
+  if (list.size() > most) fail("has ", list.size(), " elements, more than the ", most, " that are allowed");
+  for (const auto value : list) values.push_back(element(values.size(), value));
   return values;
 }
 
@@ -164,6 +166,8 @@ bool Json::is_bare(std::string_view expected) const {
   only_keys({"type"});
   return true;
 }
+
+std::string Json::step() const { return path_ + " (" + std::string(type()) + ")"; }
 
 Json Json::member(std::string_view key, simdjson::dom::element element) const {
   return Json(file_, element, path_.empty() ? place(key) : path_ + "." + place(key));

@@ -14,6 +14,9 @@
 
 namespace attend::text {
 
+// Of a sequence of normalizers, pre-tokenizers or decoders; files have a dozen.
+inline constexpr std::size_t kMostSteps = 1000;
+
 class Json {
  public:
   // Parses a whole file. The document must outlive the values, and the name all of them.
@@ -34,7 +37,7 @@ class Json {
   char32_t character() const;  // a string of one
   simdjson::dom::object object() const;
   simdjson::dom::array array() const;
-  std::vector<Json> elements() const;
+  std::vector<Json> elements(std::size_t most = SIZE_MAX) const;  // more of them are refused
 
   // An object's members. A key that is not among those named here, or that occurs twice, is refused.
   const Json& only_keys(std::initializer_list<std::string_view> keys) const;
@@ -45,6 +48,7 @@ class Json {
   // The member "type" of an object, and whether it is this one.
   std::string_view type() const;
   bool is_bare(std::string_view type) const;  // of this type, which has no other members
+  std::string step() const;                   // "normalizer.normalizers[3] (Replace)", for messages
 
   // Members and elements whose paths are only worth writing when something is wrong with them.
   Json member(std::string_view key, simdjson::dom::element element) const;

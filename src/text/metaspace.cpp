@@ -41,19 +41,20 @@ class Metaspace final : public PreTokenizer {
   }
 
   void apply(Pieces& pieces) const override {
-    rewrite_pieces(pieces, [&](std::size_t begin, std::size_t end, AlignedText& out) {
-      const AlignedText& text = pieces.text;
-      const std::string_view piece = std::string_view(text.bytes).substr(begin, end - begin);
-      if (prepends(text.spans[begin]) && piece[0] != ' ' && !piece.starts_with(replacement_)) {
-        out.append(replacement_, text.spans[begin]);
-      }
-      for (std::size_t at = begin; at < end;) {
-        const std::size_t space = std::min(text.bytes.find(' ', at), end);
-        out.append(text, at, space);
-        if (space < end) out.append(replacement_, text.spans[space]);
-        at = space + 1;
-      }
-    });
+    rewrite_pieces(pieces, "the pre-tokenizer Metaspace",
+                   [&](std::size_t begin, std::size_t end, AlignedText& out) {
+                     const AlignedText& text = pieces.text;
+                     const std::string_view piece = std::string_view(text.bytes).substr(begin, end - begin);
+                     if (prepends(text.spans[begin]) && piece[0] != ' ' && !piece.starts_with(replacement_)) {
+                       out.append(replacement_, text.spans[begin]);
+                     }
+                     for (std::size_t at = begin; at < end;) {
+                       const std::size_t space = std::min(text.bytes.find(' ', at), end);
+                       out.append(text, at, space);
+                       if (space < end) out.append(replacement_, text.spans[space]);
+                       at = space + 1;
+                     }
+                   });
     if (options_.split) cut_at_replacement(pieces);
   }
 

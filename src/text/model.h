@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/allowance.h"
 #include "text/json.h"
 #include "text/vocabulary.h"
 
@@ -17,12 +18,16 @@ struct Token {
   std::uint32_t begin, end;
 };
 
+// A token may be as long as the file, and a walk along it is taken again from every place of a word: how many
+// walks there are between two looks at the time.
+inline constexpr std::size_t kTokensBetweenLooks = 64;
+
 class Model {
  public:
   virtual ~Model() = default;
 
-  // Appends the tokens of a word that is not empty.
-  virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
+  // Appends the tokens of a word that is not empty. std::invalid_argument where the allowance is not enough.
+  virtual void tokenize(std::string_view word, std::vector<Token>& tokens, Allowance& allowance) const = 0;
 
   virtual std::string_view algorithm() const = 0;  // as tokenizer.json calls it: "WordPiece"
 

@@ -18,19 +18,21 @@ class NormalForm final : public Normalizer {
  public:
   NormalForm(bool compatible, bool composed) : compatible_(compatible), composed_(composed) {}
 
-  void apply(AlignedText& text, AlignedText& scratch) const override {
+  void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const override {
     if (is_ascii(text.bytes)) return;
-    std::vector<Change> changes = decomposed(text.bytes);
+    std::vector<Change> changes = decomposed(text.bytes, allowance);
     if (composed_) recompose(changes);
     transform(text, changes, scratch);
     text.swap(scratch);
   }
 
  private:
-  std::vector<Change> decomposed(std::string_view text) const {
+  std::vector<Change> decomposed(std::string_view text, const Allowance& allowance) const {
     std::vector<Change> changes;
     changes.reserve(text.size());
     std::vector<char32_t> parts;
+    const std::size_t room = allowance.room();
+    std::size_t made = 0;
     std::size_t unsorted = 0;  // from here on the characters belong to one base and may have to change places
     for (std::size_t i = 0; i < text.size();) {
       parts.clear();
@@ -43,7 +45,9 @@ class NormalForm final : public Normalizer {
         }
         changes.push_back({part, change});
         change = 1;
+        made += char_size(part);
       }
+      if (made > room) allowance.require_room(made, "Unicode's normal form");
     }
     sort_marks(changes, unsorted);
     return changes;

@@ -10,15 +10,13 @@
 namespace attend::text {
 namespace {
 
-constexpr std::size_t kMaxSize = std::size_t{1} << 30;
-
 // Rewrites one character at a time: `rewrite(c, span, out)` appends what becomes of it.
 template <class Rewrite>
 class EachCharacter final : public Normalizer {
  public:
   explicit EachCharacter(Rewrite rewrite) : rewrite_(rewrite) {}
 
-  void apply(AlignedText& text, AlignedText& scratch) const override {
+  void apply(AlignedText& text, AlignedText& scratch, Allowance&) const override {
     scratch.clear();
     for (std::size_t i = 0; i < text.size();) {
       const TextSpan span = text.spans[i];
@@ -61,7 +59,7 @@ class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
 
-  void apply(AlignedText& text, AlignedText& scratch) const override {
+  void apply(AlignedText& text, AlignedText& scratch, Allowance&) const override {
     std::size_t begin = 0, end = text.size();
     while (left_ && begin < end) {
       std::size_t next = begin;
@@ -84,10 +82,11 @@ class Strip final : public Normalizer {
 
 class Prepend final : public Normalizer {
  public:
-  explicit Prepend(std::string_view prefix) : prefix_(prefix) {}
+  Prepend(const Json& where, std::string_view prefix) : name_(where.step()), prefix_(prefix) {}
 
-  void apply(AlignedText& text, AlignedText& scratch) const override {
+  void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const override {
     if (text.empty()) return;
+    allowance.require_room(prefix_.size() + text.size(), name_);
     scratch.clear();
     scratch.append(prefix_, text.spans[0]);
     scratch.append(text, 0, text.size());
@@ -95,23 +94,21 @@ class Prepend final : public Normalizer {
   }
 
  private:
-  std::string prefix_;
+  std::string name_, prefix_;
 };
 
 class Replace final : public Normalizer {
  public:
-  Replace(std::unique_ptr<const Pattern> pattern, std::string_view content)
-      : pattern_(std::move(pattern)), content_(content) {}
+  Replace(const Json& where, std::unique_ptr<const Pattern> pattern, std::string_view content)
+      : name_(where.step()), pattern_(std::move(pattern)), content_(content) {}
 
-  void apply(AlignedText& text, AlignedText& scratch) const override {
+  void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const override {
+    if (text.empty()) return;  // an expression may match nothing, but is not asked
     std::vector<Match> matches;
-    pattern_->find(text.bytes, 0, text.size(), matches);
+    pattern_->find(text.bytes, 0, text.size(), matches, allowance);
     if (matches.empty()) return;
     // Replacements within replacements can double a text twenty times over.
-    if (content_.size() > kMaxSize / matches.size() ||
-        text.size() + content_.size() * matches.size() > kMaxSize) {
-      refuse("tokenizer", "the normalizer makes more than 2^30 bytes of this text");
-    }
+    allowance.require_room(replaced_size(text.size(), matches, content_.size()), name_);
     scratch.clear();
     std::size_t copied = 0;
     for (const Match& match : matches) {
@@ -124,6 +121,7 @@ class Replace final : public Normalizer {
   }
 
  private:
+  std::string name_;
   std::unique_ptr<const Pattern> pattern_;
   std::string content_;
 };
@@ -132,8 +130,12 @@ class NormalizerSequence final : public Normalizer {
  public:
   explicit NormalizerSequence(std::vector<std::unique_ptr<const Normalizer>> steps)
       : steps_(std::move(steps)) {}
-  void apply(AlignedText& text, AlignedText& scratch) const override {
-    for (const auto& step : steps_) step->apply(text, scratch);
+  void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const override {
+    for (const auto& step : steps_) {
+      step->apply(text, scratch, allowance);
+      allowance.require_room(text.size(), "the normalizer");
+      allowance.require_time("the normalizer");
+    }
   }
 
  private:
@@ -143,7 +145,8 @@ class NormalizerSequence final : public Normalizer {
 std::unique_ptr<const Normalizer> read_normalizers(const Json& sequence) {
   sequence.only_keys({"type", "normalizers"});
   std::vector<std::unique_ptr<const Normalizer>> steps;
-  for (const Json& step : sequence.at("normalizers").elements()) steps.push_back(read_normalizer(step));
+  for (const Json& step : sequence.at("normalizers").elements(kMostSteps))
+    steps.push_back(read_normalizer(step));
   return std::make_unique<NormalizerSequence>(std::move(steps));
 }
 
@@ -160,11 +163,12 @@ std::unique_ptr<const Normalizer> read_normalizer(const Json& normalizer) {
                                    normalizer.at("strip_right").boolean());
   }
   if (type == "Prepend") {
-    return std::make_unique<Prepend>(normalizer.only_keys({"type", "prepend"}).at("prepend").string());
+    return std::make_unique<Prepend>(normalizer,
+                                     normalizer.only_keys({"type", "prepend"}).at("prepend").string());
   }
   if (type == "Replace") {
     normalizer.only_keys({"type", "pattern", "content"});
-    return std::make_unique<Replace>(read_pattern(normalizer.at("pattern")),
+    return std::make_unique<Replace>(normalizer, read_pattern(normalizer.at("pattern")),
                                      normalizer.at("content").string());
   }
   if (normalizer.is_bare("NFC")) return make_normal_form(false, true);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "text/aligned_text.h"
+#include "text/allowance.h"
 #include "text/json.h"
 
 namespace attend::text {
@@ -12,8 +13,9 @@ class Normalizer {
  public:
   virtual ~Normalizer() = default;
 
-  // Rewrites `text`; `scratch` is memory to work in, whatever it holds.
-  virtual void apply(AlignedText& text, AlignedText& scratch) const = 0;
+  // Rewrites `text`; `scratch` is memory to work in, whatever it holds. std::invalid_argument where the
+  // allowance is not enough.
+  virtual void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const = 0;
 };
 
 // What "normalizer" of a tokenizer.json describes; nothing for null.

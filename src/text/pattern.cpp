@@ -11,8 +11,8 @@ class StringPattern final : public Pattern {
  public:
   explicit StringPattern(std::string_view string) : string_(string) {}
 
-  void find(std::string_view text, std::size_t begin, std::size_t end,
-            std::vector<Match>& matches) const override {
+  void find(std::string_view text, std::size_t begin, std::size_t end, std::vector<Match>& matches,
+            Allowance&) const override {
     const std::string_view inside = text.substr(0, end);
     for (std::size_t at = begin; (at = inside.find(string_, at)) != std::string_view::npos;
          at += string_.size()) {
@@ -28,9 +28,9 @@ class StringPattern final : public Pattern {
 class Shared final : public Pattern {
  public:
   explicit Shared(const Pattern& pattern) : pattern_(pattern) {}
-  void find(std::string_view text, std::size_t begin, std::size_t end,
-            std::vector<Match>& matches) const override {
-    pattern_.find(text, begin, end, matches);
+  void find(std::string_view text, std::size_t begin, std::size_t end, std::vector<Match>& matches,
+            Allowance& allowance) const override {
+    pattern_.find(text, begin, end, matches, allowance);
   }
 
  private:

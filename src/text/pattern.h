@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/allowance.h"
 #include "text/json.h"
 
 namespace attend::text {
@@ -15,14 +16,20 @@ struct Match {
   std::size_t begin, end;
 };
 
+// The bytes of a text whose matches are replaced by something of this size.
+inline std::size_t replaced_size(std::size_t text, const std::vector<Match>& matches, std::size_t content) {
+  for (const Match& match : matches) text -= match.end - match.begin;
+  return text + matches.size() * content;  // neither has more than 32 bits
+}
+
 class Pattern {
  public:
   virtual ~Pattern() = default;
 
   // Appends the matches inside text[begin .. end-1], from left to right, which do not overlap. Nothing before
-  // or behind is seen. std::invalid_argument where an expression takes too many steps.
-  virtual void find(std::string_view text, std::size_t begin, std::size_t end,
-                    std::vector<Match>& matches) const = 0;
+  // or after is seen. std::invalid_argument where an expression takes too many steps.
+  virtual void find(std::string_view text, std::size_t begin, std::size_t end, std::vector<Match>& matches,
+                    Allowance& allowance) const = 0;
 };
 
 // {"String": "..."} or {"Regex": "..."}

@@ -135,9 +135,13 @@ class Template final : public PostProcessor {
   Steps single_, pair_;
 };
 
+// Special tokens around a text: files have a few. A name may stand for a list of them, and stand there often.
+constexpr std::size_t kMostAdded = 4096;
+
 Template::Steps read_template(const Json& pieces, const Json& special_tokens, bool pair) {
   Template::Steps steps;
-  for (const Json& piece : pieces.elements()) {
+  std::size_t added = 0;
+  for (const Json& piece : pieces.elements(kMostAdded)) {
     piece.only_keys({"Sequence", "SpecialToken"});
     Template::Step step;
     if (const auto sequence = piece.find("Sequence")) {
@@ -152,9 +156,11 @@ Template::Steps read_template(const Json& pieces, const Json& special_tokens, bo
       const auto described = special_tokens.find(id.string());
       if (!described) id.fail(shown(id.string()), " is not among special_tokens");
       step.type_id = static_cast<std::int32_t>(token.at("type_id").integer(0, 1 << 20));
-      for (const Json& value : described->at("ids").elements()) {
+      for (const Json& value : described->at("ids").elements(kMostAdded)) {
         step.ids.push_back(static_cast<std::int32_t>(value.integer(0, kMaxId)));
       }
+      if ((added += step.ids.size()) > kMostAdded)
+        pieces.fail("adds more than ", kMostAdded, " special tokens to a text");
     }
     steps.push_back(std::move(step));
   }

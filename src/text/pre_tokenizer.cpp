@@ -117,7 +117,7 @@ class PatternSplit final : public PreTokenizer {
     cut_pieces(pieces, [&](std::size_t begin, std::size_t end, auto emit) {
       matches.clear();
       stretches.clear();
-      pattern_->find(pieces.text.bytes, begin, end, matches);
+      pattern_->find(pieces.text.bytes, begin, end, matches, *pieces.allowance);
       for (const Match& match : matches) {
         if (begin < match.begin) stretches.push_back({begin, match.begin, invert_});
         stretches.push_back({match.begin, match.end, !invert_});
@@ -139,7 +139,10 @@ class PreTokenizerSequence final : public PreTokenizer {
   explicit PreTokenizerSequence(std::vector<std::unique_ptr<const PreTokenizer>> steps)
       : steps_(std::move(steps)) {}
   void apply(Pieces& pieces) const override {
-    for (const auto& step : steps_) step->apply(pieces);
+    for (const auto& step : steps_) {
+      step->apply(pieces);
+      pieces.allowance->require_time("the pre-tokenizer");
+    }
   }
 
  private:
@@ -149,7 +152,8 @@ class PreTokenizerSequence final : public PreTokenizer {
 std::unique_ptr<const PreTokenizer> read_pre_tokenizers(const Json& sequence) {
   sequence.only_keys({"type", "pretokenizers"});
   std::vector<std::unique_ptr<const PreTokenizer>> steps;
-  for (const Json& step : sequence.at("pretokenizers").elements()) steps.push_back(read_pre_tokenizer(step));
+  for (const Json& step : sequence.at("pretokenizers").elements(kMostSteps))
+    steps.push_back(read_pre_tokenizer(step));
   return std::make_unique<PreTokenizerSequence>(std::move(steps));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "text/aligned_text.h"
+#include "text/allowance.h"
 #include "text/json.h"
 
 namespace attend::text {
@@ -23,6 +24,8 @@ struct Pieces {
 
   AlignedText other_text;
   std::vector<Piece> other_pieces;
+
+  Allowance* allowance = nullptr;  // of the text; there while it is worked on
 };
 
 class PreTokenizer {
@@ -58,7 +61,7 @@ void cut_pieces(Pieces& pieces, Cut&& cut) {
 
 // Rewrites every piece that is no token yet: rewrite(begin, end, out) appends its new bytes to `out`.
 template <class Rewrite>
-void rewrite_pieces(Pieces& pieces, Rewrite&& rewrite) {
+void rewrite_pieces(Pieces& pieces, std::string_view step, Rewrite&& rewrite) {
   AlignedText& out = pieces.other_text;
   out.clear();
   for (Piece& piece : pieces.pieces) {
@@ -68,6 +71,7 @@ void rewrite_pieces(Pieces& pieces, Rewrite&& rewrite) {
     } else {
       rewrite(piece.begin, piece.end, out);
     }
+    pieces.allowance->require_room(out.size(), step);
     piece.begin = static_cast<std::uint32_t>(begin);
     piece.end = static_cast<std::uint32_t>(out.size());
   }

@@ -68,25 +68,32 @@ class Precompiled final : public Normalizer {
     }
   }
 
-  void apply(AlignedText& text, AlignedText& scratch) const override {
+  void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const override {
     const auto plain = [&](char c) {
       return static_cast<unsigned char>(c) < 0x80 && plain_[static_cast<std::size_t>(c)];
     };
     if (std::all_of(text.bytes.begin(), text.bytes.end(), plain)) return;
-    std::vector<Change> changes;
-    changes.reserve(text.size());
+    Rewriting rewriting{.room = allowance.room()};
+    rewriting.changes.reserve(text.size());
     bool modified = false;
     for (std::size_t begin = 0; begin < text.size();) {
       const std::size_t end = grapheme_end(text.bytes, begin);
-      modified |= rewrite(std::string_view(text.bytes).substr(begin, end - begin), changes);
+      modified |= rewrite(std::string_view(text.bytes).substr(begin, end - begin), rewriting);
+      if (rewriting.bytes > rewriting.room)
+        allowance.require_room(rewriting.bytes, "the precompiled charsmap");
       begin = end;
     }
     if (!modified) return;
-    transform(text, changes, scratch);
+    transform(text, rewriting.changes, scratch);
     text.swap(scratch);
   }
 
  private:
+  struct Rewriting {
+    std::vector<Change> changes{};
+    std::size_t room, bytes = 0;  // that may be, and that will be made
+  };
+
   // What a user takes for one character.
   static std::size_t grapheme_end(std::string_view text, std::size_t at) {
     std::int32_t state = 0;
@@ -102,11 +109,11 @@ class Precompiled final : public Normalizer {
     return at;
   }
 
-  bool rewrite(std::string_view grapheme, std::vector<Change>& changes) const {
+  bool rewrite(std::string_view grapheme, Rewriting& rewriting) const {
     constexpr std::size_t kLongest = 5;  // longer ones are looked at character by character
     if (grapheme.size() <= kLongest) {
       if (const auto replacement = map_.find(grapheme)) {
-        replace(grapheme, *replacement, changes);
+        replace(grapheme, *replacement, rewriting);
         return true;
       }
     }
@@ -118,16 +125,20 @@ class Precompiled final : public Normalizer {
       const auto replacement = map_.find(character);
       modified |= replacement.has_value();
       if (replacement) {
-        replace(character, *replacement, changes);
+        replace(character, *replacement, rewriting);
       } else {
-        changes.push_back({c, 0});
+        rewriting.changes.push_back({c, 0});
+        rewriting.bytes += character.size();
       }
     }
     return modified;
   }
 
   // Characters are replaced one by one; the last ones are new, or the last one takes the rest with it.
-  static void replace(std::string_view from, std::string_view to, std::vector<Change>& changes) {
+  static void replace(std::string_view from, std::string_view to, Rewriting& rewriting) {
+    rewriting.bytes += to.size();
+    if (rewriting.bytes > rewriting.room) return;  // which is refused
+    std::vector<Change>& changes = rewriting.changes;
     const auto surplus =
         static_cast<std::ptrdiff_t>(count_chars(to)) - static_cast<std::ptrdiff_t>(count_chars(from));
     for (std::size_t i = 0; i < to.size();) changes.push_back({next_char(to, i), 0});

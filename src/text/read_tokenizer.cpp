@@ -72,8 +72,12 @@ std::shared_ptr<const Tokenizer::Parts> read_tokenizer(const std::string& file, 
   if (const auto section = root.find("decoder")) parts->decoder = read_decoder(*section);
   parts->model = read_model(root.at("model"));
   if (const auto section = root.find("added_tokens")) {
-    parts->added =
-        AddedTokens(read_added_tokens(*section, parts->model->vocabulary()), parts->normalizer.get());
+    try {
+      parts->added =
+          AddedTokens(read_added_tokens(*section, parts->model->vocabulary()), parts->normalizer.get());
+    } catch (const std::invalid_argument& error) {  // the normalizer refuses one of them
+      section->fail(error.what());
+    }
   }
   if (const auto section = root.find("post_processor")) {
     parts->post_processor = read_post_processor(*section);

@@ -39,7 +39,9 @@ class Encoder {
       for (TextSpan& span : part.encoding.offsets) span = lower.given(span);
       return part;
     }
+    text::Allowance allowance(given.size());
     Pieces& pieces = scratch_.pieces;
+    pieces.allowance = &allowance;
     parts_.added.extract(given, parts_.normalizer.get(), pieces);
     if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->apply(pieces);
 
@@ -52,11 +54,13 @@ class Encoder {
         scratch_.tokens.push_back({piece.id, 0, piece.end - piece.begin});
       } else {
         parts_.model->tokenize(
-            std::string_view(pieces.text.bytes).substr(piece.begin, piece.end - piece.begin),
-            scratch_.tokens);
+            std::string_view(pieces.text.bytes).substr(piece.begin, piece.end - piece.begin), scratch_.tokens,
+            allowance);
       }
+      if (word % text::kTokensBetweenLooks == 0) allowance.require_time(parts_.model->algorithm());
       add_tokens(piece, static_cast<std::int32_t>(word), type_id, part);
     }
+    pieces.allowance = nullptr;
     return part;
   }
 
@@ -147,7 +151,12 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_speci
     if (!skip_special || !parts_->added.is_special(string)) tokens.emplace_back(string);
   }
   if (tokens.empty()) return {};
-  if (parts_->decoder != nullptr) parts_->decoder->apply(tokens);
+  if (parts_->decoder != nullptr) {
+    std::size_t given = tokens.size();  // a decoder may put a space before each
+    for (const std::string& token : tokens) given += token.size();
+    text::Allowance allowance(given);
+    parts_->decoder->apply(tokens, allowance);
+  }
   std::string whole;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (parts_->decoder == nullptr && i > 0) whole += ' ';

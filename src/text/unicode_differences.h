@@ -192,5 +192,19 @@ inline constexpr Range kPatternSo[] = {
     {0x1FAAD, 0x1FAAF}, {0x1FABB, 0x1FABF}, {0x1FAC6, 0x1FAC6}, {0x1FACE, 0x1FACF}, {0x1FADA, 0x1FADC},
     {0x1FADF, 0x1FADF}, {0x1FAE8, 0x1FAE9}, {0x1FAF7, 0x1FAF8}, {0x1FBCB, 0x1FBEF}};
 inline constexpr Range kPatternSm[] = {{0x10D8E, 0x10D8F}};
+inline constexpr Range kPatternCf[] = {{0x13439, 0x1343F}};
+inline constexpr Range kPatternPd[] = {{0x10D6E, 0x10D6E}};
+
+// The same for scripts.
+inline constexpr Range kScriptArabic[] = {{0x897, 0x897}, {0x10EC2, 0x10EC4}, {0x10EFC, 0x10EFF}};
+inline constexpr Range kScriptCyrillic[] = {{0x1C89, 0x1C8A}, {0x1E030, 0x1E06D}, {0x1E08F, 0x1E08F}};
+inline constexpr Range kScriptDevanagari[] = {{0x11B00, 0x11B09}};
+inline constexpr Range kScriptHan[] = {{0x2B739, 0x2B739}, {0x2EBF0, 0x2EE5D}, {0x31350, 0x323AF}};
+inline constexpr Range kScriptHiragana[] = {{0x1B132, 0x1B132}};
+inline constexpr Range kScriptKannada[] = {{0xCF3, 0xCF3}};
+inline constexpr Range kScriptKatakana[] = {{0x1B155, 0x1B155}};
+inline constexpr Range kScriptLao[] = {{0xECE, 0xECE}};
+inline constexpr Range kScriptLatin[] = {{0xA7CB, 0xA7CD}, {0xA7DA, 0xA7DC}, {0x1DF25, 0x1DF2A}};
+inline constexpr Range kScriptMyanmar[] = {{0x116D0, 0x116E3}};
 
 }  // namespace attend::text::differences

@@ -27,8 +27,8 @@ class Unigram final : public Model {
 
   std::string_view algorithm() const override { return "Unigram"; }
 
-  void tokenize(std::string_view word, std::vector<Token>& tokens) const override {
-    WordCache::tokenize(owner_, word, tokens, [&] { work_out(word, tokens); });
+  void tokenize(std::string_view word, std::vector<Token>& tokens, Allowance& allowance) const override {
+    WordCache::tokenize(owner_, word, tokens, [&] { work_out(word, tokens, allowance); });
   }
 
   std::int32_t id_without_text() const override { return unknown_; }
@@ -42,10 +42,10 @@ class Unigram final : public Model {
   };
   static constexpr std::uint32_t kNowhere = UINT32_MAX;
 
-  void work_out(std::string_view word, std::vector<Token>& tokens) const {
+  void work_out(std::string_view word, std::vector<Token>& tokens, Allowance& allowance) const {
     thread_local std::vector<Path> paths;
     paths.assign(word.size() + 1, Path{});
-    find_paths(word, paths);
+    find_paths(word, paths, allowance);
 
     const std::size_t before = tokens.size();
     for (auto end = static_cast<std::uint32_t>(word.size()); end > 0;) {
@@ -63,7 +63,7 @@ class Unigram final : public Model {
     if (paths.capacity() > (1 << 16)) paths = {};
   }
 
-  void find_paths(std::string_view word, std::vector<Path>& paths) const {
+  void find_paths(std::string_view word, std::vector<Path>& paths, Allowance& allowance) const {
     const Trie& trie = vocabulary_.trie();
     for (std::uint32_t begin = 0; begin < word.size();) {
       const double so_far = paths[begin].score;
@@ -83,6 +83,7 @@ class Unigram final : public Model {
         single |= i == next;
       }
       if (!single) offer(next, unknown_score_, unknown_);
+      if (begin / kTokensBetweenLooks != next / kTokensBetweenLooks) allowance.require_time("Unigram");
       begin = next;
     }
   }

@@ -48,6 +48,9 @@ inline char32_t previous_char(std::string_view text, std::size_t& position) {
   return next_char(text, start);
 }
 
+// How many bytes a character takes.
+inline std::size_t char_size(char32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
+
 // Writes the bytes of a character and returns how many there are.
 inline int put_char(char32_t c, char* bytes) {
   const auto low = [](char32_t bits) { return static_cast<char>(0x80 | (bits & 0x3F)); };

@@ -15,7 +15,7 @@ class WordPiece final : public Model {
 
   std::string_view algorithm() const override { return "WordPiece"; }
 
-  void tokenize(std::string_view word, std::vector<Token>& tokens) const override {
+  void tokenize(std::string_view word, std::vector<Token>& tokens, Allowance& allowance) const override {
     const std::size_t before = tokens.size();
     const auto size = static_cast<std::uint32_t>(word.size());
     bool known = size <= longest_ || count_chars(word) <= longest_;
@@ -23,6 +23,7 @@ class WordPiece final : public Model {
       const Token token = longest_token(word, begin);
       known = token.id >= 0;
       if (known) tokens.push_back(token);
+      if ((tokens.size() - before) % kTokensBetweenLooks == 0) allowance.require_time("WordPiece");
       begin = token.end;
     }
     if (known) return;

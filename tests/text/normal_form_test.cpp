@@ -16,7 +16,8 @@ using namespace attend::text;
 std::string normalized(const std::string& text, bool compatible, bool composed) {
   AlignedText aligned, scratch;
   aligned.assign(text);
-  make_normal_form(compatible, composed)->apply(aligned, scratch);
+  Allowance allowance(text.size());
+  make_normal_form(compatible, composed)->apply(aligned, scratch, allowance);
   EXPECT_EQ(aligned.bytes.size(), aligned.spans.size());
   return aligned.bytes;
 }
@@ -58,7 +59,8 @@ TEST(NormalForm, AgreesWithUtf8proc) {
 TEST(NormalForm, SpansFollowTheCharacters) {
   AlignedText text, scratch;
   text.assign("e\u0301x\uFB01");  // e, acute, x, ligature fi
-  make_normal_form(true, true)->apply(text, scratch);
+  Allowance allowance(text.size());
+  make_normal_form(true, true)->apply(text, scratch, allowance);
   EXPECT_EQ(text.bytes, "\u00e9xfi");
   const std::vector<attend::TextSpan> spans{{0, 1}, {0, 1}, {2, 3}, {3, 4}, {3, 4}};
   EXPECT_EQ(text.spans, spans);

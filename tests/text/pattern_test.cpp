@@ -14,7 +14,8 @@ using namespace attend::text;
 
 std::vector<std::pair<std::size_t, std::size_t>> matches(const Pattern& pattern, std::string_view text) {
   std::vector<Match> found;
-  pattern.find(text, 0, text.size(), found);
+  Allowance allowance(text.size());
+  pattern.find(text, 0, text.size(), found, allowance);
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const Match& match : found) pairs.emplace_back(match.begin, match.end);
   return pairs;

@@ -104,9 +104,29 @@ def lowercase():
 def patterns():
     """Characters that an expression's \\p{..} matches there and that Unicode 14, which PCRE2 10.42 has, does not put in the category."""
     assert unicodedata.unidata_version == "14.0.0"
-    for name in ("L", "Lu", "Ll", "Lm", "Lo", "M", "Mn", "Mc", "N", "Nd", "No", "P", "Po", "S", "So", "Sm"):
+    for name in ("L", "Lu", "Ll", "Lm", "Lo", "M", "Mn", "Mc", "N", "Nd", "No", "P", "Po", "S", "So", "Sm", "Cf", "Pd"):
         theirs = regex(rf"\p{{{name}}}")
         yield name, ranges(c for c in theirs if not unicodedata.category(chr(c)).startswith(name))
+
+
+def pcre2_matches(pattern):
+    """The code points that PCRE2 matches one by one; asked for with an expression that PCRE2 alone understands."""
+    pcre2 = ctypes.CDLL("libpcre2-8.so.0")
+    for function in (pcre2.pcre2_compile_8, pcre2.pcre2_match_data_create_8):
+        function.restype = ctypes.c_void_p
+    utf, no_utf_check, expression = 0x00080000, 0x40000000, pattern.encode()
+    error, place = ctypes.c_int(), ctypes.c_size_t()
+    code = ctypes.c_void_p(pcre2.pcre2_compile_8(expression, ctypes.c_size_t(len(expression)), utf, ctypes.byref(error), ctypes.byref(place), None))
+    assert code, pattern
+    data = ctypes.c_void_p(pcre2.pcre2_match_data_create_8(1, None))
+    texts = ((c, chr(c).encode()) for c in CODE_POINTS)
+    return {c for c, t in texts if pcre2.pcre2_match_8(code, t, ctypes.c_size_t(len(t)), ctypes.c_size_t(0), no_utf_check, data, None) >= 0}
+
+
+def scripts():
+    """The same for scripts, which Oniguruma takes without, and PCRE2 with their extensions unless told otherwise."""
+    for name in ("Arabic", "Cyrillic", "Devanagari", "Han", "Hiragana", "Kannada", "Katakana", "Lao", "Latin", "Myanmar"):
+        yield name, ranges(regex(rf"\p{{{name}}}") - pcre2_matches(rf"\p{{sc:{name}}}"))
 
 
 def graphemes():
@@ -147,6 +167,9 @@ def main():
     lines.append("\n// Characters that \\p{..} of an expression matches there, and that Unicode 14 did not have in the category.\n")
     for name, added in patterns():
         lines.append(table(f"Pattern{name}", added, "Range"))
+    lines.append("\n// The same for scripts.\n")
+    for name, added in scripts():
+        lines.append(table(f"Script{name}", added, "Range"))
     lines.append("\n}  // namespace attend::text::differences\n")
     TARGET.write_text("".join(lines))
 
