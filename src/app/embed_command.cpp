@@ -33,6 +33,12 @@ appears under its name when it is complete, whatever happens on the way.
 The model is a folder, or a name on the hub (attend pull gets it from there).
 Pooling, normalisation and prompt are as its folder says, unless given.
 
+A text that the model cannot read as a whole is cut (truncate), refused with
+its line (error), or divided into pieces whose vectors are averaged (split).
+The same goes for a line of more than 4 MiB, of which truncate reads the first
+4 MiB. With --tokens or --words such a line is refused instead of divided, and
+with --jsonl always.
+
 Try:
   echo "The bank of the river" | attend embed -
   attend embed texts.txt -o vectors.npy
@@ -154,7 +160,8 @@ void tell_what_was_too_long(const embed::Outcome& outcome, const EmbedArguments&
     lines.append(lines.empty() ? "" : ", ").append(std::to_string(line));
   if (outcome.too_long > static_cast<std::int64_t>(outcome.too_long_lines.size())) lines.append(", ...");
   say(joined("attend embed: ", outcome.too_long, " of ", outcome.done.texts, " texts had more than ", most,
-             " tokens and ", given.overflow == "split" ? "were divided" : "were cut", " (line ", lines, ")"));
+             outcome.over_long > 0 ? " tokens or 4 MiB and " : " tokens and ",
+             given.overflow == "split" ? "were divided" : "were cut", " (line ", lines, ")"));
 }
 
 void run_embed(const EmbedArguments& given) {

@@ -4,6 +4,7 @@
 #include <attend/words.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -22,6 +23,30 @@ struct Batch {
   std::vector<Encoding> pieces;
   std::vector<std::int32_t> first_characters;
   std::int64_t tokens = 0;
+};
+
+// The vector of a text in several pieces: the mean of theirs, each counted by its tokens.
+class MeanOfPieces {
+ public:
+  explicit MeanOfPieces(std::int64_t size) : sum_(static_cast<std::size_t>(size)) {}
+
+  void add(const float* vector, std::size_t tokens) {
+    const auto count = static_cast<double>(tokens);
+    for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += count * static_cast<double>(vector[j]);
+    tokens_ += count;
+  }
+
+  Tensor mean(bool normalize) const {
+    Tensor mean(DType::f32, {1, static_cast<std::int64_t>(sum_.size())});
+    for (std::size_t j = 0; j < sum_.size(); ++j)
+      mean.values<float>()[j] = static_cast<float>(sum_[j] / tokens_);
+    if (normalize) normalize_rows(mean, mean);
+    return mean;
+  }
+
+ private:
+  std::vector<double> sum_;
+  double tokens_ = 0;
 };
 
 class Run {
@@ -48,8 +73,39 @@ class Run {
     }
     batch_.first_pieces.push_back(static_cast<std::int64_t>(batch_.pieces.size()));
     batch_.texts.push_back(std::move(text));
-    if (batch_.tokens >= job_.options.batch_tokens) flush();
     return true;
+  }
+
+  // A line of any length, read and embedded stretch by stretch.
+  void take_divided(std::string text, TextLines& lines) {
+    flush();
+    EmbedOptions options = job_.options;
+    options.normalize = false;
+    batch_.texts.push_back(prompt_ + text);
+    std::optional<MeanOfPieces> sum;
+    for (bool first = true;; first = false) {
+      if (first) text.insert(0, prompt_);
+      std::vector<Encoding> pieces;
+      for (Piece& piece : pieces_of(model_, text, max_tokens_, Overflow::split))
+        pieces.push_back(std::move(piece.tokens));
+      const Tensor vectors = model_.embed(pieces, options);
+      if (!sum) sum.emplace(vectors.size(1));
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        sum->add(vectors.values<float>().data() + static_cast<std::int64_t>(i) * vectors.size(1),
+                 pieces[i].size());
+        done.tokens += static_cast<std::int64_t>(pieces[i].size());
+      }
+      if (!lines.goes_on()) break;
+      lines.more(text);
+    }
+    give(0, sum->mean(normalizes()));
+    ++done.texts;
+    batch_ = {};
+    too_long = true;
+  }
+
+  void flush_if_full() {
+    if (batch_.tokens >= job_.options.batch_tokens) flush();
   }
 
   void flush() {
@@ -71,11 +127,11 @@ class Run {
                .units = std::move(units)});
   }
 
-  // A text in several pieces is the mean of their vectors, each counted by its tokens.
+  bool normalizes() const { return job_.options.normalize.value_or(model_.files().normalize); }
+
   void give_texts() {
     EmbedOptions options = job_.options;
-    const bool divided = batch_.pieces.size() > batch_.texts.size(),
-               normal = options.normalize.value_or(model_.files().normalize);
+    const bool divided = batch_.pieces.size() > batch_.texts.size();
     if (divided) options.normalize = false;
     const Tensor vectors = model_.embed(batch_.pieces, options);
     if (!divided) {
@@ -85,20 +141,13 @@ class Run {
       }
       return;
     }
-    Tensor mean(DType::f32, {1, vectors.size(1)});
     for (std::size_t i = 0; i < batch_.texts.size(); ++i) {
-      double tokens = 0;
-      std::vector<double> sum(static_cast<std::size_t>(vectors.size(1)));
+      MeanOfPieces sum(vectors.size(1));
       for (std::int64_t piece = batch_.first_pieces[i]; piece < batch_.first_pieces[i + 1]; ++piece) {
-        const auto count = static_cast<double>(batch_.pieces[static_cast<std::size_t>(piece)].size());
-        const float* const row = vectors.values<float>().data() + piece * vectors.size(1);
-        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += count * static_cast<double>(row[j]);
-        tokens += count;
+        sum.add(vectors.values<float>().data() + piece * vectors.size(1),
+                batch_.pieces[static_cast<std::size_t>(piece)].size());
       }
-      for (std::size_t j = 0; j < sum.size(); ++j)
-        mean.values<float>()[j] = static_cast<float>(sum[j] / tokens);
-      if (normal) normalize_rows(mean, mean);
-      give(i, mean);
+      give(i, sum.mean(normalizes()));
     }
   }
 
@@ -176,12 +225,27 @@ Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Si
                     const std::function<void(const Progress&)>& report) {
   Outcome outcome;
   Run run(model, job, sink);
+  const auto fail = [&](const std::string& rule) {
+    throw FileError(lines.name(), joined("line ", lines.line()), rule);
+  };
   for (std::string text; lines.next(text);) {
-    if (!run.take(std::move(text))) {
-      throw FileError(lines.name(), joined("line ", lines.line()),
-                      joined("has more than the ", model.max_tokens(), " tokens that the model can read"));
+    const bool endless = lines.goes_on();
+    const std::string most = joined("has more than ", TextLines::kLongest >> 20, " MiB, ");
+    if (endless && job.overflow == Overflow::error) fail(most + "the most that a text may have");
+    if (endless && job.overflow == Overflow::split && job.grain != Grain::text)
+      fail(most + "and the vectors of its tokens or words would be kept until its end");
+    try {
+      if (endless && job.overflow == Overflow::split) {
+        run.take_divided(std::move(text), lines);
+      } else if (!run.take(std::move(text))) {
+        fail(joined("has more than the ", model.max_tokens(), " tokens that the model can read"));
+      }
+    } catch (const std::invalid_argument& error) {  // the tokenizer refuses the text
+      fail(error.what());
     }
-    if (run.too_long) {
+    run.flush_if_full();
+    outcome.over_long += endless ? 1 : 0;
+    if (run.too_long || endless) {
       ++outcome.too_long;
       if (outcome.too_long_lines.size() < kLinesNamed) outcome.too_long_lines.push_back(lines.line());
     }

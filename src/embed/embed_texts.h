@@ -26,10 +26,11 @@ struct Progress {
 struct Outcome {
   Progress done{};
   std::int64_t too_long = 0;                   // texts that were cut, or with Overflow::split divided
+  std::int64_t over_long = 0;                  // of those, lines that were longer than TextLines::kLongest
   std::vector<std::int64_t> too_long_lines{};  // the first of them
 };
 
-// Throws FileError for a text that is too long with Overflow::error.
+// Throws FileError for a text that is too long with Overflow::error, and for one that the tokenizer refuses.
 Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Sink& sink,
                     const std::function<void(const Progress&)>& report);
 

@@ -2,67 +2,137 @@
 
 #include <attend/file_error.h>
 
+#include <fcntl.h>
 #include <simdjson.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
 #include "text/utf8.h"
 
 namespace attend::embed {
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 16;
+
+// Where to cut a text that goes on: behind its last space, if that is not far back, else between two
+// characters.
+std::size_t place_to_cut(std::string_view text) {
+  constexpr std::size_t kFar = 1024;
+  const std::size_t space = text.find_last_of(" \t");
+  if (space != std::string_view::npos && space + kFar > text.size()) return space + 1;
+  std::size_t at = text.size();
+  for (int back = 0; back < 4 && at > 0; ++back) {
+    const auto byte = static_cast<unsigned char>(text[--at]);
+    if (byte < 0x80) return at + 1;
+    if (byte >= 0xC0) return at;  // it may be cut off
+  }
+  return text.size();  // not UTF-8
+}
+
+}  // namespace
 
 struct TextLines::Reader {
   simdjson::dom::parser parser;
 };
 
-TextLines::TextLines(const std::string& path, LineForm form) : name_(path == "-" ? "standard input" : path) {
-  file_ = path == "-" ? stdin : std::fopen(path.c_str(), "re");
-  if (file_ == nullptr) throw FileError(name_, "", joined("cannot be opened: ", std::strerror(errno)));
-  struct stat status {};
-  if (::fstat(::fileno(file_), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) {
-      if (file_ != stdin) std::fclose(file_);
-      throw FileError(name_, "", "is a folder, expected a file of texts");
-    }
-    if (S_ISREG(status.st_mode)) total_ = static_cast<std::uint64_t>(status.st_size);
-  }
+TextLines::TextLines(const std::string& path, LineForm form)
+    : name_(path == "-" ? "standard input" : path), buffer_(kChunk) {
   if (form == LineForm::json) reader_ = std::make_unique<Reader>();
+  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) throw FileError(name_, "", joined("cannot be opened: ", std::strerror(errno)));
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) return;
+  if (S_ISDIR(status.st_mode)) {
+    if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+    throw FileError(name_, "", "is a folder, expected a file of texts");
+  }
+  if (S_ISREG(status.st_mode)) total_ = static_cast<std::uint64_t>(status.st_size);
 }
 
 TextLines::~TextLines() {
-  if (file_ != stdin) std::fclose(file_);
-  std::free(buffer_);  // NOLINT: getline() allocates so
+  if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
 }
 
-bool TextLines::read_line(std::string& line) {
-  const ssize_t size = ::getline(&buffer_, &room_, file_);
-  if (size < 0) {
-    if (std::ferror(file_) != 0)
+// More bytes to read, if there are any.
+bool TextLines::fill() {
+  while (unread_.empty()) {
+    const ssize_t count = ::read(descriptor_, buffer_.data(), buffer_.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
       throw FileError(name_, joined("line ", line_ + 1), joined("cannot be read: ", std::strerror(errno)));
-    return false;
+    if (count == 0) return false;
+    unread_ = {buffer_.data(), static_cast<std::size_t>(count)};
+    bytes_ += static_cast<std::uint64_t>(count);
   }
-  bytes_ += static_cast<std::uint64_t>(size);
-  std::string_view read(buffer_, static_cast<std::size_t>(size));
-  if (read.ends_with('\n')) read.remove_suffix(1);
-  if (read.ends_with('\r')) read.remove_suffix(1);
-  if (line_++ == 0 && read.starts_with("\xEF\xBB\xBF")) read.remove_prefix(3);
-  line.assign(read);
   return true;
 }
 
+// Appends to a text up to the end of the line, or as much as a text may have and a byte more.
+void TextLines::take(std::string& text) {
+  goes_on_ = true;
+  while (text.size() <= kLongest && fill()) {
+    const std::string_view here = unread_.substr(0, kLongest + 1 - text.size());
+    const std::size_t end = here.find('\n');
+    text.append(here.substr(0, end));
+    unread_.remove_prefix(end == std::string_view::npos ? here.size() : end + 1);
+    if (end != std::string_view::npos) {
+      goes_on_ = false;
+      break;
+    }
+  }
+  if (goes_on_ && text.size() <= kLongest) goes_on_ = false;  // the end of the file
+  if (!goes_on_ && text.ends_with('\r')) text.pop_back();
+}
+
+// Holds back what comes too late for a text.
+void TextLines::cut(std::string& text) {
+  held_.clear();
+  if (!goes_on_) return;
+  const std::size_t place = place_to_cut(std::string_view(text).substr(0, kLongest));
+  held_.assign(text, place);
+  text.resize(place);
+}
+
 bool TextLines::next(std::string& text) {
-  if (!read_line(text)) return false;
-  if (!reader_) {
-    if (!text::is_utf8(text)) text = text::repair_utf8(text);
+  while (goes_on_) {  // passes over the rest of the last line
+    if (!fill()) return false;
+    const std::size_t end = unread_.find('\n');
+    unread_.remove_prefix(end == std::string_view::npos ? unread_.size() : end + 1);
+    goes_on_ = end == std::string_view::npos;
+  }
+  if (!fill()) return false;
+  text.clear();
+  take(text);
+  if (line_++ == 0 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  if (reader_) {
+    parse(text);
     return true;
   }
+  cut(text);
+  if (!text::is_utf8(text)) text = text::repair_utf8(text);
+  return true;
+}
+
+void TextLines::more(std::string& text) {
+  text = std::move(held_);
+  take(text);
+  cut(text);
+  if (!text::is_utf8(text)) text = text::repair_utf8(text);
+}
+
+void TextLines::parse(std::string& text) {
   const std::string where = joined("line ", line_);
+  if (goes_on_)
+    throw FileError(name_, where,
+                    joined("has more than ", kLongest >> 20, " MiB, the most that a line of JSON may have"));
   simdjson::dom::element root;
   if (const auto error = reader_->parser.parse(text).get(root); error != simdjson::SUCCESS) {
-    throw FileError(name_, where, joined("is no JSON: ", simdjson::error_message(error)));
+    throw FileError(name_, where, joined("is not JSON: ", simdjson::error_message(error)));
   }
   std::string_view value;
   if (root.get_string().get(value) != simdjson::SUCCESS &&
@@ -70,7 +140,6 @@ bool TextLines::next(std::string& text) {
     throw FileError(name_, where, "is neither a string nor an object with a string \"text\"");
   }
   text = std::string(value);
-  return true;
 }
 
 }  // namespace attend::embed

@@ -33,10 +33,18 @@ std::string token_in_file(const std::filesystem::path& cache) {
     const std::string home = variable("HF_HOME");
     path = home.empty() ? cache.parent_path() / "token" : std::filesystem::path(home) / "token";
   }
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return "";  // a pipe would be waited for
+  // A token has forty characters; a line without an end is not one.
+  constexpr std::size_t kLongest = 4096;
+  std::ifstream file(path, std::ios::binary);
+  std::string start(kLongest + 1, '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (file.bad()) throw std::runtime_error(path.string() + " cannot be read");
+  start.resize(static_cast<std::size_t>(file.gcount()));
+  start.resize(std::min(start.find('\n'), start.size()));
+  if (start.size() > kLongest) throw std::runtime_error(path.string() + " is too long for a token");
+  return start;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <attend/file_error.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -9,12 +10,15 @@
 #include "model/tensor_source.h"
 
 namespace attend {
-namespace {
 
-class Loader {
+// Without memory for packed matrices it compares every tensor with the configuration, and makes nothing of
+// them: only what the file really holds may decide how much memory is asked for.
+class Encoder::Weights::Loader {
  public:
-  Loader(const ModelConfig& config, const TensorSource& tensors, TensorView packed)
+  Loader(const ModelConfig& config, const TensorSource& tensors, std::optional<TensorView> packed = {})
       : config_(config), tensors_(tensors), names_(names_of(config, tensors)), packed_(packed) {}
+
+  bool only_compares() const { return !packed_; }
 
   const Names& names() const { return names_; }
 
@@ -33,6 +37,11 @@ class Loader {
   }
 
   LinearLayer linear(const std::string& name, std::int64_t in, std::int64_t out) const {
+    if (only_compares()) {
+      matrix(name, in, out);
+      view(name + ".bias", {out});
+      return {};
+    }
     LinearLayer layer{.matrix = PackedMatrix(packable(matrix(name, in, out)), place(in, out)),
                       .bias = vector(name + ".bias", out)};
     forget(name + ".weight");
@@ -43,6 +52,10 @@ class Loader {
   LinearLayer stacked(const std::vector<std::string>& names, std::int64_t in, std::int64_t out) const {
     if (names.size() == 1) return linear(names[0], in, out);
     const std::int64_t part = out / static_cast<std::int64_t>(names.size());
+    if (only_compares()) {
+      for (const std::string& name : names) linear(name, in, part);
+      return {};
+    }
     Tensor stack(DType::f32, {out, in}), bias(DType::f32, {out});
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::int64_t begin = static_cast<std::int64_t>(i) * part;
@@ -76,14 +89,15 @@ class Loader {
   }
 
   Tensor vector(const std::string& name, std::int64_t size) const {
-    return copy_of(view(name, {size}), DType::f32);
+    const ConstTensorView stored = view(name, {size});
+    return only_compares() ? Tensor() : copy_of(stored, DType::f32);
   }
 
   // The next piece of the memory for packed matrices.
   TensorView place(std::int64_t in, std::int64_t out) const {
     const Dims shape = PackedMatrix::panels_shape(in, out);
     const std::int64_t begin = std::exchange(used_, used_ + element_count(shape));
-    return {packed_.data<float>() + begin, shape};
+    return {packed_->data<float>() + begin, shape};
   }
 
   // (in, out), however the file stores it.
@@ -102,10 +116,12 @@ class Loader {
   const ModelConfig& config_;
   const TensorSource& tensors_;
   Names names_;
-  TensorView packed_;
+  std::optional<TensorView> packed_;
   mutable std::int64_t used_ = 0;
   mutable Tensor rounded_;
 };
+
+namespace {
 
 std::int64_t packed_size(const ModelConfig& config, const Names& names) {
   const std::int64_t e = config.hidden_size;
@@ -124,9 +140,14 @@ std::int64_t packed_size(const ModelConfig& config, const Names& names) {
 
 }  // namespace
 
-Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors)
-    : source(tensors), packed(DType::f32, {packed_size(config, names_of(config, tensors))}) {
-  const Loader load(config, tensors, packed);
+Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors) : source(tensors) {
+  const Loader compare(config, tensors);
+  read(config, compare);
+  packed = Tensor(DType::f32, {packed_size(config, compare.names())});
+  read(config, Loader(config, tensors, packed));
+}
+
+void Encoder::Weights::read(const ModelConfig& config, const Loader& load) {
   const Names& names = load.names();
   words = load.view(names.embeddings.words, {config.vocabulary_size, config.hidden_size});
   if (!names.embeddings.positions.empty())
@@ -135,12 +156,13 @@ Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors
     types = load.view(names.embeddings.types, {config.token_types, config.hidden_size});
   if (!names.embeddings.norm.empty()) embedding_norm = load.norm(names.embeddings.norm);
   if (!names.embeddings.source_norm.empty()) source_embedding_norm = load.norm(names.embeddings.source_norm);
+  layers.clear();
   for (std::int64_t index = 0; index < config.layers; ++index) layers.push_back(load.layer(index));
   if (!names.final_norm.empty()) final_norm = load.norm(names.final_norm);
   if (!names.encoder_norm.empty()) encoder_norm = load.norm(names.encoder_norm);
   if (!names.relative_bias.empty()) {
-    relative_bias =
-        copy_of(load.view(names.relative_bias, {config.relative_buckets, config.heads}), DType::f32);
+    const ConstTensorView stored = load.view(names.relative_bias, {config.relative_buckets, config.heads});
+    if (!load.only_compares()) relative_bias = copy_of(stored, DType::f32);
   }
 }
 

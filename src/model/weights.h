@@ -57,6 +57,9 @@ struct Encoder::Weights {
   const std::vector<TransposedLayer>& transposed() const;
 
  private:
+  class Loader;
+  void read(const ModelConfig& config, const Loader& load);
+
   mutable std::once_flag transposed_once_;
   mutable std::vector<TransposedLayer> transposed_;
 };

@@ -58,6 +58,7 @@ class Bpe final : public Model {
   void merge_word(std::string_view word, std::vector<Token>& tokens) const {
     thread_local std::vector<Symbol> symbols;
     symbols.clear();
+    symbols.reserve(count_chars(word));
     split(word, symbols);
     if (symbols.size() <= kShort) {
       merge_short(symbols);
@@ -153,6 +154,7 @@ class Bpe final : public Model {
     constexpr std::uint32_t kNone = UINT32_MAX;
     std::vector<Links> links(symbols.size());
     std::vector<Candidate> first;
+    first.reserve(symbols.size());
     for (std::uint32_t i = 0; i < symbols.size(); ++i) {
       links[i] = {i == 0 ? kNone : i - 1, i + 1 == symbols.size() ? kNone : i + 1};
       if (i + 1 == symbols.size()) break;

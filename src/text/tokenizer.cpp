@@ -45,6 +45,8 @@ class Encoder {
     parts_.added.extract(given, parts_.normalizer.get(), pieces);
     if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->apply(pieces);
 
+    if (pieces.other_text.bytes.capacity() > kKeptScratch)
+      pieces.other_text = {};  // before tokens take memory
     Part part;
     reserve(part.encoding, given.size() / 3 + 8);
     for (std::size_t word = 0; word < pieces.pieces.size(); ++word) {

@@ -180,7 +180,7 @@ BAD = {
     "max": (["-", "--max-tokens", "2"], 2, "expected a number above 2 and up to 40"),
     "batch": (["-", "--batch-tokens", "0"], 2, "batch-tokens"),
     "overflow": (["-", "--on-overflow", "panic"], 2, "on-overflow"),
-    "json": (["-", "--jsonl"], 1, "standard input: line 1: is no JSON"),
+    "json": (["-", "--jsonl"], 1, "standard input: line 1: is not JSON"),
     "unwritable": (["-", "-o", "/nowhere/v.npy"], 1, "/nowhere"),
 }
 
