@@ -26,13 +26,13 @@ using attend::test::kSmallUnigram;
 using attend::test::kSmallWordPiece;
 using attend::test::with;
 
-std::string repeated(std::string_view part, std::size_t count) {
+std::string times(std::string_view part, std::size_t count) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) text += part;
   return text;
 }
 
-std::string replace(std::string_view kind, std::string_view from, std::string_view to) {
+std::string replace_step(std::string_view kind, std::string_view from, std::string_view to) {
   return R"({"type":"Replace","pattern":{")" + std::string(kind) + R"(":")" + std::string(from) +
          R"("},"content":")" + std::string(to) + R"("})";
 }
@@ -43,19 +43,19 @@ std::string list(const std::string& step, int count) {
   return "[" + steps + "]";
 }
 
-std::string normalizer(const std::string& json) { return with(kSmallBpe, R"({"type":"NFC"})", json); }
-std::string normalizers(const std::string& step, int count) {
-  return normalizer(R"({"type":"Sequence","normalizers":)" + list(step, count) + "}");
+std::string with_normalizer(const std::string& json) { return with(kSmallBpe, R"({"type":"NFC"})", json); }
+std::string with_normalizers(const std::string& step, int count) {
+  return with_normalizer(R"({"type":"Sequence","normalizers":)" + list(step, count) + "}");
 }
-std::string decoder(const std::string& json) {
+std::string with_decoder(const std::string& json) {
   return with(kSmallWordPiece, R"({"type":"WordPiece","prefix":"##","cleanup":true})", json);
 }
-std::string pre_tokenizer(const std::string& json) {
+std::string with_pre_tokenizer(const std::string& json) {
   return with(kSmallWordPiece, R"({"type":"BertPreTokenizer"})", json);
 }
 
 // The sentence of the refusal, which comes in a fraction of a second.
-std::string refusal(const std::function<void()>& action) {
+std::string bomb_refusal(const std::function<void()>& action) {
   const double start = attend::cpu_seconds();
   std::string sentence;
   try {
@@ -75,7 +75,7 @@ struct Bomb {
 };
 
 TEST(TokenizerBomb, IsRefusedBeforeItIsMade) {
-  const std::string nine(9, 'a'), replacing = replace("String", "a", std::string(10, 'a'));
+  const std::string nine(9, 'a'), replacing = replace_step("String", "a", std::string(10, 'a'));
   const std::string isolate =
       R"({"type":"Split","pattern":{"Regex":"."},"behavior":"Isolated","invert":false})";
   const std::string metaspace =
@@ -83,34 +83,34 @@ TEST(TokenizerBomb, IsRefusedBeforeItIsMade) {
   const std::string bytes =
       R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":false})";
   const Bomb bombs[] = {
-      {normalizers(replacing, 8), nine,
+      {with_normalizers(replacing, 8), nine,
        "[tokenizer] normalizer.normalizers[5] (Replace) would make 9000000 bytes of a text of 9, more than "
        "the "
        "1048648 that are allowed"},
-      {normalizer(replace("Regex", "x*", std::string(500'000, 'b'))), nine,
+      {with_normalizer(replace_step("Regex", "x*", std::string(500'000, 'b'))), nine,
        "normalizer (Replace) would make"},
-      {normalizers(R"({"type":"Prepend","prepend":")" + std::string(300'000, 'a') + R"("})", 4), "a",
+      {with_normalizers(R"({"type":"Prepend","prepend":")" + std::string(300'000, 'a') + R"("})", 4), "a",
        "(Prepend) would make"},
-      {normalizer(R"({"type":"Sequence","normalizers":[)" +
-                  replace("String", "a", repeated("\\ufdfa", 1000)) + R"(,{"type":"NFKD"}]})"),
+      {with_normalizer(R"({"type":"Sequence","normalizers":[)" +
+                       replace_step("String", "a", times("\\ufdfa", 1000)) + R"(,{"type":"NFKD"}]})"),
        std::string(300, 'a'), "Unicode's normal form would make"},
-      {pre_tokenizer(R"({"type":"Sequence","pretokenizers":[)" + isolate + "," + metaspace + "," + bytes +
-                     "," + bytes + "]}"),
+      {with_pre_tokenizer(R"({"type":"Sequence","pretokenizers":[)" + isolate + "," + metaspace + "," +
+                          bytes + "," + bytes + "]}"),
        std::string(120'000, 'a'), "the pre-tokenizer ByteLevel would make"},
   };
   for (const Bomb& bomb : bombs) {
     const Tokenizer tokenizer = Tokenizer::from_json(bomb.file);
-    const std::string sentence = refusal([&] { tokenizer.encode(bomb.text); });
+    const std::string sentence = bomb_refusal([&] { tokenizer.encode(bomb.text); });
     EXPECT_NE(sentence.find(bomb.sentence), std::string::npos) << sentence;
   }
 }
 
 TEST(TokenizerBomb, OfDecodersIsRefused) {
-  const std::string step = replace("String", "a", std::string(10, 'a'));
+  const std::string step = replace_step("String", "a", std::string(10, 'a'));
   const Tokenizer tokenizer =
-      Tokenizer::from_json(decoder(R"({"type":"Sequence","decoders":)" + list(step, 8) + "}"));
+      Tokenizer::from_json(with_decoder(R"({"type":"Sequence","decoders":)" + list(step, 8) + "}"));
   EXPECT_EQ(tokenizer.decode(std::vector<std::int32_t>{6}), "c");
-  const std::string sentence = refusal([&] { tokenizer.decode(std::vector<std::int32_t>(9, 2)); });
+  const std::string sentence = bomb_refusal([&] { tokenizer.decode(std::vector<std::int32_t>(9, 2)); });
   EXPECT_NE(sentence.find("decoder.decoders[5] (Replace) would make"), std::string::npos) << sentence;
 }
 
@@ -124,8 +124,8 @@ TEST(TokenizerBomb, InTheFileIsRefusedWhenItIsRead) {
   const std::string special = R"({"SpecialToken":{"id":"[CLS]","type_id":0}})";
   std::string many = with(kSmallWordPiece, R"("ids":[1],"tokens":["[CLS]"])",
                           "\"ids\":" + ids + "],\"tokens\":" + tokens + "]");
-  many = with(many, R"("single":[)" + special, R"("single":[)" + repeated(special + ",", 2000) + special);
-  EXPECT_NE(refusal([&] { Tokenizer::from_json(many); }).find("adds more than 4096 special tokens"),
+  many = with(many, R"("single":[)" + special, R"("single":[)" + times(special + ",", 2000) + special);
+  EXPECT_NE(bomb_refusal([&] { Tokenizer::from_json(many); }).find("adds more than 4096 special tokens"),
             std::string::npos);
 
   // Added tokens that the normalizer makes longer and longer.
@@ -135,15 +135,15 @@ TEST(TokenizerBomb, InTheFileIsRefusedWhenItIsRead) {
     added +=
         "," + with(with(added.substr(0, added.find('}') + 1), "\"id\":10", "\"id\":" + std::to_string(i)),
                    "aaaa", "aaaa" + std::to_string(i));
-  const std::string long_ones = with(normalizers(replace("String", "a", std::string(30, 'a')), 3),
+  const std::string long_ones = with(with_normalizers(replace_step("String", "a", std::string(30, 'a')), 3),
                                      "\"added_tokens\":[", "\"added_tokens\":[" + added);
-  const std::string sentence = refusal([&] { Tokenizer::from_json(long_ones, "t.json"); });
+  const std::string sentence = bomb_refusal([&] { Tokenizer::from_json(long_ones, "t.json"); });
   EXPECT_NE(sentence.find("t.json: added_tokens: [tokenizer] normalizer.normalizers[2] (Replace) would make"),
             std::string::npos)
       << sentence;
 
-  EXPECT_NE(refusal([&] {
-              Tokenizer::from_json(normalizers(R"({"type":"NFD"})", 1001));
+  EXPECT_NE(bomb_refusal([&] {
+              Tokenizer::from_json(with_normalizers(R"({"type":"NFD"})", 1001));
             }).find("has 1001 elements, more than the 1000"),
             std::string::npos);
 }
@@ -152,7 +152,7 @@ TEST(TokenizerBomb, InTheFileIsRefusedWhenItIsRead) {
 class SlowBomb : public testing::Test {
  protected:
   std::string stopped(const std::function<void(Allowance&)>& action) {
-    return refusal([&] {
+    return bomb_refusal([&] {
       Allowance allowance(1000, std::chrono::milliseconds(20));
       action(allowance);
     });
@@ -224,12 +224,12 @@ TEST_F(SlowBomb, OfALongPrefixIsNone) {
 // What real files do with real text stays allowed.
 TEST(TokenizerBomb, IsNotSeenInOrdinaryGrowth) {
   const Tokenizer korean =
-      Tokenizer::from_json(normalizer(R"({"type":"NFD"})"));  // three bytes to nine, then to eighteen
-  EXPECT_GT(korean.encode(repeated("\uac01", 200'000), {.truncate = false}).size(), 0u);
+      Tokenizer::from_json(with_normalizer(R"({"type":"NFD"})"));  // three bytes to nine, then to eighteen
+  EXPECT_GT(korean.encode(times("\uac01", 200'000), {.truncate = false}).size(), 0u);
   const Tokenizer ligatures =
-      Tokenizer::from_json(normalizer(R"({"type":"NFKD"})"));  // three bytes to thirty-three
-  EXPECT_GT(ligatures.encode(repeated("\ufdfa", 20'000), {.truncate = false}).size(), 0u);
-  const Tokenizer llama = Tokenizer::from_json(normalizers(replace("String", " ", "▁"), 1));
+      Tokenizer::from_json(with_normalizer(R"({"type":"NFKD"})"));  // three bytes to thirty-three
+  EXPECT_GT(ligatures.encode(times("\ufdfa", 20'000), {.truncate = false}).size(), 0u);
+  const Tokenizer llama = Tokenizer::from_json(with_normalizers(replace_step("String", " ", "▁"), 1));
   EXPECT_GT(llama.encode(std::string(400'000, ' '), {.truncate = false}).size(), 0u);
 }
 
