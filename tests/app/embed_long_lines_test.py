@@ -20,13 +20,13 @@ def pipe_of(*parts):
     reader, writer = os.pipe()
 
     def write():
-        with os.fdopen(writer, "wb") as file:
-            try:
+        try:
+            with os.fdopen(writer, "wb", buffering=0) as file:
                 for part, times in parts:
                     for _ in range(times):
                         file.write(part)
-            except BrokenPipeError:
-                pass
+        except BrokenPipeError:  # it was refused
+            pass
 
     threading.Thread(target=write, daemon=True).start()
     return os.fdopen(reader, "rb")
