@@ -13,7 +13,6 @@ namespace {
 
 // Far beyond any model, and small enough that products of two of them count in 64 bits.
 constexpr std::int64_t kMostLayers = 4096;
-constexpr std::int64_t kMostSines = std::int64_t{1} << 25;  // 128 MiB
 
 struct Family {
   std::string_view model_type;
@@ -175,12 +174,6 @@ void read_own(const JsonFields& fields, ModelConfig& config) {
   if (config.position_kind == PositionKind::rotary && config.hidden_size / config.heads % 2 != 0) {
     fields.refuse("positions", "rotary turns pairs, and a head has ", config.hidden_size / config.heads,
                   " dimensions");
-  }
-  // Sines are not in the file, so nothing there says how many there are.
-  if (config.position_kind == PositionKind::sinusoidal &&
-      config.positions > kMostSines / config.hidden_size) {
-    fields.refuse("length", config.positions, " positions of ", config.hidden_size,
-                  " sines each are more than the ", kMostSines, " numbers that are allowed");
   }
   config.tied_embeddings = fields.boolean("tied", true);
   config.scaled = fields.boolean("scaled", true);

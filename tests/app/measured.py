@@ -27,8 +27,8 @@ def measured(*args, stdin=subprocess.DEVNULL, address_space=None, timeout=60) ->
             resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
 
     given = stdin if isinstance(stdin, bytes) else None
-    process = subprocess.Popen([PROGRAM, *map(str, args)], stdin=subprocess.PIPE if given is not None else stdin, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, env=environment(), preexec_fn=limit)
+    process = subprocess.Popen([PROGRAM, *map(str, args)], stdin=stdin if given is None else subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), preexec_fn=limit)
     results = {}
     readers = [threading.Thread(target=lambda name, pipe: results.update({name: pipe.read()}), args=pair)
                for pair in (("out", process.stdout), ("err", process.stderr))]

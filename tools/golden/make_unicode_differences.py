@@ -116,11 +116,15 @@ def pcre2_matches(pattern):
         function.restype = ctypes.c_void_p
     utf, no_utf_check, expression = 0x00080000, 0x40000000, pattern.encode()
     error, place = ctypes.c_int(), ctypes.c_size_t()
-    code = ctypes.c_void_p(pcre2.pcre2_compile_8(expression, ctypes.c_size_t(len(expression)), utf, ctypes.byref(error), ctypes.byref(place), None))
+    size, zero = ctypes.c_size_t(len(expression)), ctypes.c_size_t(0)
+    code = ctypes.c_void_p(pcre2.pcre2_compile_8(expression, size, utf, ctypes.byref(error), ctypes.byref(place), None))
     assert code, pattern
     data = ctypes.c_void_p(pcre2.pcre2_match_data_create_8(1, None))
-    texts = ((c, chr(c).encode()) for c in CODE_POINTS)
-    return {c for c, t in texts if pcre2.pcre2_match_8(code, t, ctypes.c_size_t(len(t)), ctypes.c_size_t(0), no_utf_check, data, None) >= 0}
+
+    def matches(text):
+        return pcre2.pcre2_match_8(code, text, ctypes.c_size_t(len(text)), zero, no_utf_check, data, None) >= 0
+
+    return {c for c in CODE_POINTS if matches(chr(c).encode())}
 
 
 def scripts():
