@@ -12,6 +12,7 @@
 #include <attend/encoder.h>
 #include <attend/file_error.h>
 #include <attend/gelu.h>
+#include <attend/interrupt.h>
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
 #include <attend/lens.h>

@@ -114,8 +114,8 @@ using ConstTensorView = BasicView<const void*>;
 extern template class BasicView<void*>;
 extern template class BasicView<const void*>;
 
-// A row-major tensor that owns its memory: zeroed, 64-byte aligned. Moves are cheap; a copy is asked for with
-// copy_of(). Without arguments: no elements.
+// A row-major tensor that owns its memory: zeroed, 64-byte aligned; std::bad_alloc where there is none. Moves
+// are cheap; a copy is asked for with copy_of(). Without arguments: no elements.
 class Tensor {
  public:
   Tensor() = default;

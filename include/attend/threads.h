@@ -2,6 +2,8 @@
 // number.
 #pragma once
 
+#include <cstdint>
+
 namespace attend {
 
 // The number in use: what set_threads() said, else the environment variable ATTEND_THREADS, else the cores
@@ -10,6 +12,6 @@ int threads();
 
 // Takes effect at the next call; must not run at the same time as another call into the library. 0 = back to
 // the default.
-void set_threads(int count);
+void set_threads(std::int64_t count);
 
 }  // namespace attend

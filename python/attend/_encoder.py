@@ -28,7 +28,7 @@ class Encoder:
 
         A name is looked for in the hub's cache, then in attend's own folder of models, where `make model` puts the default one.
         """
-        return cls(_core.EncoderCore(os.fspath(name_or_folder)))
+        return cls(_core.EncoderCore(os.fsdecode(name_or_folder)))
 
     def encode(
         self,

@@ -7,6 +7,7 @@ from typing import Any, Mapping
 import numpy
 
 from . import _core
+from ._numbers import whole
 from ._results import RowState, WeightsSummary
 from ._typing import Array
 
@@ -26,6 +27,8 @@ class MultiheadAttention:
         add_zero_attn: bool = False,
         dtype: Any = "float32",
     ) -> None:
+        embed_dim = whole("MultiheadAttention", "embed_dim", embed_dim)
+        num_heads = whole("MultiheadAttention", "num_heads", num_heads)
         if num_heads < 1 or embed_dim < 1 or embed_dim % num_heads != 0:
             raise ValueError(f"MultiheadAttention: embed_dim is {embed_dim}, expected a multiple of num_heads, which is {num_heads}")
         if numpy.dtype(dtype) not in (numpy.float32, numpy.float64):
@@ -175,10 +178,11 @@ class MultiheadAttention:
         _refuse_others(others)
         key = query if key is None else key
         value = key if value is None else value
+        same = query is key and key is value
+        query = _as_numpy(query, self.dtype)
         batched = query.ndim == 3
         if query.ndim not in (2, 3):
             raise ValueError(f"MultiheadAttention: query has {query.ndim} axes, expected two, or three with a batch")
-        same = query is key and key is value
         q, k, v = (self._rows(name, array, batched) for name, array in (("query", query), ("key", key), ("value", value)))
         p = self._parameters
         if same and p["fused_weight"] is not None:
@@ -224,9 +228,11 @@ class _Heads:
 
 def _as_numpy(array: Any, dtype: Any) -> Any:
     if hasattr(array, "detach"):
-        array = array.detach().cpu()
+        array = array.detach().resolve_conj().resolve_neg().cpu()
         array = array.float() if str(array.dtype) in ("torch.bfloat16", "torch.float16") else array
         array = array.numpy()
+    if numpy.iscomplexobj(array):
+        raise TypeError("MultiheadAttention: an array holds complex numbers, expected real ones")
     return numpy.asarray(array, dtype)
 
 

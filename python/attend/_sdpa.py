@@ -48,6 +48,8 @@ def in_four_axes(
     enable_gqa: bool,
 ) -> Any:
     """Calls attention(q, k, v, **options) with the arguments brought to (B, H, L, D); the axes of its result are brought back."""
+    query, key, value = (_array(name, one) for name, one in (("query", query), ("key", key), ("value", value)))
+    attn_mask = None if attn_mask is None else _array("attn_mask", attn_mask)
     options: dict[str, Any] = {"scale": scale, "causal": is_causal}
     if dropout_p:
         options["dropout"] = dropout_p
@@ -59,6 +61,15 @@ def in_four_axes(
     if attn_mask is not None:
         _add_mask(options, attn_mask, query)
     return attention(query, key, value, **options)
+
+
+def _array(name: str, given: Any) -> Any:
+    """One whose axes can be asked for and moved."""
+    if isinstance(given, memoryview):
+        return numpy.asarray(given)
+    if not all(hasattr(given, part) for part in ("shape", "ndim", "dtype", "reshape")):
+        raise TypeError(f"{_NAME}: {name} must be an array (NumPy's, PyTorch's, or one used like them), not {type(given).__name__}")
+    return given
 
 
 def _add_mask(options: dict[str, Any], attn_mask: Any, query: Any) -> None:

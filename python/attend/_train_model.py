@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._numbers import whole
 from ._typing import Array, DType
 
 Ids = NDArray[np.int32]
@@ -58,7 +58,7 @@ class Model:
         from .train import Config
 
         for name, value in (("vocabulary", vocabulary), ("length", length), ("batch", batch)):
-            if not isinstance(value, Integral) or value < 1:
+            if whole("Model", name, value) < 1:
                 raise ValueError(f"Model: {name} is {value}, expected a whole number from 1")
         sizes = {"layers": layers, "hidden": hidden, "heads": heads, "inner": 4 * hidden if inner is None else inner}
         choices = {"norm_first": norm_first, "norm": norm, "feed_forward": feed_forward, "positions": positions, "tied": tied}
@@ -109,6 +109,7 @@ class Model:
     ) -> float:
         """The loss, with dropout, and its gradient, which is added to what is there: several batches may make one step.
 
+        Ctrl-C in the middle of it forgets all gradients that were added so far.
         weight: of each target's part of the gradient; default 1 / their number, which gives the gradient of the mean.
         """
         seed = self._seed * 0x9E3779B97F4A7C15 + self._batches & 0xFFFFFFFFFFFFFFFF  # of dropout: other coins for each batch
@@ -120,6 +121,7 @@ class Model:
     def logits(self, ids: Any, row: int = -1, *, source: Any = None) -> NDArray[Any]:
         """What it guesses at one token of a sequence (default: the last), (vocabulary,)."""
         given = _one("logits", ids)
+        row = whole("logits", "row", row)
         return self._core.logits(given, row + given.shape[1] if row < 0 else row, None if source is None else _one("logits", source))
 
     def attention(self, ids: Any, *, source: Any = None, which: Literal["self", "cross", "encoder"] = "self") -> NDArray[Any]:
@@ -164,19 +166,22 @@ class Model:
         self, ids: Any, targets: Any, lengths: Any, source: Any, source_lengths: Any
     ) -> tuple[Ids, Ids, list[int], Ids | None, list[int]]:
         given = _ids("ids", ids)
+        lengths, source_lengths = (() if one is None else tuple(one) for one in (lengths, source_lengths))
+        if len(lengths) not in (0, len(given)):
+            raise ValueError(f"lengths has {len(lengths)} entries for {len(given)} sequences")
         if targets is None:
             if self.kind == "encoder":
                 raise ValueError("an encoder sees every token, so it needs targets of its own")
             wanted = np.full_like(given, -1)
             wanted[:, :-1] = given[:, 1:]
-            for row, length in enumerate(lengths or ()):
+            for row, length in enumerate(lengths):
                 wanted[row, max(0, length - 1) :] = -1
         else:
             wanted = _ids("targets", targets)
         if (source is None) == (self.kind == "encoder_decoder"):
             article, wanted_source = "an" if self.kind[0] == "e" else "a", "a" if source is None else "no"
             raise ValueError(f"this model is {article} {self.kind} and takes {wanted_source} source")
-        return given, wanted, list(lengths or ()), None if source is None else _ids("source", source), list(source_lengths or ())
+        return given, wanted, list(lengths), None if source is None else _ids("source", source), list(source_lengths)
 
 
 @dataclass(frozen=True)

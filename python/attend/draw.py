@@ -130,7 +130,7 @@ def heatmap(
             value_label,
             low,
             high,
-            _place("focus_row", focus_row),
+            focus_row,
         )
     )
 
@@ -156,7 +156,7 @@ def head_view(
     shown = list(left), list(left if right is None else right)
     return Figure(
         _core.draw_head_view(
-            whole, *shown, list(heads), title, left_title, right_title, _place("focus", focus), _place("strongest", strongest) or 0
+            whole, *shown, list(heads), title, left_title, right_title, focus, strongest
         )
     )
 
@@ -202,8 +202,8 @@ def bars(
     full_length: float | None = None,
 ) -> Figure:
     """One value for each label, as in one row of attention. full_length: the value whose bar takes all the room; default: the largest."""
-    marked = [_place("emphasised", one) or 0 for one in emphasised]
-    return Figure(_core.draw_bars(_numbers("bars", "values", values, 1, "(values,)"), list(labels), marked, title, full_length or 0.0))
+    numbers = _numbers("bars", "values", values, 1, "(values,)")
+    return Figure(_core.draw_bars(numbers, list(labels), list(emphasised), title, 0.0 if full_length is None else full_length))
 
 
 def plot(
@@ -229,6 +229,8 @@ def plot(
 
 
 def _numbers(operation: str, name: str, values: Any, axes: int, shape: str) -> NDArray[np.float64]:
+    if np.iscomplexobj(values):
+        raise TypeError(f"{operation}: {name} holds complex numbers, expected real ones")
     numbers = np.asarray(values, np.float64, order="C")
     if numbers.ndim != axes:
         _refuse_shape(operation, name, shape, numbers)
@@ -237,9 +239,3 @@ def _numbers(operation: str, name: str, values: Any, axes: int, shape: str) -> N
 
 def _refuse_shape(operation: str, name: str, expected: str, values: NDArray[Any]) -> NoReturn:
     raise ValueError(f"{operation}: expected {name} of shape {expected}, not {values.shape}")
-
-
-def _place(name: str, value: int | None) -> int | None:
-    if value is not None and value < 0:
-        raise ValueError(f"{name} is {value}, expected a number from 0 on")
-    return value

@@ -240,8 +240,9 @@ class Reading:
         if isinstance(other, (str, bytes)):
             return self._core.towards_text(other)
         vector = other.vector() if isinstance(other, Reading) else np.asarray(other)
-        if vector.ndim != 1:
-            raise ValueError(f"gradients_towards: expected a text, a Reading or a vector, not an array of shape {vector.shape}")
+        if vector.ndim != 1 or vector.dtype.kind not in "fiu":
+            given = f"an array of {vector.dtype} of shape {vector.shape}"
+            raise ValueError(f"gradients_towards: expected a text, a Reading or a vector, not {given}")
         return self._core.towards_vector(np.ascontiguousarray(vector, np.float64))
 
     def gradients_towards_word(self, word: Text, place: int | None = None) -> _core.GradientsCore:
@@ -253,8 +254,6 @@ class Reading:
 
     def guesses(self, top: int = 8, place: int | None = None) -> list[TokenGuess]:
         """What a language model expects under the mask, or (GPT-2) behind the text: the likeliest tokens. place: another token of it."""
-        if top < 1:
-            raise ValueError(f"guesses: top is {top}, expected a number from 1 on")
         return [TokenGuess(*fields) for fields in self._core.guesses(top, place)]
 
     def ablate(self, *edits: str | HeadEdit | LinkEdit) -> OutputChange:
@@ -303,8 +302,6 @@ class Reading:
         """
         from .draw import Figure
 
-        if top < 1:
-            raise ValueError(f"figure: top is {top}, expected a number from 1 on")
         return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, gradients, top))
 
 

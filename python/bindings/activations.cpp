@@ -15,16 +15,14 @@
 namespace attend_python {
 namespace {
 
-nb::object gelu_backward(nb::handle x_object, nb::handle d_out_object, const std::string& approximate) {
-  if (approximate != "none" && approximate != "tanh") {
-    refuse_value("approximate is \"", approximate, "\", expected \"none\" or \"tanh\"");
-  }
+nb::object gelu_backward(nb::handle x_object, nb::handle d_out_object, nb::handle approximate) {
+  const bool tanh = choice_from(approximate, "approximate", {"none", "tanh"}) == "tanh";
   const Array x(x_object, "x"), d_out(d_out_object, "d_out");
   const Result d_x = ResultMaker(x).empty(x.view().shape());
   {
     const Computing computing;
-    approximate == "tanh" ? attend::gelu_tanh_backward(x.view(), d_out.view(), d_x.view())
-                          : attend::gelu_backward(x.view(), d_out.view(), d_x.view());
+    tanh ? attend::gelu_tanh_backward(x.view(), d_out.view(), d_x.view())
+         : attend::gelu_backward(x.view(), d_out.view(), d_x.view());
   }
   return d_x.object();
 }
@@ -60,8 +58,9 @@ nb::object swiglu_backward(nb::handle gate_object, nb::handle up_object, nb::han
   return named_tuple("SwigluGradients")(d_gate.object(), d_up.object());
 }
 
-nb::object dropout(nb::handle x_object, double probability, nb::handle seed, nb::handle stream) {
-  const attend::Dropout coins{probability, seed_from(seed, "seed"), seed_from(stream, "stream")};
+nb::object dropout(nb::handle x_object, nb::handle probability, nb::handle seed, nb::handle stream) {
+  const attend::Dropout coins{number_from(probability, "probability"), seed_from(seed, "seed"),
+                              seed_from(stream, "stream")};
   const Array x(x_object, "x");
   const Result out = ResultMaker(x).empty(x.view().shape());
   {
@@ -75,7 +74,7 @@ nb::object dropout(nb::handle x_object, double probability, nb::handle seed, nb:
 
 void bind_activations(nb::module_& module) {
   module.def("gelu_backward", &gelu_backward, nb::arg("x").none(), nb::arg("d_out").none(),
-             nb::arg("approximate") = "none",
+             nb::arg("approximate").none() = "none",
              nb::sig("def gelu_backward(x: A, d_out: A, approximate: typing.Literal['none', 'tanh'] = "
                      "'none') -> A"),
              "The gradient of gelu(), from its input and the gradient of its output.");
@@ -89,8 +88,8 @@ void bind_activations(nb::module_& module) {
              nb::sig("def swiglu_backward(gate: A, up: A, d_out: A) -> SwigluGradients"),
              "The gradients of swiglu(), from its inputs and the gradient of its output.");
   module.def(
-      "dropout", &dropout, nb::arg("x").none(), nb::arg("probability"), nb::arg("seed") = 0,
-      nb::arg("stream") = 0,
+      "dropout", &dropout, nb::arg("x").none(), nb::arg("probability").none(), nb::arg("seed").none() = 0,
+      nb::arg("stream").none() = 0,
       nb::sig("def dropout(x: A, probability: float, seed: int = 0, stream: int = 0) -> A"),
       "Each element becomes 0 with this probability, else it is divided by 1 - probability. Which ones "
       "follows from seed, stream and place alone, so the gradient is the same call on that of the "

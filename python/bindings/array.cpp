@@ -1,6 +1,7 @@
 #include "array.h"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,7 +19,9 @@ constexpr const char* kDtypes = "float32, float64, float16, bfloat16, bool or in
 
 // The type that a buffer's format means; none for those that attend does not have.
 std::optional<DType> dtype_of_format(std::string_view format) {
-  if (!format.empty() && (format[0] == '@' || format[0] == '=' || format[0] == '<')) format.remove_prefix(1);
+  constexpr char kNative = std::endian::native == std::endian::little ? '<' : '>';
+  if (!format.empty() && (format[0] == '@' || format[0] == '=' || format[0] == kNative))
+    format.remove_prefix(1);
   if (format == "f") return DType::f32;
   if (format == "d") return DType::f64;
   if (format == "e") return DType::f16;
@@ -94,8 +97,8 @@ bool Array::from_bfloat16_buffer(const char* name, Access access) {
   if (dtype.is_none() || !nb::hasattr(object_, "view") || PyObject_CheckBuffer(object_.ptr()) == 0)
     return false;
   if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") refuse_dtype(name, object_, "");
-  reinterpreted_ = object_.attr("view")("uint16");
-  if (PyObject_GetBuffer(reinterpreted_.ptr(), &buffer_,
+  other_ = object_.attr("view")("uint16");
+  if (PyObject_GetBuffer(other_.ptr(), &buffer_,
                          access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) {
     throw nb::python_error();
   }
@@ -121,38 +124,73 @@ void Array::see_buffer(DType dtype, const char* name) {
                              attend::Dims(std::span(strides).first(rank)));
 }
 
+// What PyTorch keeps beside the memory, and DLPack does not pass on: that each element is to be negated, or
+// conjugated. So conj().imag looks at the numbers of the tensor it came from, with their sign.
+void Array::resolve(const char* name, Access access) {
+  struct Mark {
+    const char *asked, *resolved, *meaning;
+  };
+  for (const Mark& mark :
+       {Mark{"is_conj", "resolve_conj", "conjugated"}, Mark{"is_neg", "resolve_neg", "negated"}}) {
+    const nb::handle now = other_.is_valid() ? nb::handle(other_) : object_;
+    if (!nb::hasattr(now, mark.asked) || !nb::cast<bool>(nb::bool_(now.attr(mark.asked)()))) continue;
+    if (access == Access::write) {
+      refuse_value(name, " is only marked as ", mark.meaning, ": its memory holds other numbers; pass its ",
+                   mark.resolved, "()");
+    }
+    other_ = now.attr(mark.resolved)();
+  }
+}
+
 void Array::from_dlpack(const char* name, Access access) {
   if (!nb::hasattr(object_, "__dlpack__")) {
     refuse_type(name,
                 " must be an array (NumPy's, PyTorch's, or any with the buffer protocol or __dlpack__), not ",
                 nb::cast<std::string>(nb::str(object_.type().attr("__name__"))));
   }
+  const auto require_cpu = [&](int kind, nb::handle device) {
+    if (kind == nb::device::cpu::value) return;
+    refuse_type(name, " is not in the memory of the CPU (device ",
+                nb::cast<std::string>(nb::str(nb::getattr(object_, "device", device))),
+                "); attend computes there");
+  };
   if (nb::hasattr(object_, "__dlpack_device__")) {
     const nb::object device = object_.attr("__dlpack_device__")();
-    if (nb::cast<int>(nb::int_(device[0])) != nb::device::cpu::value) {
-      refuse_type(name, " is not in the memory of the CPU (device ",
-                  nb::cast<std::string>(nb::str(nb::getattr(object_, "device", device))),
-                  "); attend computes there");
-    }
+    require_cpu(nb::cast<int>(nb::int_(device[0])), device);
   }
   if (nb::cast<bool>(nb::bool_(nb::getattr(object_, "requires_grad", nb::bool_(false))))) {
     refuse_type(name, " requires a gradient; use attend.torch, or pass its detach()");
   }
+  resolve(name, access);
   // Asked here and not by nanobind, so that what the array itself says of the matter is what the caller
-  // reads.
+  // reads. The version brings the word whether the array may be written; older libraries do not know it.
+  const nb::object exports = (other_.is_valid() ? nb::handle(other_) : object_).attr("__dlpack__");
   nb::object capsule;
-  if (access == Access::write) {
-    capsule = object_.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 0));
-  } else {
-    capsule = object_.attr("__dlpack__")();
+  try {
+    capsule = exports(nb::arg("max_version") = nb::make_tuple(1, 0));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+    if (access == Access::write)
+      refuse_type(name, " does not say whether it may be written: its __dlpack__ is too old");
+    capsule = exports();
   }
-  if (!nb::try_cast(capsule, tensor_)) refuse_value(name, " could not be taken over from DLPack");
-  const auto dtype = dtype_of_dlpack(tensor_.dtype());
-  if (!dtype) refuse_dtype(name, object_, "another type");
-  const std::size_t rank = tensor_.ndim();
-  view_ = attend::TensorView(tensor_.data(), *dtype, dims_of(name, {tensor_.shape_ptr(), rank}),
-                             dims_of(name, {tensor_.stride_ptr(), rank}));
-  require_aligned(name, view_.raw(), *dtype);
+  const bool taken = access == Access::write ? nb::try_cast(capsule, written_) : nb::try_cast(capsule, read_);
+  if (!taken) {
+    if (access == Access::write && nb::try_cast(capsule, read_)) refuse_value(name, " is read-only");
+    refuse_value(name, " could not be taken over from DLPack");
+  }
+  const auto see = [&](const auto& tensor) {
+    require_cpu(tensor.device_type(), nb::int_(tensor.device_type()));
+    const auto dtype = dtype_of_dlpack(tensor.dtype());
+    if (!dtype) refuse_dtype(name, object_, "another type");
+    const std::size_t rank = tensor.ndim();
+    void* const data = const_cast<void*>(static_cast<const void*>(tensor.data()));
+    const attend::Dims shape = dims_of(name, {tensor.shape_ptr(), rank});
+    if (data == nullptr && attend::element_count(shape) > 0) refuse_value(name, " has no memory behind it");
+    require_aligned(name, data, *dtype);
+    view_ = attend::TensorView(data, *dtype, shape, dims_of(name, {tensor.stride_ptr(), rank}));
+  };
+  access == Access::write ? see(written_) : see(read_);
 }
 
 }  // namespace attend_python

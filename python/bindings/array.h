@@ -16,7 +16,8 @@ enum class Access : bool { read, write };
 
 // Takes whatever has the buffer protocol (NumPy, array.array, memoryview) or `__dlpack__` (PyTorch, JAX), of
 // any strides, and NumPy arrays of ml_dtypes' bfloat16. Keeps the memory alive as long as it lives itself;
-// made and destroyed with the GIL held.
+// made and destroyed with the GIL held. A PyTorch tensor that is only marked as negated is read from a copy
+// and not written.
 class Array {
   // Given back also when the array turns out to be of no use.
   struct Buffer : Py_buffer {
@@ -43,12 +44,14 @@ class Array {
   bool from_buffer(const char* name, Access access);
   bool from_bfloat16_buffer(const char* name, Access access);
   void from_dlpack(const char* name, Access access);
+  void resolve(const char* name, Access access);
   void see_buffer(attend::DType dtype, const char* name);
 
   nb::handle object_;
-  nb::object reinterpreted_;  // the bits of a bfloat16 array, as the buffer protocol can tell them
+  nb::object other_;  // what is read in its place: the bits of a bfloat16 array, the copy of a lazy tensor
   Buffer buffer_;
-  nb::ndarray<> tensor_;
+  nb::ndarray<nb::ro> read_;
+  nb::ndarray<> written_;
   attend::TensorView view_;
 };
 

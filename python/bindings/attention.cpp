@@ -17,7 +17,7 @@ nb::object attention(nb::handle q_object, nb::handle k_object, nb::handle v_obje
   nb::handle out_object = nb::none();
   const Options options("attention", keywords, [&](std::string_view key, nb::handle value) {
     if (key == "return_state")
-      return_state = nb::cast<bool>(value);
+      return_state = flag_from(value, "return_state");
     else if (key == "out")
       out_object = value;
     else

@@ -18,7 +18,7 @@ struct Wanted {
 
   explicit Wanted(nb::handle names) {
     for (const nb::handle item : names) {
-      const auto name = nb::cast<std::string>(item);
+      const std::string name = name_from(item, "wanted");
       if (name == "q")
         q = true;
       else if (name == "k")

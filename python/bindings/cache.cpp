@@ -25,21 +25,25 @@ class Cache {
   template <class Query>
   auto read(const Query& query) const {
     const nb::gil_scoped_release released;
+    if (Holding::holds(this)) return query();
     const std::shared_lock lock(mutex_);
     return query();
   }
 
   template <class Action>
   void change(const Action& action) {
-    const Computing computing;
+    const Computing computing(Signals::wait);
+    const Holding holding(this);
     const std::unique_lock lock(mutex_);
     action();
   }
 
  public:
-  Cache(std::int64_t batch, std::int64_t heads, std::int64_t d, std::optional<std::int64_t> dv,
-        nb::handle dtype, std::int64_t capacity)
-      : cache_(dtype_from(dtype), batch, heads, d, dv.value_or(d), capacity) {}
+  Cache(nb::handle batch, nb::handle heads, nb::handle d, nb::handle dv, nb::handle dtype,
+        nb::handle capacity)
+      : cache_(dtype_from(dtype), integer_from(batch, "batch"), integer_from(heads, "heads"),
+               integer_from(d, "d"), integer_from(dv.is_none() ? d : dv, "dv"),
+               integer_from(capacity, "capacity")) {}
 
   void append(nb::handle k_object, nb::handle v_object, nb::handle counts_object) {
     const Array k(k_object, "k"), v(v_object, "v");
@@ -52,7 +56,8 @@ class Cache {
     });
   }
 
-  void reserve(std::int64_t capacity) {
+  void reserve(nb::handle rows) {
+    const std::int64_t capacity = integer_from(rows, "capacity");
     change([&] {
       if (capacity > cache_.capacity()) require_nothing_exported();
       cache_.reserve(capacity);
@@ -60,8 +65,8 @@ class Cache {
   }
 
   void truncate(nb::handle length) {
-    if (PyIndex_Check(length.ptr()) && !nb::hasattr(length, "__len__")) {
-      const auto rows = nb::cast<std::int64_t>(nb::int_(nb::borrow(length)));
+    if (is_integer(length)) {
+      const std::int64_t rows = integer_from(length, "length");
       change([&] { cache_.truncate(rows); });
     } else {
       const auto lengths = integers_from(length, "length");
@@ -77,7 +82,7 @@ class Cache {
     bool return_state = false;
     const Options options("attention", keywords, [&](std::string_view key, nb::handle value) {
       if (key != "return_state") return false;
-      return_state = nb::cast<bool>(value);
+      return_state = flag_from(value, "return_state");
       return true;
     });
     const Array q(q_object, "q");
@@ -96,6 +101,7 @@ class Cache {
     }
     {
       const Computing computing;
+      const Holding holding(this);
       const std::shared_lock lock(mutex_);
       cache_.attention(q.view(), options.get(), out.view(), state);
     }
@@ -191,10 +197,9 @@ void bind_cache(nb::module_& module) {
   nb::class_<Cache>(
       module, "KeyValueCache",
       "The keys and values of the past: append what each step brings, then attend to everything so far.")
-      .def(nb::init<std::int64_t, std::int64_t, std::int64_t, std::optional<std::int64_t>, nb::handle,
-                    std::int64_t>(),
-           nb::arg("batch"), nb::arg("heads"), nb::arg("d"), nb::arg("dv") = nb::none(),
-           nb::arg("dtype") = "float32", nb::arg("capacity") = 0,
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(),
+           nb::arg("batch").none(), nb::arg("heads").none(), nb::arg("d").none(), nb::arg("dv") = nb::none(),
+           nb::arg("dtype").none() = "float32", nb::arg("capacity").none() = 0,
            nb::sig("def __init__(self, batch: int, heads: int, d: int, dv: int | None = None, dtype: DType = "
                    "'float32', capacity: int = 0) "
                    "-> None"))
@@ -202,8 +207,9 @@ void bind_cache(nb::module_& module) {
            nb::sig("def append(self, k: Array, v: Array, counts: Integers | None = None) -> None"),
            "Adds (batch, heads, rows, d) and (batch, heads, rows, dv); with counts, only the first counts[b] "
            "rows of sequence b.")
-      .def("reserve", &Cache::reserve, nb::arg("capacity"), "Makes room for that many rows.")
-      .def("truncate", &Cache::truncate, nb::arg("length"),
+      .def("reserve", &Cache::reserve, nb::arg("capacity").none(),
+           nb::sig("def reserve(self, capacity: int) -> None"), "Makes room for that many rows.")
+      .def("truncate", &Cache::truncate, nb::arg("length").none(),
            nb::sig("def truncate(self, length: int | Integers) -> None"),
            "Takes back what is behind a length, or behind one length per sequence.")
       .def("clear", &Cache::clear, "Forgets everything and keeps the room.")

@@ -1,27 +1,61 @@
-// While this lives the library computes: other Python threads run, and nobody changes the settings.
+// While this lives the library computes: other Python threads run, nobody changes the settings, and on the
+// main thread signals are handled, so that Ctrl-C ends the call.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
+#include <attend/interrupt.h>
+
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 
 namespace attend_python {
 
-// set_threads() and set_isa() must not run at the same time as another call into the library.
-inline std::shared_mutex& settings() {
-  static std::shared_mutex mutex;
-  return mutex;
-}
+// Signals are handled in the middle of a call, where their handlers may raise; or they wait for its end,
+// where half a call would leave an object in between.
+enum class Signals : bool { handled, wait };
 
 class Computing {
+ public:
+  explicit Computing(Signals signals = Signals::handled);
+  ~Computing();
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+
+ private:
   nanobind::gil_scoped_release released_;  // first: who waits for a lock must not hold the GIL
-  std::shared_lock<std::shared_mutex> lock_{settings()};
+  const Computing* const outer_;           // the call in the middle of which a signal handler makes this one
+  std::shared_lock<std::shared_mutex> settings_;
+  std::optional<attend::Interruptible> interruptible_;
 };
 
+// set_threads() and set_isa() must not run at the same time as another call into the library.
 class ChangingSettings {
+ public:
+  ChangingSettings();
+
+ private:
   nanobind::gil_scoped_release released_;
-  std::unique_lock<std::shared_mutex> lock_{settings()};
+  std::unique_lock<std::shared_mutex> settings_;
 };
+
+// That this thread works with an object, whose lock it takes next. A signal handler runs on top of such a
+// call: it cannot have the object, and is told so (RuntimeError) where it would wait for ever.
+class Holding {
+ public:
+  explicit Holding(const void* object);
+  ~Holding();
+  Holding(const Holding&) = delete;
+  Holding& operator=(const Holding&) = delete;
+  static bool holds(const void* object) noexcept;
+
+ private:
+  const void* const object_;
+  const Holding* const outer_;
+};
+
+// Once, when the module is loaded.
+void find_main_thread();
 
 }  // namespace attend_python

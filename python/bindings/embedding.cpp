@@ -10,6 +10,7 @@
 #include "compute.h"
 #include "heads.h"
 #include "ids.h"
+#include "numbers.h"
 #include "results.h"
 
 namespace attend_python {
@@ -53,10 +54,10 @@ nb::object embedding(nb::handle ids_object, nb::handle table_object) {
   return out.object();
 }
 
-nb::object embedding_backward(nb::handle ids_object, nb::handle d_out_object, std::int64_t rows) {
+nb::object embedding_backward(nb::handle ids_object, nb::handle d_out_object, nb::handle rows_given) {
+  const std::int64_t rows = integer_from(rows_given, "rows", 0);
   const Ids ids(ids_object, "ids");
   const Array d_out(d_out_object, "d_out");
-  if (rows < 0) refuse_value("embedding_backward: rows is ", rows, ", expected a number from 0");
   if (d_out.rank() != ids.shape.rank() + 1 || d_out.view().shape().without(d_out.rank() - 1) != ids.shape) {
     refuse_value("embedding_backward: d_out has shape ", attend::to_string(d_out.view().shape()),
                  ", and ids ", attend::to_string(ids.shape));
@@ -72,11 +73,10 @@ nb::object embedding_backward(nb::handle ids_object, nb::handle d_out_object, st
   return d_table.object();
 }
 
-nb::object cross_entropy(nb::handle logits_object, nb::handle targets_object, const std::string& reduction,
-                         bool gradient) {
-  if (reduction != "mean" && reduction != "sum") {
-    refuse_value("reduction is \"", reduction, "\", expected \"mean\" or \"sum\"");
-  }
+nb::object cross_entropy(nb::handle logits_object, nb::handle targets_object, nb::handle reduction_given,
+                         nb::handle gradient_given) {
+  const std::string reduction = choice_from(reduction_given, "reduction", {"mean", "sum"});
+  const bool gradient = flag_from(gradient_given, "gradient");
   const Array logits(logits_object, "logits");
   const Ids targets(targets_object, "targets");
   if (logits.rank() != targets.shape.rank() + 1 ||
@@ -111,12 +111,12 @@ void bind_embedding(nb::module_& module) {
              nb::sig("def embedding(ids: numpy.typing.ArrayLike, table: A) -> A"),
              "table[ids]: ids (...), table (n, d), of float32 or float64.");
   module.def("embedding_backward", &embedding_backward, nb::arg("ids").none(), nb::arg("d_out").none(),
-             nb::arg("rows"),
+             nb::arg("rows").none(),
              nb::sig("def embedding_backward(ids: numpy.typing.ArrayLike, d_out: A, rows: int) -> A"),
              "The gradient of the table of so many rows, from that of embedding()'s output; also of learned "
              "positions.");
   module.def("cross_entropy", &cross_entropy, nb::arg("logits").none(), nb::arg("targets").none(),
-             nb::arg("reduction") = "mean", nb::arg("gradient") = false,
+             nb::arg("reduction").none() = "mean", nb::arg("gradient").none() = false,
              nb::sig("def cross_entropy(logits: Array, targets: numpy.typing.ArrayLike, reduction: "
                      "typing.Literal['mean', 'sum'] = 'mean', gradient: bool = False) -> CrossEntropy"),
              "-log softmax(logits)[target] over all rows that have a target: logits (..., n), targets (...), "

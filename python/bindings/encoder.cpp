@@ -16,6 +16,7 @@
 #include "compute.h"
 #include "encoder.h"
 #include "errors.h"
+#include "numbers.h"
 #include "options.h"
 #include "results.h"
 #include "text.h"
@@ -35,26 +36,25 @@ class Encoder {
  public:
   explicit Encoder(const std::string& name_or_folder) : model_(loaded(name_or_folder)) {}
 
-  nb::object embed(nb::handle texts_object, nb::handle pooling, std::optional<bool> normalize,
-                   std::optional<std::int64_t> layer, std::optional<std::int64_t> max_tokens,
-                   std::optional<std::string> prompt, std::int64_t batch_tokens) const {
+  nb::object embed(nb::handle texts_object, nb::handle pooling, nb::handle normalize, nb::handle layer,
+                   nb::handle max_tokens, nb::handle prompt, nb::handle batch_tokens) const {
+    attend::EmbedOptions options{.layer = optional_integer_from(layer, "layer"),
+                                 .max_tokens = optional_integer_from(max_tokens, "max_tokens"),
+                                 .batch_tokens = integer_from(batch_tokens, "batch_tokens", 1)};
+    if (!normalize.is_none()) options.normalize = flag_from(normalize, "normalize_embeddings");
+    if (!prompt.is_none()) options.prompt = name_from(prompt, "prompt");
     std::vector<nb::object> held;  // what the views look at
     std::vector<std::string_view> texts;
     for (const nb::handle item : texts_object) {
       held.push_back(nb::borrow(item));
       texts.push_back(text_of(item, "a text"));
     }
-    attend::EmbedOptions options{.normalize = normalize,
-                                 .layer = layer,
-                                 .max_tokens = max_tokens,
-                                 .prompt = std::move(prompt),
-                                 .batch_tokens = batch_tokens};
     if (!pooling.is_none()) {
       if (PyUnicode_Check(pooling.ptr())) {
-        options.pooling = {pooling_given(nb::cast<std::string>(pooling))};
+        options.pooling = {pooling_given(name_from(pooling, "pooling"))};
       } else {
         for (const nb::handle name : pooling)
-          options.pooling.push_back(pooling_given(nb::cast<std::string>(name)));
+          options.pooling.push_back(pooling_given(name_from(name, "pooling")));
       }
     }
     attend::Tensor vectors;
@@ -65,7 +65,7 @@ class Encoder {
     return numpy_of(std::move(vectors));
   }
 
-  nb::list hidden_states(nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens) const {
+  nb::list hidden_states(nb::handle text, nb::handle pair, nb::handle max_tokens) const {
     std::vector<attend::Tensor> layers;
     run(text, pair, max_tokens,
         [&](const attend::LayerMoment& moment) { layers.push_back(attend::copy_of(moment.hidden)); });
@@ -76,7 +76,7 @@ class Encoder {
 
   // One array a chosen layer, (heads, rows, tokens).
   nb::list attention(nb::handle text, nb::handle pair, nb::handle layers, nb::handle heads, nb::handle rows,
-                     nb::handle stage, std::optional<std::int64_t> max_tokens) const {
+                     nb::handle stage, nb::handle max_tokens) const {
     const attend::Indices wanted = indices_from(layers, "layers");
     const attend::RowSelection selection{.heads = indices_from(heads, "heads"),
                                          .rows = indices_from(rows, "rows")};
@@ -109,10 +109,12 @@ class Encoder {
     return shown;
   }
 
-  attend::Encoding tokenize(nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens) const {
-    const std::string_view first = text_of(text, "text");
-    if (pair.is_none()) return model_.encode(first, max_tokens);
-    return model_.encode(first, text_of(pair, "pair"), max_tokens);
+  attend::Encoding tokenize(nb::handle text, nb::handle pair, nb::handle max_tokens) const {
+    const std::optional<std::int64_t> most = optional_integer_from(max_tokens, "max_tokens");
+    const bool one = pair.is_none();
+    const std::string_view first = text_of(text, "text"), second = one ? "" : text_of(pair, "pair");
+    const Computing computing;
+    return one ? model_.encode(first, most) : model_.encode(first, second, most);
   }
 
   const attend::TextModel& model() const { return model_; }
@@ -123,7 +125,7 @@ class Encoder {
     return attend::TextModel::load(name);
   }
 
-  void run(nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens,
+  void run(nb::handle text, nb::handle pair, nb::handle max_tokens,
            const attend::LayerObserver& observer) const {
     const attend::Encoding tokens = tokenize(text, pair, max_tokens);
     attend::TokenBatch batch;
@@ -147,27 +149,27 @@ void bind_encoder(nb::module_& module) {
   module.attr("DEFAULT_MODEL") = nb::str(attend::kDefaultModel.data(), attend::kDefaultModel.size());
   nb::class_<Encoder>(module, "EncoderCore", "A model from its folder, behind attend.Encoder.")
       .def(nb::init<const std::string&>(), nb::arg("name_or_folder"))
-      .def("embed", &Encoder::embed, nb::arg("texts"), nb::arg("pooling").none(), nb::arg("normalize").none(),
-           nb::arg("layer").none(), nb::arg("max_tokens").none(), nb::arg("prompt").none(),
-           nb::arg("batch_tokens"),
+      .def("embed", &Encoder::embed, nb::arg("texts").none(), nb::arg("pooling").none(),
+           nb::arg("normalize").none(), nb::arg("layer").none(), nb::arg("max_tokens").none(),
+           nb::arg("prompt").none(), nb::arg("batch_tokens").none(),
            nb::sig("def embed(self, texts: collections.abc.Iterable[str | bytes], pooling: str | "
                    "collections.abc.Iterable[str] | None, "
                    "normalize: bool | None, layer: int | None, max_tokens: int | None, prompt: str | None, "
                    "batch_tokens: int) "
                    "-> numpy.typing.NDArray[numpy.float32]"))
-      .def("hidden_states", &Encoder::hidden_states, nb::arg("text"), nb::arg("pair").none(),
+      .def("hidden_states", &Encoder::hidden_states, nb::arg("text").none(), nb::arg("pair").none(),
            nb::arg("max_tokens").none(),
            nb::sig(
                "def hidden_states(self, text: str | bytes, pair: str | bytes | None, max_tokens: int | None) "
                "-> list[numpy.typing.NDArray[numpy.float32]]"))
-      .def("attention", &Encoder::attention, nb::arg("text"), nb::arg("pair").none(),
-           nb::arg("layers").none(), nb::arg("heads").none(), nb::arg("rows").none(), nb::arg("stage"),
+      .def("attention", &Encoder::attention, nb::arg("text").none(), nb::arg("pair").none(),
+           nb::arg("layers").none(), nb::arg("heads").none(), nb::arg("rows").none(), nb::arg("stage").none(),
            nb::arg("max_tokens").none(),
            nb::sig("def attention(self, text: str | bytes, pair: str | bytes | None, layers: Choice | None, "
                    "heads: Choice | None, "
                    "rows: Choice | None, stage: str, max_tokens: int | None) -> "
                    "list[numpy.typing.NDArray[numpy.float32]]"))
-      .def("tokenize", &Encoder::tokenize, nb::arg("text"), nb::arg("pair").none(),
+      .def("tokenize", &Encoder::tokenize, nb::arg("text").none(), nb::arg("pair").none(),
            nb::arg("max_tokens").none(),
            nb::sig("def tokenize(self, text: str | bytes, pair: str | bytes | None, max_tokens: int | None) "
                    "-> Encoding"))

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "errors.h"
+#include "numbers.h"
 
 namespace attend_python {
 
@@ -27,16 +28,18 @@ Ids::Ids(nb::handle object, const char* name) {
   for (const nb::handle size : given.attr("shape")) {
     shape = shape.with(shape.rank(), nb::cast<std::int64_t>(size));
   }
+  if (!empty) {
+    for (const char* const extreme : {"min", "max"}) {
+      const std::int64_t id = integer_from(given.attr(extreme)(), name);
+      if (id < std::numeric_limits<std::int32_t>::min() || id > std::numeric_limits<std::int32_t>::max()) {
+        refuse_value(name, " holds ", id, ", which does not fit 32 bits");
+      }
+    }
+  }
   using Wide = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
   const auto wide = nb::cast<Wide>(numpy.attr("ascontiguousarray")(given, "int64"));
   values.reserve(wide.size());
-  for (std::size_t i = 0; i < wide.size(); ++i) {
-    const std::int64_t id = wide.data()[i];
-    if (id < std::numeric_limits<std::int32_t>::min() || id > std::numeric_limits<std::int32_t>::max()) {
-      refuse_value(name, " holds ", id, ", which does not fit 32 bits");
-    }
-    values.push_back(static_cast<std::int32_t>(id));
-  }
+  for (std::size_t i = 0; i < wide.size(); ++i) values.push_back(static_cast<std::int32_t>(wide.data()[i]));
 }
 
 }  // namespace attend_python

@@ -28,21 +28,21 @@ nb::object softmax(nb::handle x_object) {
   return out.object();
 }
 
-nb::object gelu(nb::handle x_object, const std::string& approximate) {
-  if (approximate != "none" && approximate != "tanh") {
-    refuse_value("approximate is \"", approximate, "\", expected \"none\" or \"tanh\"");
-  }
+nb::object gelu(nb::handle x_object, nb::handle approximate) {
+  const bool tanh = choice_from(approximate, "approximate", {"none", "tanh"}) == "tanh";
   const Array x(x_object, "x");
   const Result out = ResultMaker(x).empty(x.view().shape());
   {
     const Computing computing;
-    approximate == "tanh" ? attend::gelu_tanh(x.view(), out.view()) : attend::gelu(x.view(), out.view());
+    tanh ? attend::gelu_tanh(x.view(), out.view()) : attend::gelu(x.view(), out.view());
   }
   return out.object();
 }
 
-nb::object layer_norm(nb::handle x_object, nb::handle gamma_object, nb::handle beta_object, double epsilon,
-                      nb::handle residual_object, bool return_state) {
+nb::object layer_norm(nb::handle x_object, nb::handle gamma_object, nb::handle beta_object,
+                      nb::handle epsilon_given, nb::handle residual_object, nb::handle return_state_given) {
+  const double epsilon = number_from(epsilon_given, "epsilon");
+  const bool return_state = flag_from(return_state_given, "return_state");
   const Array x(x_object, "x");
   std::optional<Array> gamma, beta, residual;
   const attend::ConstTensorView gamma_view = optional_view(gamma, gamma_object, "gamma"),
@@ -73,7 +73,7 @@ nb::object layer_norm(nb::handle x_object, nb::handle gamma_object, nb::handle b
 
 attend::Activation activation_from(nb::handle value) {
   if (value.is_none()) return attend::Activation::none;
-  const auto name = nb::cast<std::string>(nb::str(value));
+  const std::string name = name_from(value, "activation");
   if (name == "gelu") return attend::Activation::gelu;
   if (name == "gelu_tanh") return attend::Activation::gelu_tanh;
   if (name == "relu") return attend::Activation::relu;
@@ -94,6 +94,11 @@ nb::object matmul(nb::handle a_object, nb::handle w_object, nb::handle bias_obje
   if (a.rank() == 0 || (w && w->rank() != 2))
     refuse_value("matmul: expected a of two to four axes and w of two");
   attend::Dims shape = a.view().shape();
+  const std::int64_t rows = packed != nullptr ? packed->rows() : w->view().size(0);
+  if (shape[shape.rank() - 1] != rows) {  // before there is a result, whose size is then anything
+    refuse_value("matmul: a has shape ", attend::to_string(shape), ", which does not go with w of ", rows,
+                 " rows");
+  }
   shape[shape.rank() - 1] = packed != nullptr ? packed->columns() : w->view().size(1);
   const Result out = ResultMaker(a).empty(shape);
   {
@@ -137,12 +142,12 @@ nb::object single_head_attention(nb::handle x_object, nb::handle wq_object, nb::
 void bind_layers(nb::module_& module) {
   module.def("softmax", &softmax, nb::arg("x").none(), nb::sig("def softmax(x: A) -> A"),
              "Softmax over the last axis; a row of -inf gives 0.");
-  module.def("gelu", &gelu, nb::arg("x").none(), nb::arg("approximate") = "none",
+  module.def("gelu", &gelu, nb::arg("x").none(), nb::arg("approximate").none() = "none",
              nb::sig("def gelu(x: A, approximate: typing.Literal['none', 'tanh'] = 'none') -> A"),
              "x Phi(x), by the error function or by its approximation with a hyperbolic tangent.");
   module.def("layer_norm", &layer_norm, nb::arg("x").none(), nb::arg("gamma") = nb::none(),
-             nb::arg("beta") = nb::none(), nb::arg("epsilon") = 1e-5, nb::arg("residual") = nb::none(),
-             nb::arg("return_state") = false,
+             nb::arg("beta") = nb::none(), nb::arg("epsilon").none() = 1e-5, nb::arg("residual") = nb::none(),
+             nb::arg("return_state").none() = false,
              nb::sig("def layer_norm(x: A, gamma: Array | None = None, beta: Array | None = None, epsilon: "
                      "float = 1e-5, "
                      "residual: A | None = None, return_state: bool = False) -> typing.Any"),

@@ -17,17 +17,25 @@
 #include "compute.h"
 #include "encoder.h"
 #include "errors.h"
+#include "numbers.h"
 #include "results.h"
 #include "text.h"
 
 namespace attend_python {
 
-attend::LensQuery query_from(const LensReading& reading, const std::string& method,
-                             std::optional<std::int64_t> layer, std::optional<std::int64_t> head,
-                             const LensGradients* gradients) {
+attend::HeadChoice head_choice_from(nb::handle layer, nb::handle head) {
+  return {.layer = optional_integer_from(layer, "layer"), .head = optional_integer_from(head, "head")};
+}
+
+attend::LensQuery query_from(const LensReading& reading, nb::handle method_given, nb::handle layer,
+                             nb::handle head, nb::handle gradients_given) {
+  const std::string method = name_from(method_given, "method");
+  const LensGradients* gradients = nullptr;
+  if (!gradients_given.is_none() && !nb::try_cast(gradients_given, gradients))
+    refuse_type("gradients must be those that gradients_towards() returns");
   const auto named = attend::lens_method_named(method);
   if (!named) refuse_value("method is \"", method, "\", expected raw, norm, rollout, flow or grad");
-  attend::LensQuery query{.method = *named, .heads = {.layer = layer, .head = head}};
+  attend::LensQuery query{.method = *named, .heads = head_choice_from(layer, head)};
   if (*named != attend::LensMethod::grad) {
     if (gradients != nullptr) refuse_value("gradients are for the method grad, and method is ", method);
     return query;
@@ -41,8 +49,8 @@ attend::LensQuery query_from(const LensReading& reading, const std::string& meth
 
 std::size_t word_from(nb::handle word, const std::vector<attend::Word>& units) {
   if (PyUnicode_Check(word.ptr())) return attend::find_word(units, text_of(word, "word"));
-  std::int64_t number = 0;
-  if (!nb::try_cast(word, number)) refuse_type("a word is neither a str nor a whole number");
+  if (!is_integer(word)) refuse_type("a word is neither a str nor a whole number");
+  const std::int64_t number = integer_from(word, "word");
   if (number < 0 || number >= static_cast<std::int64_t>(units.size()))
     refuse_value("word is ", number, ", and there are ", units.size(), ", counted from 0");
   return static_cast<std::size_t>(number);
@@ -79,22 +87,24 @@ nb::object computed(const Values& values) {
   return numpy_of_values(result);
 }
 
-LensReading read(nb::handle encoder, nb::handle text, nb::handle pair, std::optional<std::int64_t> max_tokens,
-                 std::optional<std::int64_t> only_layer) {
+LensReading read(nb::handle encoder, nb::handle text, nb::handle pair, nb::handle max_tokens,
+                 nb::handle only_layer) {
+  const attend::ReadingOptions options{.max_tokens = optional_integer_from(max_tokens, "max_tokens"),
+                                       .only_layer = optional_integer_from(only_layer, "only_layer")};
   const attend::TextModel model = model_of(encoder);
   std::string first(text_of(text, "text"));
   std::string second(pair.is_none() ? std::string_view() : text_of(pair, "pair"));
   const Computing computing;
-  return {std::make_shared<const attend::Reading>(
-      model, std::move(first), std::move(second),
-      attend::ReadingOptions{.max_tokens = max_tokens, .only_layer = only_layer})};
+  return {std::make_shared<const attend::Reading>(model, std::move(first), std::move(second), options)};
 }
 
 std::vector<Word> units_of(const LensReading& reading, bool tokens) {
   return tokens ? attend::single_tokens(*reading) : reading->words();
 }
 
-std::vector<WordFields> unit_fields(const LensReading& reading, bool tokens, bool special) {
+std::vector<WordFields> unit_fields(const LensReading& reading, nb::handle tokens_given,
+                                    nb::handle special_given) {
+  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
   std::vector<WordFields> fields;
   for (const Word& unit : units_of(reading, tokens)) {
     if (special || !unit.special)
@@ -117,8 +127,9 @@ std::vector<double> shown(std::span<const double> row, std::span<const Word> uni
   return kept;
 }
 
-nb::object map(const LensReading& reading, const std::string& method, std::optional<std::int64_t> layer,
-               std::optional<std::int64_t> head, bool tokens, bool special, const LensGradients* gradients) {
+nb::object map(const LensReading& reading, nb::handle method, nb::handle layer, nb::handle head,
+               nb::handle tokens_given, nb::handle special_given, nb::handle gradients) {
+  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
   const attend::LensQuery query = query_from(reading, method, layer, head, gradients);
   attend::Tensor result;
   {
@@ -143,9 +154,9 @@ nb::object map(const LensReading& reading, const std::string& method, std::optio
   return numpy_of(std::move(result));
 }
 
-nb::object row(const LensReading& reading, nb::handle word, const std::string& method,
-               std::optional<std::int64_t> layer, std::optional<std::int64_t> head, bool tokens, bool special,
-               const LensGradients* gradients) {
+nb::object row(const LensReading& reading, nb::handle word, nb::handle method, nb::handle layer,
+               nb::handle head, nb::handle tokens_given, nb::handle special_given, nb::handle gradients) {
+  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
   const attend::LensQuery query = query_from(reading, method, layer, head, gradients);
   const std::vector<Word> units = units_of(reading, tokens);
   const std::size_t unit = word_from(word, units);
@@ -153,12 +164,14 @@ nb::object row(const LensReading& reading, nb::handle word, const std::string& m
       [&] { return shown(attend::lens_row(*reading, query, units, unit), units, query.method, special); });
 }
 
-nb::object received(const LensReading& reading, std::optional<std::int64_t> layer,
-                    std::optional<std::int64_t> head, bool tokens, bool special) {
+nb::object received(const LensReading& reading, nb::handle layer, nb::handle head, nb::handle tokens_given,
+                    nb::handle special_given) {
+  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
+  const attend::HeadChoice heads = head_choice_from(layer, head);
   return computed([&] {
     std::vector<Word> units = units_of(reading, tokens);
     if (!special) std::erase_if(units, [](const Word& unit) { return unit.special; });
-    return attend::lens_received(*reading, {.layer = layer, .head = head}, units);
+    return attend::lens_received(*reading, heads, units);
   });
 }
 
@@ -169,8 +182,10 @@ attend::WordRelation relation_from(const LensReading& reading, nb::handle from, 
 nb::list profile_heads(const LensReading& reading, nb::handle pairs) {
   std::vector<attend::WordRelation> relations;
   for (const nb::handle pair : pairs) {
-    const auto [from, to] = nb::cast<std::pair<nb::object, nb::object>>(pair);
-    relations.push_back(relation_from(reading, from, to));
+    const bool text = PyUnicode_Check(pair.ptr()) || PyBytes_Check(pair.ptr());
+    const std::vector<nb::object> words = text ? std::vector<nb::object>() : items_of(pair, "a relation");
+    if (words.size() != 2) refuse_value("a relation is a pair of words");
+    relations.push_back(relation_from(reading, words[0], words[1]));
   }
   std::vector<attend::HeadProfile> profiles;
   {
@@ -211,9 +226,10 @@ nb::tuple compare(const LensReading& first, nb::handle word, const LensReading& 
                         numpy_of(std::move(result.taken_first)), numpy_of(std::move(result.taken_second)));
 }
 
-nb::object word_vector(const LensReading& reading, nb::handle word, std::optional<std::int64_t> layer) {
+nb::object word_vector(const LensReading& reading, nb::handle word, nb::handle layer_given) {
+  const std::int64_t layer = optional_integer_from(layer_given, "layer").value_or(reading->layers());
   const std::size_t number = word_from(word, reading->words());
-  return computed([&] { return attend::word_vector(*reading, number, layer.value_or(reading->layers())); });
+  return computed([&] { return attend::word_vector(*reading, number, layer); });
 }
 
 nb::object static_word_vector(const LensReading& reading, nb::handle word) {
@@ -230,8 +246,8 @@ std::vector<std::string> token_texts(const LensReading& reading) {
 // Arrays of their own: they may be written to, and outlive the reading.
 template <class Part>
 auto layer_part(Part attend::Reading::Layer::*part) {
-  return [part](const LensReading& reading, std::int64_t layer) {
-    return numpy_of(attend::copy_of(reading->layer(layer).*part));
+  return [part](const LensReading& reading, nb::handle layer) {
+    return numpy_of(attend::copy_of(reading->layer(integer_from(layer, "layer")).*part));
   };
 }
 
@@ -242,27 +258,28 @@ std::string signature(const char* head, const char* result) { return std::string
 void bind_questions(nb::class_<LensReading>& reading) {
   const auto maybe = [](const char* name) { return nb::arg(name).none(); };
   reading
-      .def("map", &map, nb::arg("method"), maybe("layer"), maybe("head"), nb::arg("tokens"),
-           nb::arg("special"), maybe("gradients"),
+      .def("map", &map, nb::arg("method").none(), maybe("layer"), maybe("head"), nb::arg("tokens").none(),
+           nb::arg("special").none(), maybe("gradients"),
            nb::sig(signature("map(self, method: str, layer: int | None, head: int | None, tokens: bool, "
                              "special: bool, gradients: GradientsCore | None)",
                              kArrays64)
                        .c_str()))
-      .def("row", &row, nb::arg("word"), nb::arg("method"), maybe("layer"), maybe("head"), nb::arg("tokens"),
-           nb::arg("special"), maybe("gradients"),
+      .def("row", &row, nb::arg("word").none(), nb::arg("method").none(), maybe("layer"), maybe("head"),
+           nb::arg("tokens").none(), nb::arg("special").none(), maybe("gradients"),
            nb::sig(signature("row(self, word: str | int, method: str, layer: int | None, head: int | None, "
                              "tokens: bool, special: bool, gradients: GradientsCore | None)",
                              kArrays64)
                        .c_str()))
-      .def("received", &received, maybe("layer"), maybe("head"), nb::arg("tokens"), nb::arg("special"),
+      .def("received", &received, maybe("layer"), maybe("head"), nb::arg("tokens").none(),
+           nb::arg("special").none(),
            nb::sig(
                signature("received(self, layer: int | None, head: int | None, tokens: bool, special: bool)",
                          kArrays64)
                    .c_str()))
-      .def("profile_heads", &profile_heads, nb::arg("relations"),
+      .def("profile_heads", &profile_heads, nb::arg("relations").none(),
            nb::sig("def profile_heads(self, relations: collections.abc.Iterable[tuple[str | int, str | int]])"
                    " -> list[tuple[typing.Any, ...]]"))
-      .def("find_heads", &find_heads, nb::arg("from_word"), nb::arg("to_word"),
+      .def("find_heads", &find_heads, nb::arg("from_word").none(), nb::arg("to_word").none(),
            nb::sig("def find_heads(self, from_word: str | int, to_word: str | int)"
                    " -> list[tuple[int, int, float, float]]"));
 }
@@ -279,39 +296,41 @@ void bind_lens(nb::module_& module) {
       .def_prop_ro("not_finite", [](const LensReading& self) { return fields_of(*self, self->not_finite()); })
       .def_prop_ro("layers", [](const LensReading& self) { return self->layers(); })
       .def_prop_ro("heads", [](const LensReading& self) { return self->heads(); })
-      .def("units", &unit_fields, nb::arg("tokens"), nb::arg("special"))
+      .def("units", &unit_fields, nb::arg("tokens").none(), nb::arg("special").none(),
+           nb::sig("def units(self, tokens: bool, special: bool) -> list[tuple[str, int, int, int, int, int, "
+                   "bool]]"))
       .def(
           "find_word",
           [](const LensReading& self, nb::handle word) { return word_from(word, self->words()); },
-          nb::arg("word"), nb::sig("def find_word(self, word: str | int) -> int"))
+          nb::arg("word").none(), nb::sig("def find_word(self, word: str | int) -> int"))
       .def(
           "hidden",
-          [](const LensReading& self, std::int64_t layer) {
-            return numpy_of(attend::copy_of(self->hidden(layer)));
+          [](const LensReading& self, nb::handle layer) {
+            return numpy_of(attend::copy_of(self->hidden(integer_from(layer, "layer"))));
           },
-          nb::arg("layer"), nb::sig(signature("hidden(self, layer: int)", kArrays32).c_str()))
-      .def("q", layer_part(&attend::Reading::Layer::q), nb::arg("layer"),
+          nb::arg("layer").none(), nb::sig(signature("hidden(self, layer: int)", kArrays32).c_str()))
+      .def("q", layer_part(&attend::Reading::Layer::q), nb::arg("layer").none(),
            nb::sig(signature("q(self, layer: int)", kArrays32).c_str()))
-      .def("k", layer_part(&attend::Reading::Layer::k), nb::arg("layer"),
+      .def("k", layer_part(&attend::Reading::Layer::k), nb::arg("layer").none(),
            nb::sig(signature("k(self, layer: int)", kArrays32).c_str()))
-      .def("v", layer_part(&attend::Reading::Layer::v), nb::arg("layer"),
+      .def("v", layer_part(&attend::Reading::Layer::v), nb::arg("layer").none(),
            nb::sig(signature("v(self, layer: int)", kArrays32).c_str()))
       .def(
           "vector",
           [](const LensReading& self) { return computed([&] { return attend::text_vector(*self); }); },
           nb::sig(signature("vector(self)", kArrays64).c_str()))
-      .def("word_vector", &word_vector, nb::arg("word"), nb::arg("layer").none(),
+      .def("word_vector", &word_vector, nb::arg("word").none(), nb::arg("layer").none(),
            nb::sig(signature("word_vector(self, word: str | int, layer: int | None)", kArrays64).c_str()))
-      .def("static_word_vector", &static_word_vector, nb::arg("word"),
+      .def("static_word_vector", &static_word_vector, nb::arg("word").none(),
            nb::sig(signature("static_word_vector(self, word: str | int)", kArrays64).c_str()));
   bind_questions(reading);
   bind_lens_outputs(reading);
-  module.def("read", &read, nb::arg("encoder"), nb::arg("text"), nb::arg("pair").none(),
+  module.def("read", &read, nb::arg("encoder").none(), nb::arg("text").none(), nb::arg("pair").none(),
              nb::arg("max_tokens").none(), nb::arg("only_layer").none(),
              nb::sig("def read(encoder: EncoderCore, text: str | bytes, pair: str | bytes | None, "
                      "max_tokens: int | None, only_layer: int | None) -> ReadingCore"));
-  module.def("compare_word", &compare, nb::arg("first"), nb::arg("word"), nb::arg("second"),
-             nb::arg("other_word"),
+  module.def("compare_word", &compare, nb::arg("first"), nb::arg("word").none(), nb::arg("second"),
+             nb::arg("other_word").none(),
              nb::sig("def compare_word(first: ReadingCore, word: str | int, second: ReadingCore, "
                      "other_word: str | int) -> tuple[float, numpy.typing.NDArray[numpy.float64], "
                      "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"));

@@ -28,9 +28,9 @@ struct LensGradients {
 };
 
 // How a map or a row is asked for. What `gradients` looks at must outlive the query.
-attend::LensQuery query_from(const LensReading& reading, const std::string& method,
-                             std::optional<std::int64_t> layer, std::optional<std::int64_t> head,
-                             const LensGradients* gradients);
+attend::LensQuery query_from(const LensReading& reading, nanobind::handle method, nanobind::handle layer,
+                             nanobind::handle head, nanobind::handle gradients);
+attend::HeadChoice head_choice_from(nanobind::handle layer, nanobind::handle head);
 
 // The place of a word: its number, or its name as find_word() reads it.
 std::size_t word_from(nanobind::handle word, const std::vector<attend::Word>& units);

@@ -1,8 +1,7 @@
 #include "lens_edits.h"
 
-#include <nanobind/stl/optional.h>
-
 #include "errors.h"
+#include "numbers.h"
 #include "text.h"
 
 namespace attend_python {
@@ -10,17 +9,17 @@ namespace {
 
 namespace nb = nanobind;
 
-std::optional<std::int64_t> number_from(nb::handle edit, const char* name, std::int64_t first,
-                                        std::int64_t last) {
-  const auto number = nb::cast<std::optional<std::int64_t>>(edit.attr(name));
+std::optional<std::int64_t> place_from(nb::handle edit, const char* name, std::int64_t first,
+                                       std::int64_t last) {
+  const std::optional<std::int64_t> number = optional_integer_from(edit.attr(name), name);
   if (number && (*number < first || *number > last))
     refuse_value(name, " is ", *number, ", and the model has ", first, " to ", last);
   return number;
 }
 
 void add_head(const LensReading& reading, nb::handle edit, double scale, attend::EncoderEdits& edits) {
-  const auto layer = number_from(edit, "layer", 1, reading->layers());
-  const auto head = number_from(edit, "head", 0, reading->heads() - 1);
+  const auto layer = place_from(edit, "layer", 1, reading->layers());
+  const auto head = place_from(edit, "head", 0, reading->heads() - 1);
   if (!layer) refuse_value("layer of a HeadEdit is None");
   for (std::int64_t h = 0; h < reading->heads(); ++h) {
     if (!head || h == *head) edits.heads.push_back({.layer = *layer, .head = h, .scale = scale});
@@ -28,8 +27,8 @@ void add_head(const LensReading& reading, nb::handle edit, double scale, attend:
 }
 
 void add_link(const LensReading& reading, nb::handle edit, double scale, attend::EncoderEdits& edits) {
-  const auto layer = number_from(edit, "layer", 1, reading->layers());
-  const auto head = number_from(edit, "head", 0, reading->heads() - 1);
+  const auto layer = place_from(edit, "layer", 1, reading->layers());
+  const auto head = place_from(edit, "head", 0, reading->heads() - 1);
   if (head && !layer) refuse_value("head ", *head, " of which layer?");
   const attend::Word& from = reading->words()[word_from(edit.attr("from_word"), reading->words())];
   const attend::Word& to = reading->words()[word_from(edit.attr("to_word"), reading->words())];
@@ -57,7 +56,7 @@ attend::EncoderEdits edits_from(const LensReading& reading, nb::handle given) {
     }
     if (!nb::hasattr(edit, "scale") || !nb::hasattr(edit, "layer"))
       refuse_type("an edit is neither a str nor a HeadEdit nor a LinkEdit");
-    const auto scale = nb::cast<double>(edit.attr("scale"));
+    const double scale = number_from(edit.attr("scale"), "scale");
     if (nb::hasattr(edit, "to_word")) {
       add_link(reading, edit, scale, edits);
     } else {

@@ -12,6 +12,7 @@
 #include "explain/phrases.h"
 #include "figure.h"
 #include "lens.h"
+#include "numbers.h"
 
 namespace attend_python {
 namespace {
@@ -25,9 +26,12 @@ std::string name_of_word(nb::handle word, const std::vector<attend::Word>& units
   return PyUnicode_Check(word.ptr()) ? nb::cast<std::string>(word) : explain::labels_of(units)[place];
 }
 
-FigureCore lens_figure(const LensReading& reading, const std::string& view_name, const std::string& method,
-                       std::optional<std::int64_t> layer, std::optional<std::int64_t> head, nb::handle focus,
-                       bool tokens, bool special, const LensGradients* gradients, std::size_t top) {
+FigureCore lens_figure(const LensReading& reading, nb::handle view_given, nb::handle method, nb::handle layer,
+                       nb::handle head, nb::handle focus, nb::handle tokens_given, nb::handle special_given,
+                       nb::handle gradients, nb::handle top_given) {
+  const std::string view_name = name_from(view_given, "view");
+  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
+  const auto top = static_cast<std::size_t>(integer_from(top_given, "top", 1));
   const auto view = explain::view_named(view_name);
   if (!view) refuse_value("view is \"", view_name, "\", expected map, lines, model or film");
   explain::ExplainRequest request{.query = query_from(reading, method, layer, head, gradients),
@@ -52,9 +56,9 @@ FigureCore lens_figure(const LensReading& reading, const std::string& view_name,
 
 void bind_lens_figure(nb::module_& module) {
   module.def(
-      "lens_figure", &lens_figure, nb::arg("reading"), nb::arg("view"), nb::arg("method"),
-      nb::arg("layer").none(), nb::arg("head").none(), nb::arg("focus").none(), nb::arg("tokens"),
-      nb::arg("special"), nb::arg("gradients").none(), nb::arg("top"),
+      "lens_figure", &lens_figure, nb::arg("reading"), nb::arg("view").none(), nb::arg("method").none(),
+      nb::arg("layer").none(), nb::arg("head").none(), nb::arg("focus").none(), nb::arg("tokens").none(),
+      nb::arg("special").none(), nb::arg("gradients").none(), nb::arg("top").none(),
       nb::sig("def lens_figure(reading: ReadingCore, view: str, method: str, layer: int | None, head: int | "
               "None, focus: str | int | None, tokens: bool, special: bool, gradients: GradientsCore | None, "
               "top: int) -> FigureCore"));

@@ -12,6 +12,7 @@
 #include "compute.h"
 #include "lens.h"
 #include "lens_edits.h"
+#include "numbers.h"
 #include "text.h"
 
 namespace attend_python {
@@ -33,7 +34,8 @@ LensGradients towards_text(const LensReading& reading, nb::handle text) {
   return {reading.reading, attend::gradients_towards(*reading, attend::text_vector(second))};
 }
 
-LensGradients towards_word(const LensReading& reading, nb::handle word, std::optional<std::int64_t> place) {
+LensGradients towards_word(const LensReading& reading, nb::handle word, nb::handle place_given) {
+  const std::optional<std::int64_t> place = optional_integer_from(place_given, "place");
   const std::string name(text_of(word, "the word"));
   const Computing computing;
   return {reading.reading,
@@ -42,8 +44,10 @@ LensGradients towards_word(const LensReading& reading, nb::handle word, std::opt
 }
 
 // token, probability
-std::vector<std::tuple<std::string, double>> guesses(const LensReading& reading, std::size_t top,
-                                                     std::optional<std::int64_t> place) {
+std::vector<std::tuple<std::string, double>> guesses(const LensReading& reading, nb::handle top_given,
+                                                     nb::handle place_given) {
+  const auto top = static_cast<std::size_t>(integer_from(top_given, "top", 1));
+  const std::optional<std::int64_t> place = optional_integer_from(place_given, "place");
   std::vector<attend::TokenGuess> found;
   {
     const Computing computing;
@@ -78,15 +82,15 @@ void bind_lens_outputs(nb::class_<LensReading>& reading) {
   reading
       .def("towards_vector", &towards_vector, nb::arg("vector"),
            nb::sig("def towards_vector(self, vector: numpy.typing.NDArray[numpy.float64]) -> GradientsCore"))
-      .def("towards_text", &towards_text, nb::arg("text"),
+      .def("towards_text", &towards_text, nb::arg("text").none(),
            nb::sig("def towards_text(self, text: str | bytes) -> GradientsCore"))
-      .def("towards_word", &towards_word, nb::arg("word"), nb::arg("place").none(),
+      .def("towards_word", &towards_word, nb::arg("word").none(), nb::arg("place").none(),
            nb::sig("def towards_word(self, word: str | bytes, place: int | None) -> GradientsCore"))
-      .def("guesses", &guesses, nb::arg("top"), nb::arg("place").none(),
+      .def("guesses", &guesses, nb::arg("top").none(), nb::arg("place").none(),
            nb::sig("def guesses(self, top: int, place: int | None) -> list[tuple[str, float]]"))
-      .def("edited", &edited, nb::arg("edits"),
+      .def("edited", &edited, nb::arg("edits").none(),
            nb::sig("def edited(self, edits: collections.abc.Iterable[typing.Any]) -> ReadingCore"))
-      .def("ablate", &ablate, nb::arg("edits"),
+      .def("ablate", &ablate, nb::arg("edits").none(),
            nb::sig("def ablate(self, edits: collections.abc.Iterable[typing.Any])"
                    " -> tuple[float, float, numpy.typing.NDArray[numpy.float64],"
                    " tuple[int, str, int, str] | None]"));

@@ -18,6 +18,10 @@ nb::object linear(nb::handle x_object, nb::handle w_object, nb::handle bias_obje
   const attend::ConstTensorView bias_view = optional_view(bias, bias_object, "bias");
   if (x.rank() < 1 || w.rank() != 2) refuse_value("linear: expected x of two to four axes and w of two");
   attend::Dims shape = x.view().shape();
+  if (shape[shape.rank() - 1] != w.view().size(0)) {  // before there is a result, whose size is then anything
+    refuse_value("linear: x has shape ", attend::to_string(shape), ", which does not go with w of shape ",
+                 attend::to_string(w.view().shape()));
+  }
   shape[shape.rank() - 1] = w.view().size(1);
   const Result out = ResultMaker(x).empty(shape);
   {

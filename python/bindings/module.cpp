@@ -1,12 +1,36 @@
 // attend._core: the library as Python sees it. The package around it is python/attend.
 #include <attend/version.h>
 
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <typeinfo>
+
 #include "bindings.h"
+#include "compute.h"
+
+namespace {
+
+// What has a sentence keeps it; the standard library's own exceptions have the names of its functions.
+void explain_no_memory(const std::exception_ptr& thrown, void*) {
+  constexpr const char* kNone = "there is not enough memory";
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc& error) {
+    PyErr_SetString(PyExc_MemoryError, typeid(error) == typeid(std::bad_alloc) ? kNone : error.what());
+  } catch (const std::length_error&) {
+    PyErr_SetString(PyExc_MemoryError, kNone);
+  }
+}
+
+}  // namespace
 
 NB_MODULE(_core, module) {
+  nanobind::register_exception_translator(explain_no_memory);
   module.doc() = "attend's C++ library";
   const std::string_view version = attend::version();
   module.attr("__version__") = nanobind::str(version.data(), version.size());
+  attend_python::find_main_thread();
   attend_python::bind_attention(module);
   attend_python::bind_backward(module);
   attend_python::bind_cache(module);

@@ -1,7 +1,6 @@
 // Multi-head attention from token vectors, self and cross, with its gradients.
 #include <attend/multi_head.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "bindings.h"
 #include "compute.h"
 #include "heads.h"
+#include "nn/heads.h"
 #include "options.h"
 #include "results.h"
 
@@ -62,13 +62,10 @@ class Call {
   std::int64_t heads() const { return heads_; }
   const attend::AttentionOptions& options() const { return options_.get(); }
 
-  // The shape of the output, without looking whether the sizes agree: that is the library's to say.
-  attend::Dims out_shape() const {
+  // The shape of the output, when the library has found that the sizes agree: it is as large as they say.
+  attend::Dims out_shape(const char* function) const {
     attend::Dims shape = x_.view().shape();
-    const std::int64_t d = std::max<std::int64_t>(1, views_.wq.size(1) / heads_);
-    const std::int64_t key_heads = std::max<std::int64_t>(1, views_.wk.size(1) / d);
-    const bool mixed = views_.wo.given() && views_.wo.rank() == 2;
-    shape[shape.rank() - 1] = mixed ? views_.wo.size(1) : views_.wv.size(1) / key_heads * heads_;
+    shape[shape.rank() - 1] = attend::check_heads(function, x(), context(), views_, heads_).columns;
     return shape;
   }
 
@@ -90,7 +87,7 @@ class Call {
 
   bool take(std::string_view key, nb::handle value) {
     if (key == "heads") {
-      if (!nb::try_cast(value, heads_)) refuse_type("heads must be a whole number");
+      heads_ = integer_from(value, "heads");
       return true;
     }
     if (key == "context") {
@@ -117,7 +114,7 @@ class Call {
 nb::object multi_head_attention(nb::handle x, nb::handle wq, nb::handle wk, nb::handle wv,
                                 const nb::kwargs& keywords) {
   const Call call("multi_head_attention", x, wq, wk, wv, keywords);
-  const Result out = ResultMaker(call.array()).empty(call.out_shape());
+  const Result out = ResultMaker(call.array()).empty(call.out_shape("multi_head_attention"));
   const attend::TensorView view = call.up(out.view());
   {
     const Computing computing;

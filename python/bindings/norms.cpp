@@ -7,6 +7,7 @@
 #include "bindings.h"
 #include "compute.h"
 #include "heads.h"
+#include "numbers.h"
 #include "results.h"
 
 namespace attend_python {
@@ -20,7 +21,8 @@ attend::TensorView room_for(std::optional<Result>& result, const ResultMaker& re
   return factor.given() ? result.emplace(results.empty(factor.shape())).view() : attend::TensorView();
 }
 
-nb::object rms_norm(nb::handle x_object, nb::handle gamma_object, double epsilon) {
+nb::object rms_norm(nb::handle x_object, nb::handle gamma_object, nb::handle epsilon_given) {
+  const double epsilon = number_from(epsilon_given, "epsilon");
   const Array x(x_object, "x");
   std::optional<Array> gamma;
   const attend::ConstTensorView gamma_view = optional_view(gamma, gamma_object, "gamma");
@@ -33,7 +35,8 @@ nb::object rms_norm(nb::handle x_object, nb::handle gamma_object, double epsilon
 }
 
 nb::object rms_norm_backward(nb::handle x_object, nb::handle d_out_object, nb::handle gamma_object,
-                             double epsilon, nb::handle residual_object) {
+                             nb::handle epsilon_given, nb::handle residual_object) {
+  const double epsilon = number_from(epsilon_given, "epsilon");
   const Array x(x_object, "x"), d_out(d_out_object, "d_out");
   std::optional<Array> gamma, residual;
   const attend::ConstTensorView gamma_view = optional_view(gamma, gamma_object, "gamma"),
@@ -50,7 +53,8 @@ nb::object rms_norm_backward(nb::handle x_object, nb::handle d_out_object, nb::h
 }
 
 nb::object layer_norm_backward(nb::handle x_object, nb::handle d_out_object, nb::handle gamma_object,
-                               double epsilon, nb::handle residual_object) {
+                               nb::handle epsilon_given, nb::handle residual_object) {
+  const double epsilon = number_from(epsilon_given, "epsilon");
   const Array x(x_object, "x"), d_out(d_out_object, "d_out");
   std::optional<Array> gamma, residual;
   const attend::ConstTensorView gamma_view = optional_view(gamma, gamma_object, "gamma"),
@@ -72,18 +76,18 @@ nb::object layer_norm_backward(nb::handle x_object, nb::handle d_out_object, nb:
 
 void bind_norms(nb::module_& module) {
   module.def("rms_norm", &rms_norm, nb::arg("x").none(), nb::arg("gamma") = nb::none(),
-             nb::arg("epsilon") = 1e-5,
+             nb::arg("epsilon").none() = 1e-5,
              nb::sig("def rms_norm(x: A, gamma: Array | None = None, epsilon: float = 1e-5) -> A"),
              "x / sqrt(mean(x^2) + epsilon) gamma over the last axis.");
   module.def(
       "rms_norm_backward", &rms_norm_backward, nb::arg("x").none(), nb::arg("d_out").none(),
-      nb::arg("gamma") = nb::none(), nb::arg("epsilon") = 1e-5, nb::arg("residual") = nb::none(),
+      nb::arg("gamma") = nb::none(), nb::arg("epsilon").none() = 1e-5, nb::arg("residual") = nb::none(),
       nb::sig("def rms_norm_backward(x: A, d_out: A, gamma: Array | None = None, epsilon: float = 1e-5, "
               "residual: A | None = None) -> NormGradients"),
       "The gradients of rms_norm(); residual is what reaches x past the norm, and is added.");
   module.def(
       "layer_norm_backward", &layer_norm_backward, nb::arg("x").none(), nb::arg("d_out").none(),
-      nb::arg("gamma") = nb::none(), nb::arg("epsilon") = 1e-5, nb::arg("residual") = nb::none(),
+      nb::arg("gamma") = nb::none(), nb::arg("epsilon").none() = 1e-5, nb::arg("residual") = nb::none(),
       nb::sig("def layer_norm_backward(x: A, d_out: A, gamma: Array | None = None, epsilon: float = 1e-5, "
               "residual: A | None = None) -> NormGradients"),
       "The gradients of layer_norm(), with those of gamma and beta where a gamma is given; residual is what "

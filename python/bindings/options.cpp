@@ -23,55 +23,6 @@ constexpr std::array kNames{"scale",
                             "cumulative_query_lengths",
                             "cumulative_key_lengths"};
 
-std::string kind_of(nb::handle object) {
-  return nb::cast<std::string>(nb::str(object.type().attr("__name__")));
-}
-
-double number_from(nb::handle value, const char* name) {
-  const double number = PyFloat_AsDouble(value.ptr());
-  if (number == -1.0 && PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    refuse_type(name, " must be a number, not ", kind_of(value));
-  }
-  return number;
-}
-
-std::int64_t integer_from(nb::handle value, const char* name) {
-  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
-  if (!index.is_valid()) {
-    PyErr_Clear();
-    refuse_type(name, " must be a whole number, not ", kind_of(value));
-  }
-  const long long number = PyLong_AsLongLong(index.ptr());
-  if (number == -1 && PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    refuse_value(name, " is ", nb::cast<std::string>(nb::str(index)), ", which does not fit 64 bits");
-  }
-  return number;
-}
-
-bool flag_from(nb::handle value, const char* name) {
-  const int truth = PyObject_IsTrue(value.ptr());
-  if (truth < 0) throw nb::python_error();
-  if (!PyBool_Check(value.ptr()) && !PyIndex_Check(value.ptr()) && !nb::hasattr(value, "dtype")) {
-    refuse_type(name, " must be True or False, not ", kind_of(value));
-  }
-  return truth != 0;
-}
-
-std::vector<nb::object> items_of(nb::handle object, const char* name) {
-  const bool text = PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr());
-  const nb::object iterator = text ? nb::object() : nb::steal(PyObject_GetIter(object.ptr()));
-  if (!iterator.is_valid()) {
-    PyErr_Clear();
-    refuse_type(name, " must be a sequence of numbers, not ", kind_of(object));
-  }
-  std::vector<nb::object> items;
-  while (PyObject* const item = PyIter_Next(iterator.ptr())) items.push_back(nb::steal(item));
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  return items;
-}
-
 attend::QueryOffset query_offset_from(nb::handle value) {
   if (PyUnicode_Check(value.ptr())) {
     const auto name = nb::cast<std::string>(value);
@@ -80,8 +31,7 @@ attend::QueryOffset query_offset_from(nb::handle value) {
     refuse_value("query_offset is \"", name,
                  "\", expected \"top_left\", \"bottom_right\", a number or one per sequence");
   }
-  if (PyIndex_Check(value.ptr()) && !nb::hasattr(value, "__len__"))
-    return integer_from(value, "query_offset");
+  if (is_integer(value)) return integer_from(value, "query_offset");
   return integers_from(value, "query_offset");
 }
 
@@ -110,30 +60,9 @@ attend::Window window_from(nb::handle value) {
 
 }  // namespace
 
-std::uint64_t seed_from(nb::handle value, const char* name) {
-  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
-  if (!index.is_valid()) {
-    PyErr_Clear();
-    refuse_type(name, " must be a whole number, not ", kind_of(value));
-  }
-  return PyLong_AsUnsignedLongLongMask(index.ptr());
-}
-
-std::vector<std::int64_t> integers_from(nb::handle object, const char* name) {
-  std::vector<std::int64_t> numbers;
-  for (const nb::object& item : items_of(object, name)) numbers.push_back(integer_from(item, name));
-  return numbers;
-}
-
-std::vector<double> floats_from(nb::handle object, const char* name) {
-  std::vector<double> numbers;
-  for (const nb::object& item : items_of(object, name)) numbers.push_back(number_from(item, name));
-  return numbers;
-}
-
 attend::Indices indices_from(nb::handle object, const char* name) {
   if (object.is_none()) return attend::Indices::all();
-  if (PyIndex_Check(object.ptr()) && !nb::hasattr(object, "__len__")) return {integer_from(object, name)};
+  if (is_integer(object)) return {integer_from(object, name)};
   return integers_from(object, name);
 }
 

@@ -3,15 +3,14 @@
 
 #include <nanobind/nanobind.h>
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include <attend/attention.h>
 
 #include "array.h"
+#include "numbers.h"
 
 // As Python shows them, in help() and to type checkers.
 #define ATTEND_OPTIONS_SIGNATURE                                                                          \
@@ -24,13 +23,7 @@
 
 namespace attend_python {
 
-// Numbers from a list, a tuple, a range or an array of integers (of any width) or floats.
-std::vector<std::int64_t> integers_from(nb::handle object, const char* name);
-std::vector<double> floats_from(nb::handle object, const char* name);
 attend::Indices indices_from(nb::handle object, const char* name);  // None: all of them; an int: that one
-
-// Any whole number; of large ones the lower 64 bits.
-std::uint64_t seed_from(nb::handle value, const char* name);
 
 attend::Stage stage_from(nb::handle name);
 

@@ -2,7 +2,6 @@
 #include <attend/file_error.h>
 #include <attend/tokenizer.h>
 
-#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
@@ -14,7 +13,11 @@
 #include <vector>
 
 #include "bindings.h"
+#include "compute.h"
 #include "errors.h"
+#include "ids.h"
+#include "numbers.h"
+#include "paths.h"
 #include "text.h"
 
 namespace attend_python {
@@ -24,17 +27,23 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 attend::Encoding encode(const attend::Tokenizer& tokenizer, nb::handle text, nb::handle pair,
-                        bool add_special_tokens, bool truncate, std::optional<std::int64_t> max_length) {
+                        nb::handle add_special_tokens, nb::handle truncate, nb::handle max_length) {
   const attend::EncodeOptions options{
-      .add_special_tokens = add_special_tokens, .truncate = truncate, .max_length = max_length};
-  const std::string_view first = text_of(text, "text");
-  if (pair.is_none()) {
-    const nb::gil_scoped_release released;
-    return tokenizer.encode(first, options);
-  }
-  const std::string_view second = text_of(pair, "pair");
-  const nb::gil_scoped_release released;
-  return tokenizer.encode(first, second, options);
+      .add_special_tokens = flag_from(add_special_tokens, "add_special_tokens"),
+      .truncate = flag_from(truncate, "truncate"),
+      .max_length = optional_integer_from(max_length, "max_length")};
+  const bool one = pair.is_none();
+  const std::string_view first = text_of(text, "text"), second = one ? "" : text_of(pair, "pair");
+  const Computing computing;
+  return one ? tokenizer.encode(first, options) : tokenizer.encode(first, second, options);
+}
+
+std::string decode(const attend::Tokenizer& tokenizer, nb::handle given, nb::handle skip_special) {
+  const Ids ids(given, "ids");
+  if (ids.shape.rank() != 1) refuse_value("ids have ", ids.shape.rank(), " axes, expected one");
+  const bool skip = flag_from(skip_special, "skip_special");
+  const Computing computing;
+  return tokenizer.decode(ids.values, skip);
 }
 
 std::vector<std::pair<std::int32_t, std::int32_t>> offsets(const attend::Encoding& encoding) {
@@ -73,41 +82,51 @@ void bind_tokenizer(nb::module_& module) {
   nb::class_<Tokenizer>(module, "Tokenizer", "A tokenizer as a tokenizer.json describes it.")
       .def_static(
           "load",
-          [](const std::filesystem::path& path) {
+          [](nb::handle given) {
+            const std::filesystem::path path = path_from(given, "path");
             const nb::gil_scoped_release released;
             return Tokenizer::load(path);
           },
-          "path"_a, nb::sig("def load(path: str | os.PathLike[str]) -> Tokenizer"),
+          "path"_a.none(), nb::sig("def load(path: str | os.PathLike[str]) -> Tokenizer"),
           "Reads a tokenizer.json, a BERT vocab.txt, or a folder that holds one of them.")
       .def_static(
           "from_json",
-          [](std::string_view json, const std::string& name) { return Tokenizer::from_json(json, name); },
-          "json"_a, "name"_a = "tokenizer.json",
+          [](nb::handle json, nb::handle name) {
+            return Tokenizer::from_json(text_of(json, "json"), name_from(name, "name"));
+          },
+          "json"_a.none(), "name"_a.none() = "tokenizer.json",
+          nb::sig("def from_json(json: str | bytes, name: str = ...) -> Tokenizer"),
           "Reads the text of a tokenizer.json; `name` is what errors call it.")
-      .def("encode", &encode, "text"_a, "pair"_a = nb::none(), nb::kw_only(), "add_special_tokens"_a = true,
-           "truncate"_a = true, "max_length"_a = nb::none(),
+      .def("encode", &encode, "text"_a.none(), "pair"_a = nb::none(), nb::kw_only(),
+           "add_special_tokens"_a.none() = true, "truncate"_a.none() = true, "max_length"_a = nb::none(),
            nb::sig("def encode(self, text: str | bytes, pair: str | bytes | None = None, *, "
                    "add_special_tokens: bool = True, truncate: bool = True, max_length: int | None = None) "
                    "-> Encoding"),
            "Tokens of a text or a pair. max_length, special tokens included, is as the file says unless "
            "given.")
-      .def(
-          "decode",
-          [](const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids, bool skip_special) {
-            return tokenizer.decode(ids, skip_special);
-          },
-          "ids"_a, "skip_special"_a = true, "The text of these tokens.")
+      .def("decode", &decode, "ids"_a.none(), "skip_special"_a.none() = true,
+           nb::sig("def decode(self, ids: numpy.typing.ArrayLike, skip_special: bool = True) -> str"),
+           "The text of these tokens.")
       .def(
           "token",
-          [](const Tokenizer& tokenizer, std::int64_t id) { return std::string(tokenizer.token(id)); },
-          "id"_a)
+          [](const Tokenizer& tokenizer, nb::handle id) {
+            return std::string(tokenizer.token(integer_from(id, "id")));
+          },
+          "id"_a.none(), nb::sig("def token(self, id: int) -> str"))
       .def(
-          "id", [](const Tokenizer& tokenizer, std::string_view token) { return tokenizer.id(token); },
-          "token"_a, "The id of a token, or None.")
+          "id",
+          [](const Tokenizer& tokenizer, nb::handle token) { return tokenizer.id(text_of(token, "token")); },
+          "token"_a.none(), nb::sig("def id(self, token: str | bytes) -> int | None"),
+          "The id of a token, or None.")
       .def_prop_ro("vocabulary_size", &Tokenizer::vocabulary_size, "The largest id and one.")
       .def_prop_ro("max_length", &Tokenizer::max_length, "Where the file truncates, or None.")
-      .def("special_count", &Tokenizer::special_count, "pair"_a = false,
-           "How many tokens are added around a text.");
+      .def(
+          "special_count",
+          [](const Tokenizer& tokenizer, nb::handle pair) {
+            return tokenizer.special_count(flag_from(pair, "pair"));
+          },
+          "pair"_a.none() = false, nb::sig("def special_count(self, pair: bool = False) -> int"),
+          "How many tokens are added around a text.");
 }
 
 }  // namespace attend_python

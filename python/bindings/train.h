@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 
 #include "compute.h"
@@ -22,12 +21,13 @@ struct ConfigCore {
 // computes: other Python threads run, and those that want the same model wait.
 class Serving {
  public:
-  explicit Serving(std::mutex& model) : model_(model) {}
+  explicit Serving(std::mutex& model, Signals signals = Signals::wait)
+      : computing_(signals), holding_(&model), model_(model) {}
 
  private:
-  nanobind::gil_scoped_release released_;  // first: who waits for a lock must not hold the GIL
+  Computing computing_;  // first: who waits for a lock must not hold the GIL
+  Holding holding_;
   std::unique_lock<std::mutex> model_;
-  std::shared_lock<std::shared_mutex> settings_{settings()};
 };
 
 // Name -> a copy as a NumPy array. `part`: one of Parameters' value() and gradient().

@@ -1,14 +1,14 @@
 // ConfigCore: what a training is told, behind attend.train.Config.
-#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/vector.h>
 
 #include <exception>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "bindings.h"
 #include "draw/text_width.h"
+#include "numbers.h"
+#include "paths.h"
 #include "train.h"
 
 namespace attend_python {
@@ -27,11 +27,12 @@ void bind_train_config(nb::module_& module) {
   });
   nb::class_<ConfigCore>(module, "ConfigCore", "What a training is told, behind attend.train.Config.")
       .def_static(
-          "of_task", [](const std::string& task) { return ConfigCore{learn::default_config(task)}; },
-          nb::arg("task"))
+          "of_task",
+          [](nb::handle task) { return ConfigCore{learn::default_config(name_from(task, "task"))}; },
+          nb::arg("task").none(), nb::sig("def of_task(task: str) -> ConfigCore"))
       .def_static(
-          "read", [](const std::filesystem::path& file) { return ConfigCore{learn::read_config(file)}; },
-          nb::arg("file"), nb::sig("def read(file: str | os.PathLike[str]) -> ConfigCore"))
+          "read", [](nb::handle file) { return ConfigCore{learn::read_config(path_from(file, "file"))}; },
+          nb::arg("file").none(), nb::sig("def read(file: str | os.PathLike[str]) -> ConfigCore"))
       .def(
           "set",
           [](ConfigCore& self, const std::string& key, const std::string& value) {

@@ -1,6 +1,5 @@
 // ModelCore: a model that learns, a batch at a time, behind attend.train.Model.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
@@ -20,7 +19,9 @@
 #include "errors.h"
 #include "learn/model_folder.h"
 #include "learn/task.h"
+#include "numbers.h"
 #include "options.h"
+#include "paths.h"
 #include "results.h"
 #include "train.h"
 #include "train/model.h"
@@ -36,18 +37,18 @@ using Ids = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::devic
 using Lengths = std::vector<std::int64_t>;
 using Which = train::LayerAttention::Which;
 
-train::ModelKind kind_from(const std::string& name) {
+train::ModelKind kind_from(nb::handle given) {
+  const std::string name = choice_from(given, "kind", {"encoder", "decoder", "encoder_decoder"});
   if (name == "encoder") return train::ModelKind::encoder;
   if (name == "decoder") return train::ModelKind::decoder;
-  if (name == "encoder_decoder") return train::ModelKind::encoder_decoder;
-  refuse_value("kind is \"", name, "\", expected encoder, decoder or encoder_decoder");
+  return train::ModelKind::encoder_decoder;
 }
 
-Which which_from(const std::string& name) {
+Which which_from(nb::handle given) {
+  const std::string name = choice_from(given, "which", {"self", "cross", "encoder"});
   if (name == "encoder") return Which::encoder;
   if (name == "self") return Which::decoder;
-  if (name == "cross") return Which::cross;
-  refuse_value("which is \"", name, "\", expected self, cross or encoder");
+  return Which::cross;
 }
 
 train::Sequences sequences_from(const Ids& ids, const Lengths& lengths) {
@@ -59,9 +60,11 @@ train::Sequences sequences_from(const Ids& ids, const Lengths& lengths) {
 
 class Model {
  public:
-  Model(const ConfigCore& config, const std::string& kind, std::int64_t vocabulary, std::int64_t length,
-        std::int64_t batch, nb::handle dtype, nb::handle seed)
-      : model_(shape_from(config, kind, vocabulary, length), {.sequences = batch}, float_from(dtype)) {
+  Model(const ConfigCore& config, nb::handle kind, nb::handle vocabulary, nb::handle length, nb::handle batch,
+        nb::handle dtype, nb::handle seed)
+      : model_(shape_from(config, kind, integer_from(vocabulary, "vocabulary", 1),
+                          integer_from(length, "length", 1)),
+               {.sequences = integer_from(batch, "batch", 1)}, float_from(dtype)) {
     model_.parameters().initialise(seed_from(seed, "seed"));
   }
 
@@ -83,60 +86,71 @@ class Model {
   }
 
   // (the sum of the losses, how many were guessed, how many rightly)
-  nb::tuple evaluate(const Ids& ids, const Ids& targets, const Lengths& lengths,
-                     const std::optional<Ids>& source, const Lengths& source_lengths) {
-    const train::Batch batch = batch_from(ids, lengths, source, source_lengths, targets);
+  nb::tuple evaluate(const Ids& ids, const Ids& targets, nb::handle lengths, const std::optional<Ids>& source,
+                     nb::handle source_lengths) {
+    const train::Batch batch = batch_from(ids, integers_from(lengths, "lengths"), source,
+                                          integers_from(source_lengths, "source_lengths"), targets);
     attend::CrossEntropy found;
     {
-      const Serving serving(mutex_);
+      const Serving serving(mutex_, Signals::handled);
       found = model_.evaluate(batch);
     }
     return nb::make_tuple(found.loss, found.counted, found.right);
   }
 
-  nb::tuple learn(const Ids& ids, const Ids& targets, const Lengths& lengths,
-                  const std::optional<Ids>& source, const Lengths& source_lengths,
-                  std::optional<double> weight, std::uint64_t seed) {
-    const train::Batch batch = batch_from(ids, lengths, source, source_lengths, targets);
+  // A call that a signal ends has added a part of its gradient: all of it is forgotten.
+  nb::tuple learn(const Ids& ids, const Ids& targets, nb::handle lengths, const std::optional<Ids>& source,
+                  nb::handle source_lengths, nb::handle weight_given, nb::handle seed_given) {
+    const train::Batch batch = batch_from(ids, integers_from(lengths, "lengths"), source,
+                                          integers_from(source_lengths, "source_lengths"), targets);
+    const std::uint64_t seed = seed_from(seed_given, "seed");
     const auto counted = std::count_if(batch.targets.begin(), batch.targets.end(),
                                        [](std::int32_t target) { return target != attend::kNoTarget; });
+    const double weight = weight_given.is_none() ? 1 / static_cast<double>(std::max<std::int64_t>(1, counted))
+                                                 : number_from(weight_given, "weight");
     attend::CrossEntropy found;
     {
-      const Serving serving(mutex_);
-      found = model_.learn(
-          batch, weight.value_or(1 / static_cast<double>(std::max<std::int64_t>(1, counted))), seed);
+      const Serving serving(mutex_, Signals::handled);
+      try {
+        found = model_.learn(batch, weight, seed);
+      } catch (const nb::python_error&) {
+        model_.parameters().clear_gradients();
+        throw;
+      }
     }
     return nb::make_tuple(found.loss, found.counted, found.right);
   }
 
   // Of one token of the first sequence, (vocabulary).
-  nb::object logits(const Ids& ids, std::int64_t row, const std::optional<Ids>& source) {
+  nb::object logits(const Ids& ids, nb::handle row_given, const std::optional<Ids>& source) {
+    const std::int64_t row = integer_from(row_given, "row");
     const train::Batch batch = batch_from(ids, {}, source, {}, {});
     if (row < 0 || row >= batch.tokens.length)
       refuse_value("row is ", row, ", and there are ", batch.tokens.length, " tokens");
     attend::Tensor found;
     {
-      const Serving serving(mutex_);
+      const Serving serving(mutex_, Signals::handled);
       found = model_.logits(batch, row);
     }
     return numpy_of(std::move(found), 1);
   }
 
   // (layers, heads, rows, columns) of one sequence.
-  nb::object attention(const Ids& ids, const std::optional<Ids>& source, const std::string& which_name) {
-    const Which which = which_from(which_name);
+  nb::object attention(const Ids& ids, const std::optional<Ids>& source, nb::handle which_given) {
+    const Which which = which_from(which_given);
     const train::Batch batch = batch_from(ids, {}, source, {}, {});
     if (batch.tokens.count != 1) refuse_value("attention: expected one sequence, not ", batch.tokens.count);
     std::vector<attend::Tensor> layers;
     {
-      const Serving serving(mutex_);
+      const Serving serving(mutex_, Signals::handled);
       model_.evaluate(batch, [&](const train::LayerAttention& seen) {
         if (seen.which != which) return;
         layers.push_back(attend::attention_rows(seen.moment.q, seen.moment.k, seen.moment.options,
                                                 attend::Stage::weights, {}, seen.moment.row_state));
       });
     }
-    if (layers.empty()) refuse_value("this model has no attention of the kind ", which_name);
+    if (layers.empty())
+      refuse_value("this model has no attention of the kind ", name_from(which_given, "which"));
     const attend::Dims one = layers[0].shape();
     attend::Tensor all(layers[0].dtype(), {static_cast<std::int64_t>(layers.size()), one[1], one[2], one[3]});
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -175,16 +189,16 @@ class Model {
   }
 
   // start: the token that a target begins behind, of a model that has one.
-  void save(const std::filesystem::path& folder, const std::string& tokenizer_json,
-            std::optional<std::int32_t> start) {
+  void save(nb::handle folder_given, const std::string& tokenizer_json, std::optional<std::int32_t> start) {
+    const std::filesystem::path folder = path_from(folder_given, "folder");
     const Serving serving(mutex_);
     std::filesystem::create_directories(folder);
     attend::learn::save_model_folder(folder, model_, tokenizer_json, start);
   }
 
  private:
-  static train::ModelShape shape_from(const ConfigCore& config, const std::string& kind,
-                                      std::int64_t vocabulary, std::int64_t length) {
+  static train::ModelShape shape_from(const ConfigCore& config, nb::handle kind, std::int64_t vocabulary,
+                                      std::int64_t length) {
     train::ModelShape shape = config.config.model;
     shape.kind = kind_from(kind);
     shape.vocabulary = vocabulary;
@@ -209,27 +223,27 @@ void bind_train_model(nb::module_& module) {
   const auto arg = [](const char* name) { return nb::arg(name); };
 #define ATTEND_IDS "numpy.typing.NDArray[numpy.int32]"
   nb::class_<Model>(module, "ModelCore", "A model that learns, behind attend.train.Model.")
-      .def(nb::init<const ConfigCore&, const std::string&, std::int64_t, std::int64_t, std::int64_t,
-                    nb::handle, nb::handle>(),
-           arg("config"), arg("kind"), arg("vocabulary"), arg("length"), arg("batch"), arg("dtype"),
-           arg("seed"),
+      .def(nb::init<const ConfigCore&, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
+                    nb::handle>(),
+           arg("config"), maybe("kind"), maybe("vocabulary"), maybe("length"), maybe("batch"), maybe("dtype"),
+           maybe("seed"),
            nb::sig("def __init__(self, config: ConfigCore, kind: str, vocabulary: int, length: int, batch: "
                    "int, dtype: DType, seed: int) -> None"))
-      .def("evaluate", &Model::evaluate, arg("ids"), arg("targets"), arg("lengths"), maybe("source"),
-           arg("source_lengths"),
+      .def("evaluate", &Model::evaluate, arg("ids"), arg("targets"), maybe("lengths"), maybe("source"),
+           maybe("source_lengths"),
            nb::sig("def evaluate(self, ids: " ATTEND_IDS ", targets: " ATTEND_IDS
-                   ", lengths: list[int], source: " ATTEND_IDS
-                   " | None, source_lengths: list[int]) -> tuple[float, int, int]"))
-      .def("learn", &Model::learn, arg("ids"), arg("targets"), arg("lengths"), maybe("source"),
-           arg("source_lengths"), maybe("weight"), arg("seed"),
+                   ", lengths: Integers, source: " ATTEND_IDS
+                   " | None, source_lengths: Integers) -> tuple[float, int, int]"))
+      .def("learn", &Model::learn, arg("ids"), arg("targets"), maybe("lengths"), maybe("source"),
+           maybe("source_lengths"), maybe("weight"), maybe("seed"),
            nb::sig("def learn(self, ids: " ATTEND_IDS ", targets: " ATTEND_IDS
-                   ", lengths: list[int], source: " ATTEND_IDS
-                   " | None, source_lengths: list[int], weight: float | None, seed: int) -> tuple[float, "
+                   ", lengths: Integers, source: " ATTEND_IDS
+                   " | None, source_lengths: Integers, weight: float | None, seed: int) -> tuple[float, "
                    "int, int]"))
-      .def("logits", &Model::logits, arg("ids"), arg("row"), maybe("source"),
+      .def("logits", &Model::logits, arg("ids"), maybe("row"), maybe("source"),
            nb::sig("def logits(self, ids: " ATTEND_IDS ", row: int, source: " ATTEND_IDS
                    " | None) -> numpy.typing.NDArray[typing.Any]"))
-      .def("attention", &Model::attention, arg("ids"), maybe("source"), arg("which"),
+      .def("attention", &Model::attention, arg("ids"), maybe("source"), maybe("which"),
            nb::sig("def attention(self, ids: " ATTEND_IDS ", source: " ATTEND_IDS
                    " | None, which: str) -> numpy.typing.NDArray[typing.Any]"))
       .def("parameters", &Model::values,
@@ -243,23 +257,41 @@ void bind_train_model(nb::module_& module) {
       .def("numbers", &Model::numbers)
       .def(
           "adamw_step",
-          [](Model& self, double rate, double beta1, double beta2, double epsilon, double decay, double clip,
-             std::int64_t step) {
-            return self.adamw_step({beta1, beta2, epsilon, decay, clip}, rate, step);
+          [](Model& self, nb::handle rate, nb::handle beta1, nb::handle beta2, nb::handle epsilon,
+             nb::handle decay, nb::handle clip, nb::handle step) {
+            return self.adamw_step(
+                {number_from(beta1, "betas[0]"), number_from(beta2, "betas[1]"),
+                 number_from(epsilon, "epsilon"), number_from(decay, "decay"), number_from(clip, "clip")},
+                number_from(rate, "rate"), integer_from(step, "step", 1));
           },
-          arg("rate"), arg("beta1"), arg("beta2"), arg("epsilon"), arg("decay"), arg("clip"), arg("step"))
+          maybe("rate"), maybe("beta1"), maybe("beta2"), maybe("epsilon"), maybe("decay"), maybe("clip"),
+          maybe("step"),
+          nb::sig(
+              "def adamw_step(self, rate: float, beta1: float, beta2: float, epsilon: float, decay: float, "
+              "clip: float, step: int) -> float"))
       .def(
-          "save", &Model::save, arg("folder"), arg("tokenizer_json"), maybe("start"),
+          "save", &Model::save, maybe("folder"), arg("tokenizer_json"), maybe("start"),
           nb::sig("def save(self, folder: str | os.PathLike[str], tokenizer_json: str, start: int | None) -> "
                   "None"));
 #undef ATTEND_IDS
-  module.def("train_word_tokenizer", &attend::learn::word_tokenizer, arg("words"), arg("start") = "");
+  module.def(
+      "train_word_tokenizer",
+      [](nb::handle words, nb::handle start) {
+        std::vector<std::string> names;
+        for (const nb::handle word : words) names.push_back(name_from(word, "a word"));
+        return attend::learn::word_tokenizer(names, name_from(start, "start"));
+      },
+      maybe("words"), maybe("start"),
+      nb::sig("def train_word_tokenizer(words: list[str], start: str) -> str"));
   module.def(
       "train_rate",
-      [](std::int64_t step, double peak, double floor, std::int64_t warmup, std::int64_t steps) {
-        return train::Schedule{peak, floor, warmup, steps}.rate(step);
+      [](nb::handle step, nb::handle peak, nb::handle floor, nb::handle warmup, nb::handle steps) {
+        return train::Schedule{number_from(peak, "peak"), number_from(floor, "floor"),
+                               integer_from(warmup, "warmup", 0), integer_from(steps, "steps", 0)}
+            .rate(integer_from(step, "step", 0));
       },
-      arg("step"), arg("peak"), arg("floor"), arg("warmup"), arg("steps"));
+      maybe("step"), maybe("peak"), maybe("floor"), maybe("warmup"), maybe("steps"),
+      nb::sig("def train_rate(step: int, peak: float, floor: float, warmup: int, steps: int) -> float"));
 }
 
 }  // namespace attend_python

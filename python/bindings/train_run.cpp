@@ -21,6 +21,8 @@
 #include "figure.h"
 #include "learn/run_figures.h"
 #include "learn/trainer.h"
+#include "numbers.h"
+#include "paths.h"
 #include "results.h"
 #include "train.h"
 
@@ -46,24 +48,28 @@ class Run {
  public:
   explicit Run(learn::Trainer trainer) : trainer_(std::move(trainer)) {}
 
-  static std::unique_ptr<Run> start(const ConfigCore& config, const std::filesystem::path& folder) {
+  static std::unique_ptr<Run> start(const ConfigCore& config, nb::handle folder_given) {
+    const std::filesystem::path folder = path_from(folder_given, "folder");
     const Computing computing;
     return std::make_unique<Run>(learn::Trainer::start(config.config, folder));
   }
-  static std::unique_ptr<Run> resume(const std::filesystem::path& folder) {
+  static std::unique_ptr<Run> resume(nb::handle folder_given) {
+    const std::filesystem::path folder = path_from(folder_given, "folder");
     const Computing computing;
     return std::make_unique<Run>(learn::Trainer::resume(folder));
   }
 
   // Each of the three is called with the fields of its report, and stops the run by returning False. What one
   // raises is raised again when the state is saved; so is a KeyboardInterrupt.
-  void fit(nb::handle on_step, nb::handle on_evaluation, nb::handle on_snapshot,
-           std::optional<std::int64_t> steps, const std::optional<std::string>& watch) {
+  void fit(nb::handle on_step, nb::handle on_evaluation, nb::handle on_snapshot, nb::handle steps_given,
+           nb::handle watch_given) {
     if (fitting_) refuse_value("fit: this run is in a fit already");
-    if (steps && *steps < 1) refuse_value("fit: steps is ", *steps, ", expected a number from 1");
-    if (watch) {
+    std::optional<std::int64_t> steps;
+    if (!steps_given.is_none()) steps = integer_from(steps_given, "steps", 1);
+    if (!watch_given.is_none()) {
+      const std::string watch = name_from(watch_given, "watch");
       const Serving serving(mutex_);
-      trainer_.watch(*watch);
+      trainer_.watch(watch);
     }
     fitting_ = true;
     const auto done = std::unique_ptr<bool, void (*)(bool*)>(&fitting_, [](bool* flag) { *flag = false; });
@@ -106,7 +112,7 @@ class Run {
   nb::tuple evaluate() {
     learn::Evaluation found;
     {
-      const Serving serving(mutex_);
+      const Serving serving(mutex_, Signals::handled);
       found = trainer_.evaluate();
     }
     return evaluation_from(found);
@@ -118,11 +124,13 @@ class Run {
   }
 
   // (weights, row labels, column labels, answers, weight on answers): of a text, or of the task's example.
-  nb::tuple maps(const std::optional<std::string>& text) {
+  nb::tuple maps(nb::handle text_given) {
+    std::optional<std::string> text;
+    if (!text_given.is_none()) text = name_from(text_given, "text");
     learn::Example example;
     std::vector<learn::ExampleMap> maps;
     {
-      const Serving serving(mutex_);
+      const Serving serving(mutex_, Signals::handled);
       example = text ? trainer_.example_of(*text) : own_example();
       maps = trainer_.maps(example);
     }
@@ -144,7 +152,8 @@ class Run {
                           numpy_of(std::move(on_answers)));
   }
 
-  FigureCore figure(const std::string& kind) {
+  FigureCore figure(nb::handle kind_given) {
+    const std::string kind = name_from(kind_given, "kind");
     FigureCore core;
     const Serving serving(mutex_);
     if (kind == "loss") {
@@ -226,9 +235,9 @@ class Run {
 
 void bind_train_run(nb::module_& module) {
   nb::class_<Run>(module, "RunCore", "A training, behind attend.train.Run.")
-      .def_static("start", &Run::start, nb::arg("config"), nb::arg("folder"),
+      .def_static("start", &Run::start, nb::arg("config"), nb::arg("folder").none(),
                   nb::sig("def start(config: ConfigCore, folder: str | os.PathLike[str]) -> RunCore"))
-      .def_static("resume", &Run::resume, nb::arg("folder"),
+      .def_static("resume", &Run::resume, nb::arg("folder").none(),
                   nb::sig("def resume(folder: str | os.PathLike[str]) -> RunCore"))
       .def("fit", &Run::fit, nb::arg("on_step"), nb::arg("on_evaluation"), nb::arg("on_snapshot"),
            nb::arg("steps").none(), nb::arg("watch").none(),
@@ -244,7 +253,8 @@ void bind_train_run(nb::module_& module) {
            nb::sig("def maps(self, text: str | None) -> tuple[numpy.typing.NDArray[numpy.float64], "
                    "list[str], list[str], numpy.typing.NDArray[numpy.int64], "
                    "numpy.typing.NDArray[numpy.float64]]"))
-      .def("figure", &Run::figure, nb::arg("kind"))
+      .def("figure", &Run::figure, nb::arg("kind").none(),
+           nb::sig("def figure(self, kind: str) -> FigureCore"))
       .def("losses", &Run::losses, nb::sig("def losses(self) -> list[tuple[int, float]]"))
       .def("evaluations", &Run::evaluations,
            nb::sig("def evaluations(self) -> list[tuple[int, float, float, dict[str, float]]]"))

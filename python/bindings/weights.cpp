@@ -14,10 +14,8 @@ namespace attend_python {
 namespace {
 
 attend::MapReduction reduction_from(nb::handle value) {
-  const auto name = nb::cast<std::string>(nb::str(value));
-  if (name == "mean") return attend::MapReduction::mean;
-  if (name == "max") return attend::MapReduction::max;
-  refuse_value("map_reduction is \"", name, "\", expected \"mean\" or \"max\"");
+  return choice_from(value, "map_reduction", {"mean", "max"}) == "mean" ? attend::MapReduction::mean
+                                                                        : attend::MapReduction::max;
 }
 
 nb::object weights(nb::handle q_object, nb::handle k_object, const nb::kwargs& keywords) {
@@ -61,11 +59,11 @@ nb::object summarize_weights(nb::handle q_object, nb::handle k_object, const nb:
   nb::handle row_state = nb::none();
   const Options options("summarize_weights", keywords, [&](std::string_view key, nb::handle value) {
     if (key == "top_k")
-      request.top_k = nb::cast<std::int64_t>(value);
+      request.top_k = integer_from(value, "top_k");
     else if (key == "received")
-      request.received = nb::cast<bool>(value);
+      request.received = flag_from(value, "received");
     else if (key == "entropy")
-      request.entropy = nb::cast<bool>(value);
+      request.entropy = flag_from(value, "entropy");
     else if (key == "map_shape") {
       if (value.is_none()) return true;
       const auto shape = integers_from(value, "map_shape");

@@ -3,11 +3,13 @@
 // their gradients are added is then always the same.
 #include <attend/reference.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "attention/backward_fused.h"
 #include "attention/problem.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "kernels/attention/attention_backward_reference.h"
 
 namespace attend {
@@ -111,9 +113,14 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
       head.bias_key_stride = bias_strides.key;
       head.alibi_slope = d_slopes.at(h);
       head.sink = d_sinks.at(h);
-      kernels::attention_backward_reference(
-          problem.head(s, h), staged_d_out.at(d_out_place.offset(s, at.query_begin, h)),
-          layout.dv == 0 ? 0 : d_out_place.row_stride, head, scratch.values<double>().data());
+      constexpr std::int64_t kRows = 16;
+      for (std::int64_t first = 0; first < at.queries; first += kRows) {
+        interruption_point();
+        kernels::attention_backward_reference(problem.head(s, h), first, std::min(first + kRows, at.queries),
+                                              staged_d_out.at(d_out_place.offset(s, at.query_begin, h)),
+                                              layout.dv == 0 ? 0 : d_out_place.row_stride, head,
+                                              scratch.values<double>().data());
+      }
     }
   }
   for (const Accumulator* sum : {&d_q, &d_k, &d_v, &d_bias, &d_slopes, &d_sinks}) sum->deliver();

@@ -6,6 +6,7 @@
 #include "attention/backward_schedule.h"
 #include "attention/bias_gradient.h"
 #include "attention/problem.h"
+#include "base/interrupt.h"
 #include "base/scratch.h"
 #include "kernels/attention/attention_backward.h"
 #include "kernels/isa.h"
@@ -123,7 +124,7 @@ class Backward {
     const std::int64_t first = unit.first_tile(now.group()), last = unit.first_tile(now.group() + 1);
     if (first == last) return;
     const std::int64_t block = kernels::backward_block_keys();
-    for (std::int64_t begin = keys.begin; begin < keys.end; begin += block) {
+    for (std::int64_t begin = keys.begin; begin < keys.end && !abandoned(); begin += block) {
       kernels::attention_backward(group, first, last, {begin, std::min(begin + block, keys.end)}, target,
                                   scratch);
     }

@@ -43,7 +43,7 @@ Tensor with_room(const Tensor& old, const std::vector<std::int64_t>& lengths, st
 
 KeyValueCache::KeyValueCache(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t d,
                              std::int64_t dv, std::int64_t capacity) {
-  if (dtype == DType::boolean) refuse("KeyValueCache", "boolean is not a floating type");
+  if (!is_float(dtype)) refuse("KeyValueCache", name_of(dtype), " is not a floating type");
   require_size("batch", batch, 0);
   require_size("heads", heads, 0);
   require_size("d", d, 1);
@@ -111,6 +111,7 @@ void KeyValueCache::append(ConstTensorView k, ConstTensorView v, std::span<const
 }
 
 void KeyValueCache::reserve(std::int64_t capacity) {
+  if (capacity < 0) refuse("KeyValueCache::reserve", "capacity is ", capacity, ", expected 0 or more");
   if (capacity <= this->capacity()) return;
   Tensor new_keys = with_room(keys_, lengths_, capacity), new_values = with_room(values_, lengths_, capacity);
   keys_ = std::move(new_keys);

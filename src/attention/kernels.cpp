@@ -4,6 +4,7 @@
 #include "attention/outputs.h"
 #include "attention/problem.h"
 #include "attention/row_blocks.h"
+#include "base/interrupt.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "kernels/attention/attention_fused.h"
@@ -48,7 +49,7 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
 
   const BlockRuns runs(blocks, lanes);
   parallel_for(runs.count(), lanes, [&](std::int64_t run, int lane) noexcept {
-    for (std::int64_t index = runs.begin(run); index < runs.end(run); ++index) {
+    for (std::int64_t index = runs.begin(run); index < runs.end(run) && !abandoned(); ++index) {
       const auto [s, h, first, last] = blocks[index];
       Kernel::forward(problem.head(s, h), first, last, outputs.head(s, h), scratch.of(lane));
     }

@@ -135,18 +135,18 @@ struct Checker {
           break;
       }
       if (sequence.query_offset < -kFarthest || sequence.query_offset > kFarthest)
-        no("query_offset ", sequence.query_offset, " is out of range");
+        no("query_offset is ", sequence.query_offset, ", expected -2^48 to 2^48");
     }
   }
 
   void numbers() {
     const auto side = [&](const char* name, std::int64_t size) {
-      if (size < Window::kUnlimited || size > kFarthest) {
+      if (size < Window::kUnlimited) {
         no("window.", name, " is ", size, ", expected 0 or more, or -1 for unlimited");
       }
+      return std::min(size, 4 * kFarthest);  // more than any distance between a query and a key
     };
-    side("left", options.window.left);
-    side("right", options.window.right);
+    layout.window = {side("left", options.window.left), side("right", options.window.right)};
     layout.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(layout.d)));
     require_finite("scale is ", layout.scale);
     if (options.softcap != 0) {

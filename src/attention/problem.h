@@ -65,8 +65,8 @@ class Problem {
 
     head.scale = static_cast<T>(layout_.scale);
     head.softcap = static_cast<T>(options_.softcap);
-    head.visible = {at.key_count, at.query_offset, options_.causal, options_.window.left,
-                    options_.window.right};
+    head.visible = {at.key_count, at.query_offset, options_.causal, layout_.window.left,
+                    layout_.window.right};
     if (options_.mask.raw() != nullptr) {
       head.mask = static_cast<const std::uint8_t*>(options_.mask.raw()) + s * mask_strides_.sequence +
                   h * mask_strides_.head;

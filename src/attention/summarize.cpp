@@ -6,6 +6,7 @@
 
 #include "attention/given_row_state.h"
 #include "attention/on_demand.h"
+#include "base/interrupt.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "kernels/attention/weights.h"
@@ -126,8 +127,10 @@ class Summarizer {
     parallel_for(count, lanes, [&](std::int64_t index, int lane) noexcept {
       const Chunk& chunk = turn.chunks[static_cast<std::size_t>(count - 1 - index)];
       const std::int64_t row = problem_.sequence(chunk.sequence).query_begin;
-      Kernel::run(problem_.head(chunk.sequence, chunk.head), given_.of(chunk.sequence, row, chunk.head),
-                  chunk.first, chunk.last, target(chunk, sums), scratch.of(lane));
+      for (std::int64_t first = chunk.first; first < chunk.last && !abandoned(); first += tile_) {
+        Kernel::run(problem_.head(chunk.sequence, chunk.head), given_.of(chunk.sequence, row, chunk.head),
+                    first, std::min(first + tile_, chunk.last), target(chunk, sums), scratch.of(lane));
+      }
     });
     if (request_.received) {
       parallel_for(static_cast<std::int64_t>(turn.heads.size()), [&](std::int64_t index, int) noexcept {

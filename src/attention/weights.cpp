@@ -14,13 +14,13 @@ namespace {
 constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
 
 void check_request(const char* operation, const WeightsRequest& request, const Layout& layout) {
-  if (request.top_k < 0) refuse(operation, "top_k is ", request.top_k, ", expected 0 or more");
   if (request.top_k > 0 && layout.longest_keys > kLongest) {
     refuse(operation, "top_k looks at up to ", kLongest, " keys, there are ", layout.longest_keys);
   }
   const auto side = [&](const char* name, std::int64_t size) {
     if (size < 0 || size > kLongest) refuse(operation, name, " is ", size, ", expected 0 to ", kLongest);
   };
+  side("top_k", request.top_k);
   side("map_rows", request.map_rows);
   side("map_columns", request.map_columns);
   if ((request.map_rows == 0) != (request.map_columns == 0)) {

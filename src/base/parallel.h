@@ -16,7 +16,8 @@ void run_chunks(std::int64_t chunks, int lanes, ChunkBody body, void* context);
 
 // Calls body(chunk, lane) once for each chunk in [0, chunks), in any order, and returns when all are done;
 // lane is below `lanes`. body must not throw. A call from inside a job, or while another thread's job runs,
-// is carried out by the caller alone.
+// is carried out by the caller alone. What the thread's check (attend/interrupt.h) throws is thrown here;
+// some chunks are then never called.
 template <class Body>
 void parallel_for(std::int64_t chunks, int lanes, Body&& body) {
   static_assert(std::is_nothrow_invocable_v<Body&, std::int64_t, int>, "a chunk must be noexcept");

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/for_each.h"
@@ -15,6 +17,16 @@ namespace {
 
 // A cache line and a 512-bit vector; with 16 bytes vector kernels lose 9% of peak.
 constexpr std::size_t kAlignment = 64;
+
+// std::bad_alloc, which callers know how to answer, with a sentence.
+class NoMemory : public std::bad_alloc {
+ public:
+  explicit NoMemory(std::string sentence) : sentence_(std::move(sentence)) {}
+  const char* what() const noexcept override { return sentence_.c_str(); }
+
+ private:
+  std::string sentence_;
+};
 
 bool is_row_major(const Dims& shape, const Dims& strides) {
   std::int64_t expected = 1;
@@ -215,8 +227,8 @@ Tensor::Tensor(DType dtype, const Dims& shape) : dtype_(dtype), shape_(shape) {
   void* const memory =
       ::operator new(static_cast<std::size_t>(bytes), std::align_val_t{kAlignment}, std::nothrow);
   if (memory == nullptr) {
-    throw std::runtime_error("[tensor] no memory for shape " + to_string(shape) + " of " +
-                             std::string(name_of(dtype)) + ", " + std::to_string(bytes) + " bytes");
+    throw NoMemory(joined("[tensor] no memory for shape ", to_string(shape), " of ", name_of(dtype), ", ",
+                          bytes, " bytes"));
   }
   memory_.reset(memory);
   ask_for_large_pages(memory, static_cast<std::size_t>(bytes));

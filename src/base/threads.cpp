@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/parallel.h"
 
 namespace attend {
@@ -78,7 +79,9 @@ class ClaimPool {
     for (auto& worker : workers_) worker.join();
   }
 
-  void run(std::int64_t chunks, int lanes, detail::ChunkBody body, void* context) {
+  // Until all chunks are done, or the job is abandoned and those that were begun are.
+  void run(std::int64_t chunks, int lanes, detail::ChunkBody body, void* context, WatchedJob& job) {
+    abandoned_.store(false, std::memory_order_relaxed);
     lanes_.store(lanes, std::memory_order_relaxed);
     body_.store(body, std::memory_order_relaxed);
     context_.store(context, std::memory_order_relaxed);
@@ -92,14 +95,26 @@ class ClaimPool {
       }  // a worker between its last look and its wait holds this
       wake_.notify_all();
     }
-    while (claim_and_run(0)) {
+    while (!job.abandoned() && claim_and_run(0)) {
     }
     for (int spin = 0; done_.load(std::memory_order_acquire) != static_cast<std::uint32_t>(chunks); ++spin) {
+      if (job.abandoned()) claim_the_rest();
       spin < kSpins ? relax() : std::this_thread::yield();
     }
   }
 
+  std::atomic<bool>& abandoned() noexcept { return abandoned_; }
+
  private:
+  // Chunks that nobody has begun count as done.
+  void claim_the_rest() {
+    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    if ((ticket & 0xffffffffu) == 0) return;
+    while (!ticket_.compare_exchange_weak(ticket, ticket & ~std::uint64_t{0xffffffffu})) {
+    }
+    done_.fetch_add(static_cast<std::uint32_t>(ticket & 0xffffffffu), std::memory_order_release);
+  }
+
   // The ticket is the job's generation and how many of its chunks nobody has claimed yet. A successful
   // exchange proves that the job was still the current one, and keeps it so until this chunk is counted as
   // done: only then are its fields read.
@@ -123,6 +138,7 @@ class ClaimPool {
 
   void work(int lane) {
     inside_job = true;
+    look_at(abandoned_);
     for (;;) {
       int spin = 0;
       while (spin < kSpins && !stopping_.load(std::memory_order_relaxed)) {
@@ -147,6 +163,7 @@ class ClaimPool {
   std::atomic<int> lanes_{0};
   std::atomic<std::uint64_t> ticket_{0};
   std::atomic<std::uint32_t> done_{0};
+  std::atomic<bool> abandoned_{false};
   std::uint64_t generation_ = 0;
 
   std::mutex parking_;
@@ -193,14 +210,14 @@ int threads() {
   return count.load();
 }
 
-void set_threads(int count) {
+void set_threads(std::int64_t count) {
   if (count < 0 || count > kMostThreads) {
     refuse("threads", "expected 0 (the default) or a number from 1 to ", kMostThreads, ", got ", count);
   }
   Threads& all = state();
   const std::lock_guard lock(all.job);
   all.pool.reset();
-  all.count.store(count == 0 ? default_threads() : count);
+  all.count.store(count == 0 ? default_threads() : static_cast<int>(count));
 }
 
 int lanes_for(std::int64_t chunks) {
@@ -213,13 +230,19 @@ void detail::run_chunks(std::int64_t chunks, int lanes, ChunkBody body, void* co
   std::unique_lock lock(all.job, std::defer_lock);
   const bool alone = lanes <= 1 || chunks <= 1 || chunks > kMostChunks || inside_job || !lock.try_lock();
   if (alone) {
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) body(context, chunk, 0);
+    std::atomic<bool> unseen{false};
+    WatchedJob job(unseen);
+    for (std::int64_t chunk = 0; chunk < chunks && !job.abandoned(); ++chunk) body(context, chunk, 0);
+    job.rethrow();
     return;
   }
   if (!all.pool) all.pool = std::make_unique<ClaimPool>(threads());
+  WatchedJob job(all.pool->abandoned());
   inside_job = true;
-  all.pool->run(chunks, lanes, body, context);
+  all.pool->run(chunks, lanes, body, context, job);
   inside_job = false;
+  lock.unlock();
+  job.rethrow();
 }
 
 }  // namespace attend

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "lens/lens_rows.h"
 #include "lens/max_flow.h"
 #include "lens/rollout.h"
@@ -71,8 +72,10 @@ std::vector<double> flow_row(const Reading& reading, const LensQuery& query, std
   std::vector<double> row;
   for (const Word& from : units) {
     double sum = 0;
-    for (std::int64_t token = asked.first_token; token < asked.last_token; ++token)
+    for (std::int64_t token = asked.first_token; token < asked.last_token; ++token) {
+      interruption_point();
       sum += pipes.most(layers, token, from.first_token, from.last_token);
+    }
     row.push_back(sum / static_cast<double>(asked.last_token - asked.first_token));
   }
   return row;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/interrupt.h"
+
 namespace attend::lens {
 namespace {
 
@@ -24,6 +26,7 @@ double FlowNetwork::max_flow(std::int32_t source, std::int32_t sink) {
   for (Pipe& pipe : pipes_) pipe.left = pipe.capacity;
   double total = 0;
   while (find_levels(source, sink)) {
+    interruption_point();
     current_ = first_;
     for (;;) {
       const double pushed = push(source, sink, std::numeric_limits<double>::infinity());

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "model/dense.h"
 
 namespace attend {
@@ -152,6 +153,7 @@ Tensor TextModel::embed(std::span<const std::string_view> texts, const EmbedOpti
   encodings.reserve(texts.size());
   std::string whole;
   for (const std::string_view text : texts) {
+    interruption_point();
     encodings.push_back(encode(prompt.empty() ? text : std::string_view(whole.assign(prompt).append(text)),
                                options.max_tokens));
   }

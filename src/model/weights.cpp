@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <attend/file_error.h>
+#include <attend/interrupt.h>
 
 #include <optional>
 #include <utility>
@@ -174,6 +175,7 @@ const NormLayer* Encoder::Weights::norm_behind(const ModelConfig& config, std::i
 
 const std::vector<TransposedLayer>& Encoder::Weights::transposed() const {
   std::call_once(transposed_once_, [this] {
+    const Interruptible uninterrupted({});  // not every system's call_once lets an exception out
     std::vector<TransposedLayer> made;
     for (const TransformerLayer& layer : layers) {
       made.push_back({.qkv = layer.qkv.matrix.transposed(),

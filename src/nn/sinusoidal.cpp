@@ -19,7 +19,8 @@ void sinusoidal_positions(TensorView out, std::int64_t start, double base) {
     refuse(kOperation, "start ", start, " and ", length, " positions do not fit 64 bits");
   }
   // With an odd d the last column is a sine without its cosine.
-  const std::vector<double> wavelengths = wavelengths_of(kOperation, base, d, (d + 1) / 2);
+  const std::vector<double> wavelengths =
+      wavelengths_of(kOperation, base, d, out.count() == 0 ? 0 : (d + 1) / 2);
   with_float_type(kOperation, out.dtype(), [&]<class T>(T) {
     T* const data = out.data<T>();
     for_each_row(length, d, [&](std::int64_t row, int) noexcept {

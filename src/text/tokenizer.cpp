@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "text/lower_case.h"
 #include "text/parts.h"
 #include "text/utf8.h"
@@ -51,6 +52,7 @@ class Encoder {
     reserve(part.encoding, given.size() / 3 + 8);
     for (std::size_t word = 0; word < pieces.pieces.size(); ++word) {
       const Piece& piece = pieces.pieces[word];
+      if (word % 1024 == 1023) interruption_point();
       scratch_.tokens.clear();
       if (piece.id >= 0) {
         scratch_.tokens.push_back({piece.id, 0, piece.end - piece.begin});

@@ -256,6 +256,7 @@ TEST(Cache, RefusesAndStaysAsItWas) {
   EXPECT_REFUSES(cache.truncate(-1), "length is -1");
   EXPECT_REFUSES(cache.truncate(std::vector<std::int64_t>{7, 0}), "lengths[0] is 7, expected 0 to 6");
   EXPECT_REFUSES(cache.truncate(std::vector<std::int64_t>{1}), "lengths has 1 entries for 2 sequences");
+  EXPECT_REFUSES(cache.reserve(-1), "[KeyValueCache::reserve] capacity is -1, expected 0 or more");
   EXPECT_REFUSES(cache.attention(queries(1), {.key_lengths = {6, 7}}),
                  "key_lengths[1] is 7, but sequence 1 has 6 keys");
   EXPECT_REFUSES(cache.attention(queries(1), {.key_lengths = {6}}),
@@ -266,6 +267,7 @@ TEST(Cache, RefusesAndStaysAsItWas) {
   EXPECT_TRUE(same_bits(cache.values(), rows.v));
 
   EXPECT_REFUSES(KeyValueCache(DType::boolean, 1, 1, 1, 1), "[KeyValueCache] boolean is not a floating type");
+  EXPECT_REFUSES(KeyValueCache(DType::i64, 1, 1, 1, 1), "[KeyValueCache] i64 is not a floating type");
   EXPECT_REFUSES(KeyValueCache(DType::f32, -1, 1, 1, 1), "batch is -1, expected 0 or more");
   EXPECT_REFUSES(KeyValueCache(DType::f32, 1, 1, 0, 1), "d is 0, expected 1 or more");
   EXPECT_REFUSES(KeyValueCache(DType::f32, 1, 1, 1, 1, -1), "capacity is -1");

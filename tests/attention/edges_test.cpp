@@ -205,6 +205,21 @@ TEST_P(Edges, EmptyInputsAreLegal) {
                                 normal({1, 2, 3, 4}, 1), {.q = dq, .k = dk});
 }
 
+// A caller's "as far as numbers go" is no mistake.
+TEST_P(Edges, AWindowBeyondEveryDistanceIsNone) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kFarthestOffset = std::int64_t{1} << 48;
+  const Tensor q = normal({1, 2, 5, 4}, 1), k = normal({1, 2, 7, 4}, 2), v = normal({1, 2, 7, 4}, 3);
+  for (const std::int64_t offset : {std::int64_t{0}, kFarthestOffset, -kFarthestOffset}) {
+    const AttentionOptions open{.query_offset = offset};
+    for (const std::int64_t side : {kMost, kMost - 1, kFarthestOffset * 4}) {
+      AttentionOptions wide = open;
+      wide.window = {.left = side, .right = side};
+      EXPECT_TRUE(same_bits(attention(q, k, v, wide), attention(q, k, v, open))) << offset << ", " << side;
+    }
+  }
+}
+
 TEST_P(Edges, ASinkTakesWeightAndGivesNothing) {
   const Tensor q(dtype(), {1, 1, 1, 2}), k(dtype(), {1, 1, 3, 2});
   Tensor v(dtype(), {1, 1, 3, 1});

@@ -134,7 +134,7 @@ TEST(Refusals, EachMistakeIsNamed) {
       {"dropout is -0.1, expected a probability", [](Call& c) { c.options.dropout = -0.1; }},
       {"dropout is nan, expected a probability", [=](Call& c) { c.options.dropout = nan; }},
       {"window.left is -2, expected 0 or more", [](Call& c) { c.options.window.left = -2; }},
-      {"window.right is 9223372036854775807", [](Call& c) { c.options.window.right = INT64_MAX; }},
+      {"window.right is -9223372036854775808", [](Call& c) { c.options.window.right = INT64_MIN; }},
       {"key_lengths has 1 entries for 2 sequences", [](Call& c) { c.options.key_lengths = {5}; }},
       {"key_lengths[1] is 6, expected 0 to 5",
        [](Call& c) {
@@ -148,9 +148,9 @@ TEST(Refusals, EachMistakeIsNamed) {
        [](Call& c) {
          c.options.query_offset = std::vector<std::int64_t>{0, 0, 0};
        }},
-      {"query_offset 9223372036854775807 is out of range",
+      {"query_offset is 9223372036854775807, expected -2^48 to 2^48",
        [](Call& c) { c.options.query_offset = INT64_MAX; }},
-      {"query_offset -9223372036854775808 is out of range",
+      {"query_offset is -9223372036854775808, expected -2^48 to 2^48",
        [](Call& c) { c.options.query_offset = INT64_MIN; }},
       {"alibi_slopes has 3 entries for 4 query heads",
        [](Call& c) {

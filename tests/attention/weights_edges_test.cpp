@@ -215,7 +215,8 @@ TEST(WeightsRefusals, EachMistakeIsNamed) {
     return summarize_weights(q, q, {}, request, given);
   };
   EXPECT_NO_THROW(ask({.top_k = 1}, state));
-  EXPECT_REFUSES(ask({.top_k = -1}), "[summarize_weights] top_k is -1, expected 0 or more");
+  EXPECT_REFUSES(ask({.top_k = -1}), "[summarize_weights] top_k is -1, expected 0 to 2147483647");
+  EXPECT_REFUSES(ask({.top_k = std::int64_t{1} << 40}), "top_k is 1099511627776, expected 0 to 2147483647");
   EXPECT_REFUSES(ask({.map_rows = -2, .map_columns = 2}), "map_rows is -2, expected 0 to 2147483647");
   EXPECT_REFUSES(ask({.map_rows = 2, .map_columns = std::int64_t{1} << 40}), "map_columns is 1099511627776");
   EXPECT_REFUSES(ask({.map_rows = 4}), "a map of 4 rows and 0 columns has no cells");

@@ -118,6 +118,7 @@ TEST_F(Parallel, TheEnvironmentSetsTheNumber) {
   }
   unsetenv("ATTEND_THREADS");
   EXPECT_REFUSES(set_threads(-2), "[threads] expected 0 (the default) or a number from 1 to 1024, got -2");
+  EXPECT_REFUSES(set_threads(std::int64_t{1} << 32), "from 1 to 1024, got 4294967296");
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ MISTAKES = {
     "kind": (ValueError, 'kind is "coder"', lambda: tiny("coder")),
     "heads": (ValueError, "model.heads: 3 does not divide", lambda: tiny(heads=3)),
     "vocabulary": (ValueError, "vocabulary is 0", lambda: tiny(vocabulary=0)),
-    "half a token": (ValueError, "Model: length is 2.5, expected a whole number from 1", lambda: tiny(length=2.5)),
+    "half a token": (TypeError, "Model: length must be a whole number, not float", lambda: tiny(length=2.5)),
     "no batch": (ValueError, "Model: batch is 0", lambda: tiny(batch=0)),
     "a seed": (TypeError, "seed must be a whole number, not str", lambda: tiny(seed="7")),
     "a choice": (ValueError, 'model.norm: "batch" is not one of layer, rms', lambda: tiny(norm="batch")),

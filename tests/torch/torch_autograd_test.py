@@ -142,11 +142,62 @@ def test_row_state_has_no_gradient():
     torch.testing.assert_close(attend.log_sum_exp(state), state.max + state.sum.log())
 
 
-def test_a_second_derivative_is_refused():
+REFUSED = "attend.torch.attention: a second derivative is asked for"
+
+
+@pytest.mark.parametrize("loss", [lambda out: out.sum(), lambda out: out.square().sum()], ids=["linear", "square"])
+@pytest.mark.parametrize("place", range(3), ids="qkv")
+def test_a_second_derivative_is_refused(loss, place):
+    """Also where the gradient of the output is a constant, and the gradients depend on the inputs alone."""
+    given = inputs()
+    out = attend.torch.attention(*given)
+    (gradient,) = torch.autograd.grad(loss(out), given[place], create_graph=True)
+    for second in (gradient.sum(), gradient.square().sum() + out.sum()):
+        with pytest.raises(RuntimeError, match=REFUSED):
+            second.backward(retain_graph=True)
+    assert all(x.grad is None for x in given)
+
+
+@pytest.mark.parametrize("name", ["bias", "alibi_slopes", "sinks"])
+def test_a_second_derivative_by_an_option_is_refused(name):
+    option = CASES["everything"][name].detach().clone().requires_grad_()
+    q, k, v = (x.detach() for x in inputs())
+    out = attend.torch.attention(q, k, v, **{name: option})
+    (gradient,) = torch.autograd.grad(out.sum(), option, create_graph=True)
+    with pytest.raises(RuntimeError, match=REFUSED):
+        (gradient.sum() + out.sum()).backward()
+
+
+def test_a_graph_of_gradients_that_nobody_differentiates_is_no_mistake():
     q, k, v = inputs()
-    (d_q,) = torch.autograd.grad(attend.torch.attention(q, k, v).square().sum(), q, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        d_q.sum().backward()
+    (d_q,) = torch.autograd.grad(attend.torch.attention(q, k, v).sum(), q, create_graph=True)
+    (expected,) = torch.autograd.grad(attend.torch.attention(q, k, v).sum(), q)
+    assert torch.equal(d_q, expected) and d_q.requires_grad
+    (by_v,) = torch.autograd.grad(attend.torch.attention(q, k, v).sum() + d_q.detach().sum(), v)
+    assert by_v is not None
+
+
+def test_what_is_not_differentiated_is_not_taken_for_a_number():
+    q, k, v = inputs()
+    learned = torch.tensor(0.5, requires_grad=True)
+    for options in ({"scale": learned}, {"softcap": learned}, {"sinks": [learned] * H}, {"alibi_slopes": [learned] * H}):
+        with pytest.raises(TypeError, match=f"{next(iter(options))} requires a gradient"):
+            attend.torch.attention(q, k, v, **options)
+        with torch.no_grad():
+            attend.torch.attention(q, k, v, **options)
+
+
+def test_a_derivative_in_forward_mode_is_refused():
+    q, k, v = (x.detach() for x in inputs())
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(k, torch.ones_like(k))
+        with pytest.raises(RuntimeError, match="a derivative in forward mode is asked for"):
+            attend.torch.attention(q, dual, v)
+    by_q = torch.func.grad(lambda x: attend.torch.attention(x, k, v).sum())
+    for_each = torch.func.vmap(lambda x: attend.torch.attention(x, k[0], v[0]))
+    for transformed in (by_q, for_each):
+        with pytest.raises(RuntimeError):
+            transformed(q)
 
 
 def test_writing_to_an_input_before_backward_is_noticed():

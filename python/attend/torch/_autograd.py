@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
+from torch.autograd import forward_ad
 
 from .. import _core
 from .._results import RowState
@@ -19,8 +19,8 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, return_state
     """attend.attention(), with gradients of q, k and v, and of bias, alibi_slopes and sinks where these are tensors.
 
     Options as there. With dropout and no dropout_seed the seed comes from PyTorch's generator, so that torch.manual_seed() repeats
-    it. Under autocast q, k and v are cast as for PyTorch's own attention. The row state has no gradient; a second derivative is
-    refused.
+    it. Under autocast q, k and v are cast as for PyTorch's own attention. The row state has no gradient. A second derivative is
+    refused, and so are derivatives in forward mode.
     """
     if "out" in options:
         raise TypeError(f"{_NAME} makes a new tensor and takes no out; attend.attention does, without gradients")
@@ -46,6 +46,7 @@ def run(
     for name, tensor in (("q", q), ("k", k), ("v", v), ("mask", options.get("mask")), ("bias", options.get("bias"))):
         _require_here(name, tensor, needed=name in "qkv")
     q, k, v = _autocast(q, k, v)
+    _refuse_lost_gradients(q, k, v, options)
     for name in ("key_lengths", "query_offset", "cumulative_query_lengths", "cumulative_key_lengths"):
         if isinstance(options.get(name), torch.Tensor):
             options[name] = options[name].tolist()
@@ -89,19 +90,34 @@ class _Attention(torch.autograd.Function):
         return out.to(q.dtype), *state
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, d_out: Any, *_: Any) -> Any:
         wanted = [name for name, needed in zip(_DIFFERENTIABLE, ctx.needs_input_grad) if needed]
         if d_out is None or not wanted:
             return (None,) * 9
-        q, k, v, bias, slopes, sinks, mask, out, *state = (None if x is None else x.detach() for x in ctx.saved_tensors)
+        saved = ctx.saved_tensors
+        q, k, v, bias, slopes, sinks, mask, out, *state = (None if x is None else x.detach() for x in saved)
         tensors = {"bias": bias, "alibi_slopes": slopes, "sinks": sinks, "mask": mask}
         options = _plain({**ctx.options, **{name: value for name, value in tensors.items() if value is not None}})
         gradients = _core.attention_backward(q, k, v, out, RowState(*state), d_out.detach(), wanted=wanted, **options)._asdict()
         for name, given in (("alibi_slopes", slopes), ("sinks", sinks)):
             if given is not None and gradients[name] is not None:
                 gradients[name] = gradients[name].to(given.dtype)
-        return *(gradients[name] for name in _DIFFERENTIABLE), None, None, None
+        found = [gradients[name] for name in _DIFFERENTIABLE]
+        if torch.is_grad_enabled():  # create_graph=True: they are functions of every input, which must not be forgotten
+            found = _End.apply(*found, *saved[: len(found)], d_out)
+        return *found, None, None, None
+
+
+class _End(torch.autograd.Function):
+    """Gradients that know what they depend on, so that a derivative of them is refused and not taken for 0."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        return tuple(None if x is None else x.detach() for x in tensors[: len(_DIFFERENTIABLE)])
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError(f"{_NAME}: a second derivative is asked for, and there is none; PyTorch's attention has one")
 
 
 def _require_here(name: str, tensor: Any, needed: bool) -> None:
@@ -112,6 +128,18 @@ def _require_here(name: str, tensor: Any, needed: bool) -> None:
         raise ValueError(f"{_NAME}: {name} is on {tensor.device}; attend computes on the CPU, so pass {name}.cpu()")
     elif tensor.layout != torch.strided:
         raise ValueError(f"{_NAME}: {name} is {tensor.layout}, expected a dense tensor (torch.strided)")
+
+
+def _refuse_lost_gradients(q: Any, k: Any, v: Any, options: dict[str, Any]) -> None:
+    """What would be read as a plain number or tensor, although a derivative by it is wanted."""
+    if torch.is_grad_enabled():
+        for name, value in options.items():
+            parts = value if isinstance(value, (list, tuple)) else () if name in _DIFFERENTIABLE else (value,)
+            if any(isinstance(part, torch.Tensor) and part.requires_grad for part in parts):
+                raise TypeError(f"{_NAME}: {name} requires a gradient, and gets none; pass its detach(), or put it into q or bias")
+    tensors = [x for x in (q, k, v, *options.values()) if isinstance(x, torch.Tensor)]
+    if any(forward_ad.unpack_dual(x).tangent is not None for x in tensors):
+        raise RuntimeError(f"{_NAME}: a derivative in forward mode is asked for, and there is none; PyTorch's attention has one")
 
 
 def _autocast(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -31,13 +31,14 @@ double cap_slope(const Head<double>& head, std::int64_t i, std::int64_t j) noexc
 //   db_j  = w_j (dw_j - delta), delta = sum_j w_j dw_j           (the sink: db = w_sink (0 - delta))
 //   ds_j  = db_j cap'(s_j)
 //   dq   += scale sum_j ds_j k_j                 dk_j += scale ds_j q
-void attention_backward_reference(const Head<double>& head, const double* d_out, std::int64_t d_out_stride,
+void attention_backward_reference(const Head<double>& head, std::int64_t first, std::int64_t last,
+                                  const double* d_out, std::int64_t d_out_stride,
                                   const HeadGradients& gradients, double* scratch) noexcept {
   double* const biased = scratch;
   double* const d_weight = scratch + head.keys;
   const auto takes_part = [&](std::int64_t j) { return biased[j] != kMinusInfinity<double>; };
 
-  for (std::int64_t i = 0; i < head.queries; ++i) {
+  for (std::int64_t i = first; i < last; ++i) {
     const double* const d_o = d_out + i * d_out_stride;
     const RowStatistics row = biased_row_reference(head, i, biased);
 

@@ -17,8 +17,10 @@ struct HeadGradients {
   double* sink = nullptr;
 };
 
-// d_out: (queries, dv). scratch: scratch_size_backward_reference(keys) elements.
-void attention_backward_reference(const Head<double>& head, const double* d_out, std::int64_t d_out_stride,
+// What queries [first, last) add. d_out: (queries, dv). scratch: scratch_size_backward_reference(keys)
+// elements.
+void attention_backward_reference(const Head<double>& head, std::int64_t first, std::int64_t last,
+                                  const double* d_out, std::int64_t d_out_stride,
                                   const HeadGradients& gradients, double* scratch) noexcept;
 inline std::int64_t scratch_size_backward_reference(std::int64_t keys) noexcept { return 2 * keys; }
 
