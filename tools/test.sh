@@ -48,10 +48,10 @@ count_tests() {
 stage_release() { build_and_test release; }
 stage_asan() { build_and_test asan; }
 
-# The page: its types, its numbers against the program's, and every view in a real browser. From the tree of release.
+# The page: its types, its numbers against the program's, and every view in a real browser. With the program of the tree of release,
+# which that stage has built.
 stage_web() {
-  cmake --preset release >build/release.log && cmake --build --preset release --target attend_program -- --quiet &&
-    web/node_modules/.bin/tsc --noEmit --project web &&
+  web/node_modules/.bin/tsc --noEmit --project web &&
     node --test --test-reporter=spec tests/web/*_test.mjs >build/web.log 2>&1 || { grep -vE '^ *✔' build/web.log; return 1; }
   grep -E '^. (tests|pass|fail|skipped) ' build/web.log | paste -sd ' '
   grep -E '^﹣' build/web.log || true  # what was skipped, with its reason
@@ -143,6 +143,24 @@ run() {
   fi
 }
 
+# Two stages side by side, each with its lines together: neither uses more than one core for long.
+run_beside() {
+  local first=build/stage-$1.log
+  ("stage_$1") >"$first" 2>&1 &
+  local pid=$! start=$SECONDS
+  run "$2"
+  echo "== $1, beside $2"
+  if wait "$pid"; then
+    passed+=("$1")
+    cat "$first"
+    echo "== $1 passed in at most $((SECONDS - start)) s"
+  else
+    failed+=("$1")
+    cat "$first"
+    echo "== $1 FAILED"
+  fi
+}
+
 # run_unless_gap STAGE "name of a gap in gaps.txt"...
 run_unless_gap() {
   local stage=$1 gap
@@ -156,14 +174,21 @@ run_unless_gap() {
 case ${1:-} in
   only)
     gaps=/dev/null
+    if [ "${2:-}" = web ]; then
+      cmake --preset release >build/release.log && cmake --build --preset release --target attend_program -- --quiet || exit 1
+    fi
     run "${2:?which stage}"
     ;;
   '' | full)
     [ "${1:-}" = full ] && fuzz_seconds=${FUZZ_SECONDS:-600}
     run_unless_gap format "format check"
     run release
-    run_unless_gap web "browser tests"
-    run_unless_gap python "python tests"
+    if grep -qsE '^(browser|python) tests:' "$gaps"; then
+      run_unless_gap web "browser tests"
+      run_unless_gap python "python tests"
+    else
+      run_beside web python
+    fi
     run_unless_gap asan "asan and fuzz targets"
     run_unless_gap python_asan "python tests" "asan and fuzz targets"
     run tsan

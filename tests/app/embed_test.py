@@ -1,7 +1,6 @@
 """attend embed on a small BERT: every format and grain, against attend.Encoder; bad input; interruption; memory."""
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import attend
+from measured import measured
 from program import PROGRAM, interrupt, run
 
 TEXTS = ["the bank of the river", "", "money is the bank", "w20 w21 w22 nowhere", "the  river,\tbank-the is"]
@@ -205,12 +205,9 @@ def test_memory_does_not_grow_with_the_file(model, tmp_path):
     def peak(lines):
         source = tmp_path / "many.txt"
         source.write_text("the bank of the river is money\n" * lines)
-        child = os.fork()
-        if child == 0:
-            os.execv(PROGRAM, [str(PROGRAM), "embed", "-m", str(model), str(source), "-o", str(tmp_path / "v.npy")])
-        _, status, usage = os.wait4(child, 0)
-        assert status == 0 and np.load(tmp_path / "v.npy", mmap_mode="r").shape == (lines, 32)
-        return usage.ru_maxrss
+        cost = measured("embed", "-m", model, source, "-o", tmp_path / "v.npy")
+        assert cost.code == 0 and np.load(tmp_path / "v.npy", mmap_mode="r").shape == (lines, 32)
+        return cost.peak >> 10
 
     if "asan" in str(PROGRAM):
         pytest.skip("the sanitizer's own memory would be measured")

@@ -4,48 +4,23 @@ each is refused in one sentence, soon, and before it takes memory."""
 import json
 import os
 import pathlib
-import resource
 import shutil
-import subprocess
-import time
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from measured import measured
 from numpy_bert import read_safetensors, safetensors_metadata, write_safetensors
-from program import PROGRAM, environment, run
+from program import run
 
 MB = 1 << 20
 TINY = ["--set", "model.hidden=8", "--set", "model.inner=8", "--set", "model.heads=2", "--set", "training.batch=2",
         "--set", "training.steps=4", "--set", "training.warmup=0"]
 
 
-class Measured(NamedTuple):
-    code: int
-    out: str
-    err: str
-    peak: int  # bytes
-    seconds: float
-
-
-def measured(*arguments: str, most: int | None = None) -> Measured:
-    """The program, which may have at most so many bytes of memory; with what it took of memory and time."""
-    def limit():
-        if most is not None:
-            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    begin = time.monotonic()
-    with subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=environment(), preexec_fn=limit) as process:
-        out, err = process.stdout.read().decode(), process.stderr.read().decode()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    return Measured(process.returncode, out, err, 1024 * usage.ru_maxrss, time.monotonic() - begin)
-
-
 def refused(*arguments: str, most: int | None = None) -> str:
     """What it says; it ends with one sentence, and has neither waited nor filled the memory."""
-    result = measured(*arguments, most=most)
+    result = measured(*arguments, data=most)
     assert result.code in (1, 2) and result.out == "", result
     first, *rest = result.err.splitlines()
     assert rest in ([], [f"Try `attend {arguments[0]} --help`."]), result.err

@@ -111,7 +111,10 @@ TEST(HeatmapTerminal, LargeMapsArePooledAndSaySo) {
 }
 
 TEST(HeatmapTerminal, EveryLineFits) {
-  for (const std::size_t n : {1, 2, 3, 5, 8, 13, 20, 31, 40, 60, 99, 150, 250, 400}) {
+  const std::vector<std::size_t> sizes =
+      kSanitized ? std::vector<std::size_t>{1, 3, 20, 60, 250}
+                 : std::vector<std::size_t>{1, 2, 3, 5, 8, 13, 20, 31, 40, 60, 99, 150, 250, 400};
+  for (const std::size_t n : sizes) {
     for (const char* label :
          {"", "注意", "مرحبا", "a label that is much longer than any screen is wide, far beyond 40"}) {
       const Heatmap map = labelled_map(std::min<std::size_t>(n, 9), n, label);
@@ -123,7 +126,7 @@ TEST(HeatmapTerminal, EveryLineFits) {
     }
   }
   for (const ColorDepth depth : kDepths) {
-    for (int width = 20; width <= 200; width += kSanitized ? 90 : 30) {
+    for (int width = 20; width <= 200; width += kSanitized ? 180 : 30) {
       EXPECT_LE(widest_line(render_heatmap(labelled_map(400, 400, "t"), {depth, width})), width);
     }
   }
