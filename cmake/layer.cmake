@@ -4,7 +4,7 @@
 # only by targets that say they use it: each target sees its own folder and those of its USES through a directory that holds
 # nothing but a link to that folder. A wrong include is therefore a build error, not a matter of review.
 #
-# The sources of a folder are compiled together, a dozen or two at a time: most of the time of compiling a small file is its headers
+# The sources of a folder are compiled together: most of the time of compiling a small file is its headers
 # (docs/build.md). So names in anonymous namespaces are unique within a folder. ALONE are sources that are compiled by themselves;
 # the dev preset compiles every source by itself, which shows a file that lives on its neighbours' includes.
 function(attend_layer name)

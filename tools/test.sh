@@ -100,10 +100,16 @@ fuzz() {
     >"build/fuzz-$name.log" 2>&1
 }
 
-# The Python package as users get it, a wheel that is installed; then everything that Python tests: package, program, documents.
+# The Python package as users get it, a wheel that is installed; then everything that Python tests: the program, and beside it the
+# package and the documents.
 stage_python() {
-  tools/wheel.sh && .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall build/wheel/*.whl &&
-    timeout "$stage_seconds" .venv/bin/python -m pytest -q tests
+  tools/wheel.sh && .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall build/wheel/*.whl || return 1
+  local status=0
+  timeout "$stage_seconds" .venv/bin/python -m pytest -q tests --ignore=tests/app >build/pytest.log 2>&1 &
+  timeout "$stage_seconds" .venv/bin/python -m pytest -q tests/app || status=1
+  wait $! || status=1
+  cat build/pytest.log
+  return $status
 }
 
 # The program under the sanitizers: bad input, broken pipes, full disks. fontconfig keeps 288 bytes to the end; that is forgiven by name.

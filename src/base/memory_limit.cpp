@@ -70,7 +70,7 @@ double memory_limit() {
 
 std::string memory_text(double bytes) {
   const char* unit = " bytes";
-  int digits = 0;  // behind the point, so that there are three in all
+  int digits = 0;  // after the point, so that there are three in all
   for (const char* const next : {" kB", " MB", " GB", " TB", " PB", " EB"}) {
     if (bytes < 999.5) break;
     bytes /= 1000;
