@@ -15,7 +15,7 @@ namespace {
 constexpr std::pair<DType, double> kPrecisions[] = {{DType::f64, 1e-13}, {DType::f32, 1e-5}};
 
 // x w + bias by hand, in float64: x (B, L, E), w (E, F).
-Tensor linear_of(ConstTensorView x, ConstTensorView w, ConstTensorView bias) {
+Tensor project_rows(ConstTensorView x, ConstTensorView w, ConstTensorView bias) {
   const std::vector<double> a = values_of(x), b = values_of(w);
   const std::vector<double> c = bias.given() ? values_of(bias) : std::vector<double>(b.size());
   Tensor out(DType::f64, {x.size(0), x.size(1), w.size(1)});
@@ -39,7 +39,7 @@ Tensor one_head_at_a_time(ConstTensorView x, ConstTensorView context, const Mult
                          std::int64_t size) {
       const ConstTensorView own =
           bias.given() ? bias.slice(0, at * size, (at + 1) * size) : ConstTensorView();
-      return linear_of(input, weight.slice(1, at * size, (at + 1) * size), own);
+      return project_rows(input, weight.slice(1, at * size, (at + 1) * size), own);
     };
     const std::int64_t key_head = h / (heads / key_heads);
     const Tensor q = head(x, w.wq, w.bq, h, d), k = head(context, w.wk, w.bk, key_head, d);
@@ -48,7 +48,7 @@ Tensor one_head_at_a_time(ConstTensorView x, ConstTensorView context, const Mult
         attention(q.view().with_axis(1), k.view().with_axis(1), v.view().with_axis(1), options);
     copy(out.view().select(1, 0), concat.view().slice(2, h * dv, (h + 1) * dv));
   }
-  return w.wo.given() ? linear_of(concat, w.wo, w.bo) : std::move(concat);
+  return w.wo.given() ? project_rows(concat, w.wo, w.bo) : std::move(concat);
 }
 
 TEST(MultiHead, EqualsItsHeadsOneAtATime) {
@@ -199,7 +199,7 @@ TEST(MultiHead, OptionsAndRowStatePassThrough) {
       RowState projected_state(heads.q);
       multi_head_attention(in.x, in.context, in.weights(), 4, options, projected, projected_state);
       EXPECT_TRUE(same_bits(projected_state.max, expected_state.max));
-      EXPECT_LT(max_abs_difference(projected, linear_of(out, in.wo, in.bo)),
+      EXPECT_LT(max_abs_difference(projected, project_rows(out, in.wo, in.bo)),
                 dtype == DType::f64 ? 1e-14 : 1e-5);
     }
   }

@@ -22,7 +22,7 @@ struct SwigluGradients {
   Tensor gate, up;
 };
 
-SwigluGradients gradients_of(ConstTensorView gate, ConstTensorView up, ConstTensorView d_out) {
+SwigluGradients swiglu_gradients_of(ConstTensorView gate, ConstTensorView up, ConstTensorView d_out) {
   SwigluGradients result{Tensor(gate.dtype(), gate.shape()), Tensor(gate.dtype(), gate.shape())};
   swiglu_backward(gate, up, d_out, result.gate, result.up);
   return result;
@@ -44,7 +44,7 @@ TEST(Swiglu, Float64AgreesWithFiniteDifferences) {
   Tensor gate = random_normal({3, 5}, DType::f64, 1), up = random_normal({3, 5}, DType::f64, 2);
   const Tensor d_out = random_normal({3, 5}, DType::f64, 3);
   const auto loss = [&] { return inner_product(gated(gate, up), d_out); };
-  const SwigluGradients found = gradients_of(gate, up, d_out);
+  const SwigluGradients found = swiglu_gradients_of(gate, up, d_out);
   EXPECT_LT(max_abs_difference(found.gate, finite_difference(gate, loss)), 1e-9);
   EXPECT_LT(max_abs_difference(found.up, finite_difference(up, loss)), 1e-9);
 }
@@ -63,7 +63,7 @@ TEST_P(SwigluOnEachIsa, EveryTypeAndSizeAgreesWithFloat64) {
       EXPECT_LE(max_abs_difference(gated(gate, up), gated(gate64, up64)), tolerance);
       Tensor d_both(dtype, {4, 2 * n});
       swiglu_backward(gate, up, d_out, d_both.view().slice(1, 0, n), d_both.view().slice(1, n, 2 * n));
-      const SwigluGradients expected = gradients_of(gate64, up64, copy_of(d_out, DType::f64));
+      const SwigluGradients expected = swiglu_gradients_of(gate64, up64, copy_of(d_out, DType::f64));
       EXPECT_LE(max_abs_difference(d_both.view().slice(1, 0, n), expected.gate), tolerance);
       EXPECT_LE(max_abs_difference(d_both.view().slice(1, n, 2 * n), expected.up), tolerance);
     }
@@ -75,10 +75,10 @@ TEST(Swiglu, StridesThreadsAndEmptyInputs) {
   const Tensor d_out = random_normal({90, 70}, DType::f32, 3);
   const ConstTensorView turned = gate.view().transposed(0, 1);
   set_threads(1);
-  const SwigluGradients expected = gradients_of(copy_of(turned), up, d_out);
+  const SwigluGradients expected = swiglu_gradients_of(copy_of(turned), up, d_out);
   for (const int count : {2, 3}) {
     set_threads(count);
-    const SwigluGradients found = gradients_of(turned, up, d_out);
+    const SwigluGradients found = swiglu_gradients_of(turned, up, d_out);
     EXPECT_TRUE(same_bits(found.gate, expected.gate));
     EXPECT_TRUE(same_bits(found.up, expected.up));
   }
@@ -87,9 +87,10 @@ TEST(Swiglu, StridesThreadsAndEmptyInputs) {
   swiglu(turned, over, over);
   EXPECT_TRUE(same_bits(over, gated(turned, up)));
   EXPECT_EQ(gated(Tensor(DType::f32, {0, 3}), Tensor(DType::f32, {0, 3})).count(), 0);
-  EXPECT_EQ(gradients_of(Tensor(DType::f32, {3, 0}), Tensor(DType::f32, {3, 0}), Tensor(DType::f32, {3, 0}))
-                .gate.count(),
-            0);
+  EXPECT_EQ(
+      swiglu_gradients_of(Tensor(DType::f32, {3, 0}), Tensor(DType::f32, {3, 0}), Tensor(DType::f32, {3, 0}))
+          .gate.count(),
+      0);
 }
 
 TEST(Swiglu, Refuses) {
