@@ -17,7 +17,7 @@ model: ## get the default model, all-MiniLM-L6-v2, unless it is there
 	@tools/setup.sh run
 	@python3 tools/default_model.py build/release/attend
 
-test: ## set up, build, and run every test (about sixteen minutes on two cores)
+test: ## set up, build, and run every test (about eighteen minutes on two cores)
 	@tools/setup.sh test
 	@tools/test.sh
 

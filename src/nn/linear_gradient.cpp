@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/rows.h"
 #include "nn/linear.h"
+#include "nn/packed_product.h"
 #include "nn/row_sums.h"
 
 namespace attend {
