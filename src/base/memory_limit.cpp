@@ -70,7 +70,7 @@ double memory_limit() {
 
 std::string memory_text(double bytes) {
   const char* unit = " bytes";
-  int digits = 0;  // after the point, so that there are three in all
+  int digits = 0;  // after the point, so that there are at most three in all
   for (const char* const next : {" kB", " MB", " GB", " TB", " PB", " EB"}) {
     if (bytes < 999.5) break;
     bytes /= 1000;
@@ -79,8 +79,11 @@ std::string memory_text(double bytes) {
   }
   std::ostringstream text;
   text.precision(digits);
-  text << std::fixed << bytes << unit;
-  return text.str();
+  text << std::fixed << bytes;
+  std::string number = text.str();
+  if (digits > 0) number.erase(number.find_last_not_of('0') + 1);
+  if (number.ends_with('.')) number.pop_back();
+  return number + unit;
 }
 
 }  // namespace attend

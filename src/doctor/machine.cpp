@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/memory_limit.h"
 #include "bench/machine.h"
 
 namespace attend::doctor {
@@ -67,7 +68,7 @@ void add_memory(Section& section) {
   const double total = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * page;
   const double available = bench::available_memory();
   section.add("memory", Json{{"bytes", total}, {"available_bytes", available}},
-              bytes_text(total) + ", of which " + bytes_text(available) + " can be had now");
+              memory_text(total) + ", of which " + memory_text(available) + " can be had now");
   constexpr std::array kLevels = {std::pair("L1 data", _SC_LEVEL1_DCACHE_SIZE),
                                   std::pair("L2", _SC_LEVEL2_CACHE_SIZE),
                                   std::pair("L3", _SC_LEVEL3_CACHE_SIZE)};

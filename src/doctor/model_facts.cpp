@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/memory_limit.h"
 #include "doctor/finite_weights.h"
 #include "draw/number.h"
 
@@ -54,7 +55,7 @@ void add_weights(Section& section, const Checkpoint& checkpoint) {
   for (const auto& [type, count] : types) names.append(names.empty() ? "" : ", ").append(type);
   section.add("weights", Json{{"parameters", parameters}, {"bytes", bytes}, {"types", types}},
               with_commas(parameters) + " parameters, " + names + ", " +
-                  bytes_text(static_cast<double>(bytes)) + "; attend computes in F32");
+                  memory_text(static_cast<double>(bytes)) + "; attend computes in F32");
 }
 
 // Whether there are none. At most a few are told to a reader.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "draw/number.h"
 #include "draw/style.h"
 #include "draw/text_width.h"
 
@@ -68,16 +67,6 @@ std::string to_json(const std::vector<Section>& sections) {
     all[section.key] = std::move(object);
   }
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string bytes_text(double bytes) {
-  const char* unit = " bytes";
-  for (const char* const next : {" kB", " MB", " GB", " TB"}) {
-    if (bytes < 1000) break;
-    bytes /= 1000;
-    unit = next;
-  }
-  return draw::format_short(bytes, 3) + unit;
 }
 
 std::string joined_names(const std::vector<std::string>& names, const char* none) {

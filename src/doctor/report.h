@@ -35,8 +35,6 @@ struct Section {
 std::string render(const std::vector<Section>& sections, const draw::Terminal& terminal);
 std::string to_json(const std::vector<Section>& sections);  // one object, an object for each section
 
-// "91 MB", "1.2 GB": three digits.
-std::string bytes_text(double bytes);
 std::string joined_names(const std::vector<std::string>& names, const char* none = "none");
 
 }  // namespace attend::doctor

@@ -33,11 +33,5 @@ TEST(DoctorReport, NothingDrivesTheTerminal) {
   EXPECT_TRUE(Json::accept(to_json({section})));
 }
 
-TEST(DoctorReport, Bytes) {
-  EXPECT_EQ(bytes_text(12), "12 bytes");
-  EXPECT_EQ(bytes_text(90'870'000), "90.9 MB");
-  EXPECT_EQ(bytes_text(1.5e12), "1.5 TB");
-}
-
 }  // namespace
 }  // namespace attend::doctor

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/memory_limit.h"
 #include "support/refuses.h"
 #include "train/small_models.h"
 
@@ -80,16 +79,6 @@ TEST(ModelMemory, AModelMayWaitForItsMemory) {
   EXPECT_EQ(later.parameters().numbers(), now.parameters().numbers());
   later.allocate();
   EXPECT_EQ(later.activation_bytes(), now.activation_bytes());
-}
-
-TEST(MemoryText, HasThreeDigits) {
-  EXPECT_EQ(memory_text(0), "0 bytes");
-  EXPECT_EQ(memory_text(999), "999 bytes");
-  EXPECT_EQ(memory_text(999.9), "1.00 kB");
-  EXPECT_EQ(memory_text(24.56e9), "24.6 GB");
-  EXPECT_EQ(memory_text(999.7e9), "1.00 TB");
-  EXPECT_EQ(memory_text(5e22), "50000 EB");
-  EXPECT_GT(memory_limit(), 1e8);
 }
 
 }  // namespace
