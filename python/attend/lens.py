@@ -316,7 +316,7 @@ def read(
     """Reads a text, or a pair of texts, with a model: an attend.Encoder, or a name or folder as Encoder.from_pretrained takes it.
 
     What is longer than max_tokens (default: what the model allows) is cut: Reading.dropped. only_layer keeps that layer alone, which is
-    what questions about its heads in a long text need: the layers behind it are not run. Numbers that are not finite give a
+    what questions about its heads in a long text need: the layers after it are not run. Numbers that are not finite give a
     RuntimeWarning, and Reading.not_finite says where they began.
     """
     encoder = model if isinstance(model, Encoder) else Encoder.from_pretrained(model)

@@ -12,7 +12,7 @@
 
 namespace attend_python {
 
-// TypeError for what is no such thing. ValueError for whole numbers beyond 64 bits, or below `least`.
+// TypeError for anything else. ValueError for whole numbers beyond 64 bits, or below `least`.
 double number_from(nanobind::handle value, const char* name);
 bool flag_from(nanobind::handle value, const char* name);
 std::string name_from(nanobind::handle value, const char* name);  // a str

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 16;
 
-// Where to cut a text that goes on: behind its last space, if that is not far back, else between two
+// Where to cut a text that goes on: after its last space, if that is not far back, else between two
 // characters.
 std::size_t place_to_cut(std::string_view text) {
   constexpr std::size_t kFar = 1024;

@@ -16,7 +16,7 @@ constexpr const char* kCasedClass = "this class of letters where case is ignored
 
 std::string negation(const std::string& one) { return "(?:(?!" + one + ")(?s:.))"; }
 
-// {1F} or two digits behind \x, of which those above 7F would be bytes and not characters there.
+// {1F} or two digits after \x, of which those above 7F would be bytes and not characters there.
 char32_t read_hexadecimal(RegexCursor& cursor) {
   if (cursor.take("{")) {
     const std::size_t end = cursor.text.find('}', cursor.at);

@@ -21,14 +21,14 @@ struct CharacterSet {
   void add(const CharacterSet& other);
 };
 
-// \d \s \w \h and their opposites, \p{name}, \P{name}: the cursor is behind the backslash, and moves on if it
+// \d \s \w \h and their opposites, \p{name}, \P{name}: the cursor is after the backslash, and moves on if it
 // is one of these.
 std::optional<CharacterSet> read_set_escape(RegexCursor& cursor, bool in_class);
 
-// The character that an escape stands for, or that follows the backslash: the cursor is behind it.
+// The character that an escape stands for, or that follows the backslash: the cursor is after it.
 char32_t read_character_escape(RegexCursor& cursor, bool in_class);
 
-// [...] with the cursor behind the first bracket.
+// [...] with the cursor after the first bracket.
 CharacterSet read_class(RegexCursor& cursor, bool ignore_case, int depth = 0);
 
 // One character of a class or outside, as PCRE2 reads it with nothing special about it.

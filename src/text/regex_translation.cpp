@@ -121,7 +121,7 @@ class Translation {
     return true;
   }
 
-  // How often something is repeated, and the sign behind it that says in which order.
+  // How often something is repeated, and the sign after it that says in which order.
   struct Repeat {
     std::string written;
     std::int64_t fewest = 0, most = kMostRepeats;

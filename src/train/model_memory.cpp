@@ -41,7 +41,7 @@ double parameter_numbers(const ModelShape& shape, const Sizes& s) {
   if (shape.typed) numbers += s.e;
   if (shape.guesses && !shape.tied) numbers += s.e * s.words;
   if (s.recurrent) return numbers + s.layers * 2 * linear(s.e, 3 * s.e);
-  numbers += embedders * norm;  // at the end of a stack, or behind its embedding
+  numbers += embedders * norm;  // at the end of a stack, or after its embedding
   const double attention = linear(s.e, 3 * s.e) + linear(s.e, s.e) + norm;
   const double feed_forward = linear(s.e, s.wide) + linear(s.inner, s.e) + norm;
   numbers += embedders * s.layers * (attention + feed_forward);
@@ -49,7 +49,7 @@ double parameter_numbers(const ModelShape& shape, const Sizes& s) {
   return numbers;
 }
 
-// Kept of a block for the way back, beside the stream that leaves it.
+// Kept of a block for the backward pass, beside the stream that leaves it.
 double inside_block(const ModelShape& shape, const Sizes& s, bool cross) {
   const double sum = shape.norm_first ? 0 : s.e;
   const double attention = 3 * s.e + s.e + 2 * s.heads + sum + s.e;

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import attend
-from measured import measured
+from measured import SANITIZED, measured
 from program import PROGRAM, interrupt, run
 
 TEXTS = ["the bank of the river", "", "money is the bank", "w20 w21 w22 nowhere", "the  river,\tbank-the is"]
@@ -209,7 +209,7 @@ def test_memory_does_not_grow_with_the_file(model, tmp_path):
         assert cost.code == 0 and np.load(tmp_path / "v.npy", mmap_mode="r").shape == (lines, 32)
         return cost.peak >> 10
 
-    if "asan" in str(PROGRAM):
+    if SANITIZED:
         pytest.skip("the sanitizer's own memory would be measured")
     small, large = peak(5_000), peak(100_000)
     assert large < small + 8_000, f"{small} kB for 5,000 texts, {large} kB for 100,000"

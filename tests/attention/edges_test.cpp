@@ -205,7 +205,7 @@ TEST_P(Edges, EmptyInputsAreLegal) {
                                 normal({1, 2, 3, 4}, 1), {.q = dq, .k = dk});
 }
 
-// A caller's "as far as numbers go" is no mistake.
+// A caller's "as far as numbers go" is not a mistake.
 TEST_P(Edges, AWindowBeyondEveryDistanceIsNone) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kFarthestOffset = std::int64_t{1} << 48;

@@ -1,8 +1,8 @@
 // Any bytes as what text is cut with and read from. The first byte chooses:
-//   0 a regular expression, and behind a zero the text that it looks through: matches that lie in the text
+//   0 a regular expression, and after a zero the text that it looks through: matches that lie in the text
 //   one
 //     after another, FileError for the expression, or std::invalid_argument for the text;
-//   1 a vocab.txt, and behind a zero a text: tokens whose offsets hold;
+//   1 a vocab.txt, and after a zero a text: tokens whose offsets hold;
 //   2 a file of texts: the lines that a plain split gives.
 #include <attend/file_error.h>
 #include <attend/tokenizer.h>
