@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "checkpoint/fail.h"
 #include "checkpoint/npy.h"
+#include "io/fail.h"
 
 namespace attend::checkpoint {
 namespace {
@@ -22,9 +22,9 @@ ArrayFile::ArrayFile(const std::filesystem::path& path) : name_(path.string()) {
     return;
   }
   if (extension != ".npy" && extension != ".npz")
-    fail(shown(name_), "", "does not end in .npy, .npz or .safetensors");
+    io::fail(io::shown(name_), "", "does not end in .npy, .npz or .safetensors");
   file_.emplace(path);
-  if (extension == ".npz") members_ = list_zip(bytes_of(*file_));
+  if (extension == ".npz") members_ = list_zip(io::bytes_of(*file_));
 }
 
 const ZipMember* ArrayFile::find(std::string_view array) const {
@@ -48,13 +48,13 @@ bool ArrayFile::contains(std::string_view array) const {
 }
 
 Tensor ArrayFile::read(std::string_view array) const {
-  if (!contains(array)) fail(name_, array, "is not there");
+  if (!contains(array)) io::fail(name_, array, "is not there");
   if (checkpoint_) {
     Tensor tensor = copy_of(checkpoint_->tensor(array));
     checkpoint_->require_intact();
     return tensor;
   }
-  const ByteSource bytes = bytes_of(*file_);
+  const io::ByteSource bytes = io::bytes_of(*file_);
   if (!members_) return read_npy(bytes, "", 0, bytes.size);
   const ZipMember& member = *find(array);
   return read_npy(bytes, array, member.offset, member.size, &member.crc);

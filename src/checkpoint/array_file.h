@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/open_file.h"
 #include "checkpoint/zip.h"
+#include "io/open_file.h"
 
 namespace attend::checkpoint {
 
@@ -31,7 +31,7 @@ class ArrayFile {
   const ZipMember* find(std::string_view array) const;
 
   std::string name_;
-  std::optional<InputFile> file_;
+  std::optional<io::InputFile> file_;
   std::optional<Checkpoint> checkpoint_;
   std::optional<std::vector<ZipMember>> members_;
 };

@@ -4,10 +4,10 @@
 #include <mutex>
 #include <utility>
 
-#include "checkpoint/fail.h"
-#include "checkpoint/mapped_file.h"
 #include "checkpoint/safetensors_header.h"
 #include "checkpoint/weight_index.h"
+#include "io/fail.h"
+#include "io/mapped_file.h"
 
 namespace attend {
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 // One file: its header, and its bytes.
 struct Shard {
-  explicit Shard(InputFile file) : header(read_header(file)), mapped(std::move(file)) {}
+  explicit Shard(io::InputFile file) : header(read_header(file)), mapped(std::move(file)) {}
 
   const TensorEntry* find(std::string_view name) const {
     const auto found =
@@ -33,7 +33,7 @@ struct Shard {
   const std::string& name() const { return mapped.file().name(); }
 
   SafetensorsHeader header;
-  MappedFile mapped;
+  io::MappedFile mapped;
 };
 
 struct Place {
@@ -71,7 +71,7 @@ struct Checkpoint::Contents {
 
   Place require(std::string_view tensor) const {
     const Place place = find(tensor);
-    if (place.entry == nullptr) fail(name, tensor, "is not there");
+    if (place.entry == nullptr) io::fail(name, tensor, "is not there");
     return place;
   }
 
@@ -100,7 +100,8 @@ namespace {
 void check_index(const std::string& name, const WeightIndex& index,
                  const std::vector<std::unique_ptr<const Shard>>& shards) {
   for (const auto& [tensor, file] : index.tensors) {
-    if (shards[file]->find(tensor) == nullptr) fail(name, tensor, "is not in ", shown(index.files[file]));
+    if (shards[file]->find(tensor) == nullptr)
+      io::fail(name, tensor, "is not in ", io::shown(index.files[file]));
   }
 }
 
@@ -112,27 +113,27 @@ constexpr const char* kIndex = "model.safetensors.index.json";
 Checkpoint Checkpoint::open(const fs::path& path) {
   auto contents = std::make_shared<Contents>();
   contents->name = path.string();
-  const auto open_index = [&](const fs::path& folder, const InputFile& file) {
-    contents->index = parse_index(read_text(file, kMaxIndexBytes));
+  const auto open_index = [&](const fs::path& folder, const io::InputFile& file) {
+    contents->index = parse_index(io::read_text(file, kMaxIndexBytes));
     for (const std::string& shard : contents->index->files) {
-      contents->shards.push_back(std::make_unique<const Shard>(open_inside(folder, shard)));
+      contents->shards.push_back(std::make_unique<const Shard>(io::open_inside(folder, shard)));
     }
     check_index(file.name(), *contents->index, contents->shards);
   };
 
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    if (exists_inside(path, kSingle)) {
-      contents->shards.push_back(std::make_unique<const Shard>(open_inside(path, kSingle)));
-    } else if (exists_inside(path, kIndex)) {
-      open_index(path, open_inside(path, kIndex));
+    if (io::exists_inside(path, kSingle)) {
+      contents->shards.push_back(std::make_unique<const Shard>(io::open_inside(path, kSingle)));
+    } else if (io::exists_inside(path, kIndex)) {
+      open_index(path, io::open_inside(path, kIndex));
     } else {
-      fail(path.string(), "", "has neither ", kSingle, " nor ", kIndex);
+      io::fail(path.string(), "", "has neither ", kSingle, " nor ", kIndex);
     }
   } else if (path.extension() == ".json") {
-    open_index(path.has_parent_path() ? path.parent_path() : fs::path("."), InputFile(path));
+    open_index(path.has_parent_path() ? path.parent_path() : fs::path("."), io::InputFile(path));
   } else {
-    contents->shards.push_back(std::make_unique<const Shard>(InputFile(path)));
+    contents->shards.push_back(std::make_unique<const Shard>(io::InputFile(path)));
   }
   return Checkpoint(std::move(contents));
 }
@@ -169,9 +170,9 @@ ConstTensorView Checkpoint::tensor(std::string_view name) const {
   const Place place = contents_->require(name);
   const auto& [shard, entry] = place;
   if (!entry->type->dtype)
-    fail(shard->name(), name, "holds ", entry->type->name, ", which attend does not compute with");
+    io::fail(shard->name(), name, "holds ", entry->type->name, ", which attend does not compute with");
   if (entry->rank > kMaxRank) {
-    fail(shard->name(), name, "has ", entry->rank, " dimensions, expected at most ", kMaxRank);
+    io::fail(shard->name(), name, "has ", entry->rank, " dimensions, expected at most ", kMaxRank);
   }
   const DType dtype = *entry->type->dtype;
   const Dims shape = dims_of(*entry);
@@ -185,8 +186,8 @@ ConstTensorView Checkpoint::tensor(std::string_view name) const {
 ConstTensorView Checkpoint::tensor(std::string_view name, const Dims& shape) const {
   const ConstTensorView view = tensor(name);
   if (view.shape() != shape) {
-    fail(contents_->require(name).shard->name(), name, "has shape ", to_string(view.shape()), ", expected ",
-         to_string(shape));
+    io::fail(contents_->require(name).shard->name(), name, "has shape ", to_string(view.shape()),
+             ", expected ", to_string(shape));
   }
   return view;
 }

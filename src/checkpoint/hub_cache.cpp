@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "checkpoint/fail.h"
-#include "checkpoint/open_file.h"
+#include "io/fail.h"
+#include "io/open_file.h"
 
 namespace attend {
 namespace checkpoint {
@@ -67,11 +67,11 @@ std::optional<fs::path> find_snapshot(const fs::path& cache, const HubName& name
   std::string commit = name.revision;
   const fs::path reference = repository / "refs" / name.revision;
   if (fs::exists(reference, error)) {
-    const FileText text = read_text(InputFile(reference), kLongestReference);
+    const io::FileText text = io::read_text(io::InputFile(reference), kLongestReference);
     commit.assign(text.span().begin(), text.span().end());
     while (!commit.empty() && (commit.back() == '\n' || commit.back() == '\r' || commit.back() == ' '))
       commit.pop_back();
-    if (!is_hub_word(commit)) fail(reference.string(), "", "does not hold the name of a commit");
+    if (!is_hub_word(commit)) io::fail(reference.string(), "", "does not hold the name of a commit");
   }
   fs::path snapshot = repository / "snapshots" / commit;
   if (!fs::is_directory(snapshot, error)) return std::nullopt;

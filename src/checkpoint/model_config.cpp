@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "checkpoint/json_fields.h"
+#include "io/json_fields.h"
 
 namespace attend {
+
+using namespace io;
+
 namespace checkpoint {
 namespace {
 

@@ -3,10 +3,10 @@
 
 #include <attend/model_config.h>
 
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 
 namespace attend::checkpoint {
 
-ModelConfig parse_model_config(FileText text);
+ModelConfig parse_model_config(io::FileText text);
 
 }  // namespace attend::checkpoint

@@ -4,11 +4,11 @@
 #include <optional>
 #include <string_view>
 
-#include "checkpoint/fail.h"
 #include "checkpoint/hub_cache.h"
-#include "checkpoint/json_fields.h"
-#include "checkpoint/open_file.h"
 #include "checkpoint/sentence_modules.h"
+#include "io/fail.h"
+#include "io/json_fields.h"
+#include "io/open_file.h"
 
 namespace attend {
 
@@ -18,15 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-FileText text_inside(const fs::path& folder, const fs::path& name) {
-  return read_text(open_inside(folder, name), kMaxConfigBytes);
+io::FileText text_inside(const fs::path& folder, const fs::path& name) {
+  return io::read_text(io::open_inside(folder, name), io::kMaxConfigBytes);
 }
 
 // The first of these that is there, safe to open; empty when none is.
 fs::path first_of(const fs::path& folder, std::initializer_list<const char*> names) {
   for (const char* const name : names) {
-    if (!exists_inside(folder, name)) continue;
-    open_inside(folder, name);
+    if (!io::exists_inside(folder, name)) continue;
+    io::open_inside(folder, name);
     return folder / name;
   }
   return {};
@@ -35,21 +35,21 @@ fs::path first_of(const fs::path& folder, std::initializer_list<const char*> nam
 fs::path weights_in(const fs::path& folder) {
   fs::path weights = first_of(folder, {"model.safetensors", "model.safetensors.index.json"});
   if (!weights.empty()) return weights;
-  if (exists_inside(folder, "pytorch_model.bin")) {
-    fail(folder.string(), "",
-         "has pytorch_model.bin but no model.safetensors, the only format that attend reads");
+  if (io::exists_inside(folder, "pytorch_model.bin")) {
+    io::fail(folder.string(), "",
+             "has pytorch_model.bin but no model.safetensors, the only format that attend reads");
   }
-  fail(folder.string(), "", "has neither model.safetensors nor model.safetensors.index.json");
+  io::fail(folder.string(), "", "has neither model.safetensors nor model.safetensors.index.json");
 }
 
 // Everything about the model's own folder, where config.json is.
 void find_transformer(const fs::path& folder, ModelFiles& files) {
   files.folder = folder;
   files.config = first_of(folder, {"config.json"});
-  if (files.config.empty()) fail(folder.string(), "", "has no config.json");
+  if (files.config.empty()) io::fail(folder.string(), "", "has no config.json");
   files.weights = weights_in(folder);
   files.tokenizer = first_of(folder, {"tokenizer.json", "vocab.txt"});
-  if (exists_inside(folder, "tokenizer_config.json")) {
+  if (io::exists_inside(folder, "tokenizer_config.json")) {
     parse_tokenizer_config(text_inside(folder, "tokenizer_config.json"), files);
   }
 }
@@ -60,7 +60,7 @@ void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
     const fs::path config = fs::path(module.folder) / "config.json";
     switch (module.kind) {
       case ModuleKind::transformer: {
-        const fs::path inside = folder_inside(folder, module.folder);
+        const fs::path inside = io::folder_inside(folder, module.folder);
         find_transformer(inside, files);
         const fs::path sentence =
             first_of(inside, {"sentence_bert_config.json", "sentence_roberta_config.json",
@@ -73,14 +73,14 @@ void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
         break;
       case ModuleKind::dense:
         files.dense.push_back(parse_dense(text_inside(folder, config)));
-        files.dense.back().weights = weights_in(folder_inside(folder, module.folder));
+        files.dense.back().weights = weights_in(io::folder_inside(folder, module.folder));
         break;
       case ModuleKind::normalize:
         files.normalize = true;
         break;  // its folder is empty, so it may be missing
     }
   }
-  if (exists_inside(folder, "config_sentence_transformers.json")) {
+  if (io::exists_inside(folder, "config_sentence_transformers.json")) {
     parse_prompts(text_inside(folder, "config_sentence_transformers.json"), files);
   }
 }
@@ -99,30 +99,30 @@ fs::path folder_of(std::string_view name) {
   std::error_code error;
   const fs::path path(name);
   if (fs::is_directory(path, error)) return path;
-  const std::string file = shown(name);
-  if (fs::exists(path, error)) fail(file, "", "is a file, expected a model's folder");
+  const std::string file = io::shown(name);
+  if (fs::exists(path, error)) io::fail(file, "", "is a file, expected a model's folder");
   std::optional<HubName> hub = parse_hub_name(name);
-  if (!hub) fail(file, "", "is no folder, and no name that a model on the hub could have");
+  if (!hub) io::fail(file, "", "is no folder, and no name that a model on the hub could have");
 
   if (const auto folder = kept_folder(*hub)) return *folder;
   if (hub->repository.find('/') == std::string::npos) {  // as sentence-transformers does it
     hub->repository.insert(0, "sentence-transformers/");
     if (const auto folder = kept_folder(*hub)) return *folder;
   }
-  fail(file, "", "is no folder, and revision ", hub->revision, " of it is neither in the hub's cache, ",
-       hub_cache_folder().string(), ", nor in ", models_folder().string(), "; `attend pull` gets it");
+  io::fail(file, "", "is no folder, and revision ", hub->revision, " of it is neither in the hub's cache, ",
+           hub_cache_folder().string(), ", nor in ", models_folder().string(), "; `attend pull` gets it");
 }
 
 }  // namespace
 
 ModelFiles find_model(std::string_view name_or_folder) {
-  if (name_or_folder.empty()) fail("''", "", "is no model's name");
+  if (name_or_folder.empty()) io::fail("''", "", "is no model's name");
   if (name_or_folder.find('\0') != std::string_view::npos)
-    fail(shown(name_or_folder), "", "is no model's name");
+    io::fail(io::shown(name_or_folder), "", "is no model's name");
   ModelFiles files;
   files.name = name_or_folder;
   const fs::path folder = files.root = folder_of(name_or_folder);
-  if (exists_inside(folder, "modules.json")) {
+  if (io::exists_inside(folder, "modules.json")) {
     find_sentence_modules(folder, files);
   } else {
     find_transformer(folder, files);

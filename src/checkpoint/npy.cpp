@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/crc32.h"
-#include "checkpoint/fail.h"
+#include "io/crc32.h"
+#include "io/fail.h"
 
 namespace attend::checkpoint {
 namespace {
@@ -50,7 +50,7 @@ class Dictionary {
         once(has_shape, key);
         header.shape = read_shape();
       } else {
-        refuse("its header has the unknown key ", shown(key));
+        refuse("its header has the unknown key ", io::shown(key));
       }
       if (!peek('}')) take(',');
     }
@@ -63,7 +63,7 @@ class Dictionary {
  private:
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    fail(file_, where_, parts...);
+    io::fail(file_, where_, parts...);
   }
   void skip_blanks() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
@@ -94,8 +94,9 @@ class Dictionary {
       return;
     }
     if (name.find('O') != std::string_view::npos) refuse("holds Python objects, which are never read");
-    if (name.starts_with('>')) refuse("holds big-endian numbers (", shown(name), "), expected little-endian");
-    refuse("holds ", shown(name), ", expected numbers of type f2, f4, f8, i4, i8 or b1");
+    if (name.starts_with('>'))
+      refuse("holds big-endian numbers (", io::shown(name), "), expected little-endian");
+    refuse("holds ", io::shown(name), ", expected numbers of type f2, f4, f8, i4, i8 or b1");
   }
 
   bool read_truth() {
@@ -138,7 +139,7 @@ std::size_t data_bytes(std::string_view file, std::string_view where, const NpyH
   for (int axis = 0; axis < header.shape.rank(); ++axis) {
     const auto size = static_cast<std::uint64_t>(header.shape[axis]);
     if (bytes > (std::numeric_limits<std::uint64_t>::max() >> 1) / size) {
-      fail(file, where, "has a shape with more numbers than 64 bits count: ", to_string(header.shape));
+      io::fail(file, where, "has a shape with more numbers than 64 bits count: ", to_string(header.shape));
     }
     bytes *= size;
   }
@@ -160,31 +161,32 @@ Tensor in_row_major_order(const Tensor& tensor) {
 }  // namespace
 
 NpyHeader parse_npy(std::string_view file, std::string_view where, std::string_view start, std::size_t size) {
-  if (!start.starts_with(kMagic)) fail(file, where, "does not begin as a .npy file does");
-  if (start.size() < 10) fail(file, where, "has ", size, " bytes, which is no whole header");
+  if (!start.starts_with(kMagic)) io::fail(file, where, "does not begin as a .npy file does");
+  if (start.size() < 10) io::fail(file, where, "has ", size, " bytes, which is no whole header");
   const int version = static_cast<unsigned char>(start[6]);
-  if (version < 1 || version > 3) fail(file, where, "is .npy of version ", version, ", expected 1, 2 or 3");
+  if (version < 1 || version > 3)
+    io::fail(file, where, "is .npy of version ", version, ", expected 1, 2 or 3");
   const std::size_t preamble = version == 1 ? 10 : 12;
-  if (start.size() < preamble) fail(file, where, "has ", size, " bytes, which is no whole header");
-  const std::uint64_t length = little_endian(start.substr(8, preamble - 8));
+  if (start.size() < preamble) io::fail(file, where, "has ", size, " bytes, which is no whole header");
+  const std::uint64_t length = io::little_endian(start.substr(8, preamble - 8));
   if (length > kMaxNpyHeader - preamble) {
-    fail(file, where, "has a header of ", length, " bytes, more than ", kMaxNpyHeader - preamble);
+    io::fail(file, where, "has a header of ", length, " bytes, more than ", kMaxNpyHeader - preamble);
   }
   if (length > size - preamble) {
-    fail(file, where, "has a header of ", length, " bytes, but only ", size - preamble, " follow");
+    io::fail(file, where, "has a header of ", length, " bytes, but only ", size - preamble, " follow");
   }
   NpyHeader header;
   header.data_start = preamble + length;
   Dictionary(file, where, start.substr(preamble, length)).read(header);
   const std::size_t needed = data_bytes(file, where, header), there = size - header.data_start;
   if (needed != there) {
-    fail(file, where, "has ", there, " bytes of numbers, but its type and shape ", to_string(header.shape),
-         " take ", needed);
+    io::fail(file, where, "has ", there, " bytes of numbers, but its type and shape ",
+             to_string(header.shape), " take ", needed);
   }
   return header;
 }
 
-Tensor read_npy(const ByteSource& bytes, std::string_view where, std::size_t offset, std::size_t size,
+Tensor read_npy(const io::ByteSource& bytes, std::string_view where, std::size_t offset, std::size_t size,
                 const std::uint32_t* crc) {
   const std::string start = bytes.text(offset, std::min(size, kMaxNpyHeader));
   const NpyHeader header = parse_npy(bytes.name, where, start, size);
@@ -197,9 +199,9 @@ Tensor read_npy(const ByteSource& bytes, std::string_view where, std::size_t off
                      : std::span(reinterpret_cast<char*>(narrow.data()), size - header.data_start);
   bytes.read(offset + header.data_start, into);
   if (crc != nullptr) {
-    const std::uint32_t first = crc32(0, std::string_view(start).substr(0, header.data_start));
-    if (crc32(first, {into.data(), into.size()}) != *crc)
-      fail(bytes.name, where, "does not have the checksum that the archive says");
+    const std::uint32_t first = io::crc32(0, std::string_view(start).substr(0, header.data_start));
+    if (io::crc32(first, {into.data(), into.size()}) != *crc)
+      io::fail(bytes.name, where, "does not have the checksum that the archive says");
   }
   for (std::size_t i = 0; i < narrow.size(); ++i) tensor.values<std::int64_t>()[i] = narrow[i];
   return header.fortran_order && header.shape.rank() > 1 ? in_row_major_order(tensor) : std::move(tensor);

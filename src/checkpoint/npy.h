@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "checkpoint/byte_source.h"
+#include "io/byte_source.h"
 
 namespace attend::checkpoint {
 
@@ -28,7 +28,7 @@ NpyHeader parse_npy(std::string_view file, std::string_view where, std::string_v
 
 // The array in bytes [offset, offset + size) of a file: row-major, i4 as i64. `crc`, where it is given, is
 // that of all these bytes, and checked.
-Tensor read_npy(const ByteSource& bytes, std::string_view where, std::size_t offset, std::size_t size,
+Tensor read_npy(const io::ByteSource& bytes, std::string_view where, std::size_t offset, std::size_t size,
                 const std::uint32_t* crc = nullptr);
 
 }  // namespace attend::checkpoint

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "checkpoint/json_reader.h"
+#include "io/json_reader.h"
 
 namespace attend::checkpoint {
 namespace {
@@ -11,33 +11,33 @@ namespace {
 constexpr std::size_t kLengthBytes = 8;
 
 // Sizes and offsets are whole numbers that are not negative, written with digits alone.
-std::int64_t read_size(JsonReader& json, std::string_view tensor, const char* what) {
+std::int64_t read_size(io::JsonReader& json, std::string_view tensor, const char* what) {
   const std::int64_t value = json.integer(tensor);
-  if (value < 0) fail(json.file(), tensor, what, " ", value, " is negative");
+  if (value < 0) io::fail(json.file(), tensor, what, " ", value, " is negative");
   return value;
 }
 
-void read_shape(JsonReader& json, TensorEntry& entry) {
+void read_shape(io::JsonReader& json, TensorEntry& entry) {
   json.array(entry.name, [&] {
     if (entry.rank == kMaxStoredRank) {
-      fail(json.file(), entry.name, "has more than ", kMaxStoredRank, " dimensions");
+      io::fail(json.file(), entry.name, "has more than ", kMaxStoredRank, " dimensions");
     }
     entry.shape[static_cast<std::size_t>(entry.rank++)] = read_size(json, entry.name, "size");
   });
 }
 
-void read_offsets(JsonReader& json, TensorEntry& entry) {
+void read_offsets(io::JsonReader& json, TensorEntry& entry) {
   std::array<std::int64_t, 2> offsets{};
   std::size_t count = 0;
   json.array(entry.name, [&] {
-    if (count == 2) fail(json.file(), entry.name, "data_offsets has more than two numbers");
+    if (count == 2) io::fail(json.file(), entry.name, "data_offsets has more than two numbers");
     offsets[count++] = read_size(json, entry.name, "offset");
   });
-  if (count < 2) fail(json.file(), entry.name, "data_offsets has ", count, " numbers, expected two");
+  if (count < 2) io::fail(json.file(), entry.name, "data_offsets has ", count, " numbers, expected two");
   entry.begin = static_cast<std::uint64_t>(offsets[0]);
   entry.end = static_cast<std::uint64_t>(offsets[1]);
   if (entry.begin > entry.end)
-    fail(json.file(), entry.name, "ends at ", entry.end, ", before it begins at ", entry.begin);
+    io::fail(json.file(), entry.name, "ends at ", entry.end, ", before it begins at ", entry.begin);
 }
 
 // The bytes that type and shape ask for must be the bytes that the offsets give.
@@ -46,16 +46,17 @@ void check_size(const std::string& file, const TensorEntry& entry) {
   for (int axis = 0; axis < entry.rank; ++axis) {
     const auto size = static_cast<std::uint64_t>(entry.shape[static_cast<std::size_t>(axis)]);
     if (__builtin_mul_overflow(bits, size, &bits)) {
-      fail(file, entry.name, "has a shape with more elements than 64 bits can count");
+      io::fail(file, entry.name, "has a shape with more elements than 64 bits can count");
     }
   }
-  if (bits % 8 != 0) fail(file, entry.name, "has ", bits, " bits, not whole bytes");
+  if (bits % 8 != 0) io::fail(file, entry.name, "has ", bits, " bits, not whole bytes");
   if (bits / 8 != entry.end - entry.begin) {
-    fail(file, entry.name, "has ", entry.end - entry.begin, " bytes, but its type and shape take ", bits / 8);
+    io::fail(file, entry.name, "has ", entry.end - entry.begin, " bytes, but its type and shape take ",
+             bits / 8);
   }
 }
 
-TensorEntry read_entry(JsonReader& json, std::string_view name) {
+TensorEntry read_entry(io::JsonReader& json, std::string_view name) {
   TensorEntry entry;
   entry.name = name;
   bool has_shape = false, has_offsets = false;
@@ -63,21 +64,22 @@ TensorEntry read_entry(JsonReader& json, std::string_view name) {
     if (key == "dtype") {
       const std::string_view type = json.string(name);
       entry.type = find_type(type);
-      if (entry.type == nullptr) fail(json.file(), name, "has the unknown type \"", shown(type), "\"");
+      if (entry.type == nullptr)
+        io::fail(json.file(), name, "has the unknown type \"", io::shown(type), "\"");
     } else if (key == "shape") {
-      if (has_shape) fail(json.file(), name, "has the key \"shape\" twice");
+      if (has_shape) io::fail(json.file(), name, "has the key \"shape\" twice");
       has_shape = true;
       read_shape(json, entry);
     } else if (key == "data_offsets") {
       has_offsets = true;
       read_offsets(json, entry);
     } else {
-      fail(json.file(), name, "has the unknown key \"", shown(key), "\"");
+      io::fail(json.file(), name, "has the unknown key \"", io::shown(key), "\"");
     }
   });
-  if (entry.type == nullptr) fail(json.file(), name, "has no dtype");
-  if (!has_shape) fail(json.file(), name, "has no shape");
-  if (!has_offsets) fail(json.file(), name, "has no data_offsets");
+  if (entry.type == nullptr) io::fail(json.file(), name, "has no dtype");
+  if (!has_shape) io::fail(json.file(), name, "has no shape");
+  if (!has_offsets) io::fail(json.file(), name, "has no data_offsets");
   check_size(json.file(), entry);
   return entry;
 }
@@ -94,24 +96,25 @@ void check_tiling(const std::string& file, const std::vector<TensorEntry>& tenso
   for (const std::uint32_t i : order) {
     const TensorEntry& entry = tensors[i];
     if (entry.end > data_bytes) {
-      fail(file, entry.name, "ends at byte ", entry.end, " of the data, which has ", data_bytes);
+      io::fail(file, entry.name, "ends at byte ", entry.end, " of the data, which has ", data_bytes);
     }
-    if (entry.begin < end) fail(file, entry.name, "begins at byte ", entry.begin, ", inside another tensor");
+    if (entry.begin < end)
+      io::fail(file, entry.name, "begins at byte ", entry.begin, ", inside another tensor");
     if (entry.begin > end)
-      fail(file, entry.name, "begins at byte ", entry.begin, ", after a hole from byte ", end);
+      io::fail(file, entry.name, "begins at byte ", entry.begin, ", after a hole from byte ", end);
     end = entry.end;
   }
-  if (end != data_bytes) fail(file, "", "has ", data_bytes - end, " bytes after its last tensor");
+  if (end != data_bytes) io::fail(file, "", "has ", data_bytes - end, " bytes after its last tensor");
 }
 
 }  // namespace
 
-SafetensorsHeader parse_header(FileText text, std::size_t data_bytes) {
+SafetensorsHeader parse_header(io::FileText text, std::size_t data_bytes) {
   SafetensorsHeader header;
   header.text = std::move(text);
   const std::span<char> span = header.text.span();
-  if (span.empty() || span.front() != '{') fail(header.text.name, "header", "does not begin with {");
-  JsonReader json(header.text.name, span, "header");
+  if (span.empty() || span.front() != '{') io::fail(header.text.name, "header", "does not begin with {");
+  io::JsonReader json(header.text.name, span, "header");
   json.object("header", [&](std::string_view name) {
     if (name == "__metadata__") {
       json.object(name, [&](std::string_view key) { header.metadata.emplace_back(key, json.string(name)); });
@@ -126,10 +129,10 @@ SafetensorsHeader parse_header(FileText text, std::size_t data_bytes) {
   return header;
 }
 
-SafetensorsHeader read_header(const InputFile& file) {
+SafetensorsHeader read_header(const io::InputFile& file) {
   if (file.size() < kLengthBytes) {
-    fail(file.name(), "", "has ", file.size(), " bytes, expected at least the ", kLengthBytes,
-         " of a header's length");
+    io::fail(file.name(), "", "has ", file.size(), " bytes, expected at least the ", kLengthBytes,
+             " of a header's length");
   }
   std::array<char, kLengthBytes> bytes{};
   file.read(0, bytes);
@@ -138,13 +141,13 @@ SafetensorsHeader read_header(const InputFile& file) {
     length |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   }
   if (length > kMaxHeaderBytes) {
-    fail(file.name(), "header", "has a length of ", length, " bytes, more than ", kMaxHeaderBytes);
+    io::fail(file.name(), "header", "has a length of ", length, " bytes, more than ", kMaxHeaderBytes);
   }
   const std::size_t rest = file.size() - kLengthBytes;
   if (length > rest)
-    fail(file.name(), "header", "has a length of ", length, " bytes, but only ", rest, " follow");
+    io::fail(file.name(), "header", "has a length of ", length, " bytes, but only ", rest, " follow");
 
-  FileText text{file.name(), std::make_unique_for_overwrite<char[]>(length), length};
+  io::FileText text{file.name(), std::make_unique_for_overwrite<char[]>(length), length};
   file.read(kLengthBytes, text.span());
   SafetensorsHeader header = parse_header(std::move(text), rest - length);
   header.data_start = kLengthBytes + length;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/open_file.h"
 #include "checkpoint/safetensors_type.h"
+#include "io/open_file.h"
 
 namespace attend::checkpoint {
 
@@ -27,16 +27,16 @@ struct TensorEntry {
 };
 
 struct SafetensorsHeader {
-  FileText text;                     // what the views point into
+  io::FileText text;                 // what the views point into
   std::size_t data_start = 0;        // in the file
   std::vector<TensorEntry> tensors;  // by name
   std::vector<std::pair<std::string_view, std::string_view>> metadata;
 };
 
 // Checks every rule of the format before anything is believed; throws FileError.
-SafetensorsHeader read_header(const InputFile& file);
+SafetensorsHeader read_header(const io::InputFile& file);
 
 // The same of a text, where `data_bytes` follow it.
-SafetensorsHeader parse_header(FileText text, std::size_t data_bytes);
+SafetensorsHeader parse_header(io::FileText text, std::size_t data_bytes);
 
 }  // namespace attend::checkpoint

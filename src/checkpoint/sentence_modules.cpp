@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "checkpoint/json_fields.h"
+#include "io/json_fields.h"
 
 namespace attend::checkpoint {
 namespace {
@@ -25,11 +25,11 @@ ModuleKind module_kind(const std::string& file, std::string_view type) {
       if (last == name) return kind;
     }
   }
-  fail(file, "type", "\"", shown(type),
-       "\" is not a module that attend has: Transformer, Pooling, Dense, Normalize");
+  io::fail(file, "type", "\"", io::shown(type),
+           "\" is not a module that attend has: Transformer, Pooling, Dense, Normalize");
 }
 
-Module read_module(JsonReader& json) {
+Module read_module(io::JsonReader& json) {
   std::optional<ModuleKind> kind;
   std::string folder;
   json.object("module", [&](std::string_view key) {
@@ -41,9 +41,9 @@ Module read_module(JsonReader& json) {
       json.skip(key);
     }
   });
-  if (!kind) fail(json.file(), "type", "is missing");
-  if (!folder.empty() && !is_plain_name(folder)) {
-    fail(json.file(), "path", "\"", shown(folder), "\" is not the name of a folder in this one");
+  if (!kind) io::fail(json.file(), "type", "is missing");
+  if (!folder.empty() && !io::is_plain_name(folder)) {
+    io::fail(json.file(), "path", "\"", io::shown(folder), "\" is not the name of a folder in this one");
   }
   return {*kind, std::move(folder)};
 }
@@ -57,8 +57,8 @@ void check_order(const std::string& file, const std::vector<Module>& modules) {
                                      [](const Module& a, const Module& b) { return a.kind < b.kind; });
   if (!sorted || count(ModuleKind::transformer) != 1 || count(ModuleKind::pooling) != 1 ||
       count(ModuleKind::normalize) > 1) {
-    fail(file, "",
-         "expected one Transformer, one Pooling, any Dense and at most one Normalize, in this order");
+    io::fail(file, "",
+             "expected one Transformer, one Pooling, any Dense and at most one Normalize, in this order");
   }
 }
 
@@ -76,18 +76,18 @@ Pooling pooling_named(const std::string& file, std::string_view wanted) {
   for (const auto& [flag, name, pooling] : kPoolings) {
     if (wanted == name) return pooling;
   }
-  fail(file, "pooling_mode", "\"", shown(wanted), "\" is not a pooling that attend has");
+  io::fail(file, "pooling_mode", "\"", io::shown(wanted), "\" is not a pooling that attend has");
 }
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 }  // namespace
 
-std::vector<Module> parse_modules(FileText text) {
-  JsonReader json(text.name, text.span());
+std::vector<Module> parse_modules(io::FileText text) {
+  io::JsonReader json(text.name, text.span());
   std::vector<Module> modules;
   json.array("", [&] {
-    if (modules.size() == kMostModules) fail(text.name, "", "has more than ", kMostModules, " modules");
+    if (modules.size() == kMostModules) io::fail(text.name, "", "has more than ", kMostModules, " modules");
     modules.push_back(read_module(json));
   });
   json.end();
@@ -95,11 +95,11 @@ std::vector<Module> parse_modules(FileText text) {
   return modules;
 }
 
-void parse_pooling(FileText text, ModelFiles& files) {
+void parse_pooling(io::FileText text, ModelFiles& files) {
   const std::string name = text.name;
   files.pooling.clear();
-  const JsonFields fields(std::move(text), [&](JsonReader& json, std::string_view key) {
-    if (key != "pooling_mode" || json.kind() != JsonKind::array) return false;
+  const io::JsonFields fields(std::move(text), [&](io::JsonReader& json, std::string_view key) {
+    if (key != "pooling_mode" || json.kind() != io::JsonKind::array) return false;
     json.array(key, [&] { files.pooling.push_back(pooling_named(name, json.string(key))); });
     return true;
   });
@@ -113,49 +113,50 @@ void parse_pooling(FileText text, ModelFiles& files) {
     }
   }
   std::sort(files.pooling.begin(), files.pooling.end());
-  if (files.pooling.empty()) fail(name, "", "asks for no pooling");
+  if (files.pooling.empty()) io::fail(name, "", "asks for no pooling");
   if (std::adjacent_find(files.pooling.begin(), files.pooling.end()) != files.pooling.end()) {
-    fail(name, "pooling_mode", "asks for one pooling twice");
+    io::fail(name, "pooling_mode", "asks for one pooling twice");
   }
   files.pooling_includes_prompt = fields.boolean("include_prompt", true);
 }
 
-void parse_sentence_config(FileText text, ModelFiles& files) {
-  const JsonFields fields(std::move(text));
+void parse_sentence_config(io::FileText text, ModelFiles& files) {
+  const io::JsonFields fields(std::move(text));
   if (fields.has("max_seq_length")) {
-    files.max_tokens = fields.integer({"max_seq_length"}, 1, kLargestSize);
+    files.max_tokens = fields.integer({"max_seq_length"}, 1, io::kLargestSize);
     files.max_tokens_file = file_name(fields.file());
   }
   files.lower_case = fields.boolean("do_lower_case", false);
 }
 
-void parse_prompts(FileText text, ModelFiles& files) {
-  const JsonFields fields(std::move(text), [&](JsonReader& json, std::string_view key) {
-    if (key != "prompts" || json.kind() != JsonKind::object) return false;
+void parse_prompts(io::FileText text, ModelFiles& files) {
+  const io::JsonFields fields(std::move(text), [&](io::JsonReader& json, std::string_view key) {
+    if (key != "prompts" || json.kind() != io::JsonKind::object) return false;
     json.object(key, [&](std::string_view name) { files.prompts.emplace(name, json.string(name)); });
     return true;
   });
   files.default_prompt = fields.string("default_prompt_name", "");
   if (!files.default_prompt.empty() && !files.prompts.contains(files.default_prompt)) {
-    fields.refuse("default_prompt_name", "\"", shown(files.default_prompt), "\" is not among the prompts");
+    fields.refuse("default_prompt_name", "\"", io::shown(files.default_prompt),
+                  "\" is not among the prompts");
   }
 }
 
-void parse_tokenizer_config(FileText text, ModelFiles& files) {
-  const JsonFields fields(std::move(text));
+void parse_tokenizer_config(io::FileText text, ModelFiles& files) {
+  const io::JsonFields fields(std::move(text));
   const double length = fields.number("model_max_length", 0);
   // "No limit" is written as 1e30.
-  if (length >= 1 && length <= static_cast<double>(kLargestSize)) {
+  if (length >= 1 && length <= static_cast<double>(io::kLargestSize)) {
     files.max_tokens = static_cast<std::int64_t>(length);
     files.max_tokens_file = file_name(fields.file());
   }
 }
 
-DenseModule parse_dense(FileText text) {
-  const JsonFields fields(std::move(text));
+DenseModule parse_dense(io::FileText text) {
+  const io::JsonFields fields(std::move(text));
   DenseModule dense;
-  dense.inputs = fields.integer({"in_features"}, 1, kLargestSize);
-  dense.outputs = fields.integer({"out_features"}, 1, kLargestSize);
+  dense.inputs = fields.integer({"in_features"}, 1, io::kLargestSize);
+  dense.outputs = fields.integer({"out_features"}, 1, io::kLargestSize);
   dense.bias = fields.boolean("bias", true);
   const std::string_view activation = fields.string("activation_function");
   if (activation == "torch.nn.modules.activation.Tanh") {
@@ -163,7 +164,7 @@ DenseModule parse_dense(FileText text) {
   } else if (activation == "torch.nn.modules.linear.Identity") {
     dense.activation = "identity";
   } else {
-    fields.refuse("activation_function", "\"", shown(activation), "\" is not Tanh or Identity");
+    fields.refuse("activation_function", "\"", io::shown(activation), "\" is not Tanh or Identity");
   }
   return dense;
 }

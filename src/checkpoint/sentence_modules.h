@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 
 namespace attend::checkpoint {
 
@@ -19,13 +19,13 @@ struct Module {
 
 // modules.json: a transformer, one pooling, any number of dense layers, perhaps a normalisation, in this
 // order. Refuses other modules by name.
-std::vector<Module> parse_modules(FileText text);
+std::vector<Module> parse_modules(io::FileText text);
 
 // Each reads one file into what it says about the model.
-void parse_pooling(FileText text, ModelFiles& files);           // 1_Pooling/config.json
-void parse_sentence_config(FileText text, ModelFiles& files);   // sentence_bert_config.json
-void parse_prompts(FileText text, ModelFiles& files);           // config_sentence_transformers.json
-void parse_tokenizer_config(FileText text, ModelFiles& files);  // tokenizer_config.json: model_max_length
-DenseModule parse_dense(FileText text);                         // 2_Dense/config.json, all but the weights
+void parse_pooling(io::FileText text, ModelFiles& files);           // 1_Pooling/config.json
+void parse_sentence_config(io::FileText text, ModelFiles& files);   // sentence_bert_config.json
+void parse_prompts(io::FileText text, ModelFiles& files);           // config_sentence_transformers.json
+void parse_tokenizer_config(io::FileText text, ModelFiles& files);  // tokenizer_config.json: model_max_length
+DenseModule parse_dense(io::FileText text);  // 2_Dense/config.json, all but the weights
 
 }  // namespace attend::checkpoint

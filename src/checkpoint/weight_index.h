@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 
 namespace attend::checkpoint {
 
@@ -14,12 +14,12 @@ inline constexpr std::size_t kMaxIndexBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxShards = 512;
 
 struct WeightIndex {
-  FileText text;                                                  // what the views point into
+  io::FileText text;                                              // what the views point into
   std::vector<std::string> files;                                 // plain names, each once
   std::vector<std::pair<std::string_view, std::size_t>> tensors;  // by name: the number of its file
 };
 
 // Throws FileError; a file's name must be plain and end in .safetensors.
-WeightIndex parse_index(FileText text);
+WeightIndex parse_index(io::FileText text);
 
 }  // namespace attend::checkpoint

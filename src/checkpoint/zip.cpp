@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "checkpoint/fail.h"
+#include "io/fail.h"
 
 namespace attend::checkpoint {
 namespace {
@@ -18,9 +18,9 @@ constexpr std::uint64_t kFull16 = 0xFFFF, kFull32 = 0xFFFFFFFF;
 class Record {
  public:
   explicit Record(std::string_view bytes) : bytes_(bytes) {}
-  std::uint64_t u16(std::size_t at) const { return little_endian(bytes_.substr(at, 2)); }
-  std::uint64_t u32(std::size_t at) const { return little_endian(bytes_.substr(at, 4)); }
-  std::uint64_t u64(std::size_t at) const { return little_endian(bytes_.substr(at, 8)); }
+  std::uint64_t u16(std::size_t at) const { return io::little_endian(bytes_.substr(at, 2)); }
+  std::uint64_t u32(std::size_t at) const { return io::little_endian(bytes_.substr(at, 4)); }
+  std::uint64_t u64(std::size_t at) const { return io::little_endian(bytes_.substr(at, 8)); }
 
  private:
   std::string_view bytes_;
@@ -30,8 +30,9 @@ struct Directory {
   std::uint64_t members = 0, offset = 0, size = 0;
 };
 
-Directory find_directory(const ByteSource& bytes) {
-  if (bytes.size < kEndBytes) fail(bytes.name, "", "has ", bytes.size, " bytes, which is no whole archive");
+Directory find_directory(const io::ByteSource& bytes) {
+  if (bytes.size < kEndBytes)
+    io::fail(bytes.name, "", "has ", bytes.size, " bytes, which is no whole archive");
   const std::size_t tail_bytes = std::min(bytes.size, kEndBytes + kLongestComment);
   const std::size_t tail_start = bytes.size - tail_bytes;
   const std::string tail = bytes.text(tail_start, tail_bytes);
@@ -47,27 +48,27 @@ Directory find_directory(const ByteSource& bytes) {
       if (Record(locator).u32(0) == kLocator) {
         const std::uint64_t place = Record(locator).u64(8);
         if (stop - kLocatorBytes < kEnd64Bytes || place > stop - kLocatorBytes - kEnd64Bytes)
-          fail(bytes.name, "", "says that its end record is at byte ", place, ", where it cannot be");
+          io::fail(bytes.name, "", "says that its end record is at byte ", place, ", where it cannot be");
         const std::string record = bytes.text(place, kEnd64Bytes);
-        if (Record(record).u32(0) != kEnd64) fail(bytes.name, "", "has no end record where it says");
+        if (Record(record).u32(0) != kEnd64) io::fail(bytes.name, "", "has no end record where it says");
         directory = {Record(record).u64(32), Record(record).u64(48), Record(record).u64(40)};
         stop = place;
       }
     }
     if (directory.members > kMaxZipMembers)
-      fail(bytes.name, "", "has ", directory.members, " members, more than ", kMaxZipMembers);
+      io::fail(bytes.name, "", "has ", directory.members, " members, more than ", kMaxZipMembers);
     if (directory.size > kMaxZipDirectory)
-      fail(bytes.name, "", "has a directory of ", directory.size, " bytes, more than ", kMaxZipDirectory);
+      io::fail(bytes.name, "", "has a directory of ", directory.size, " bytes, more than ", kMaxZipDirectory);
     if (directory.size > stop || directory.offset != stop - directory.size)
-      fail(bytes.name, "", "says that its directory is where it is not");
+      io::fail(bytes.name, "", "says that its directory is where it is not");
     return directory;
   }
-  fail(bytes.name, "", "does not end as an archive does");
+  io::fail(bytes.name, "", "does not end as an archive does");
 }
 
 // What stands in a member's own field where 32 bits are too few: sizes and place, those that are needed, in
 // this order.
-void read_large_numbers(const ByteSource& bytes, std::string_view name, std::string_view extra,
+void read_large_numbers(const io::ByteSource& bytes, std::string_view name, std::string_view extra,
                         std::initializer_list<std::uint64_t*> numbers) {
   while (extra.size() >= 4) {
     const std::uint64_t kind = Record(extra).u16(0), size = Record(extra).u16(2);
@@ -77,8 +78,8 @@ void read_large_numbers(const ByteSource& bytes, std::string_view name, std::str
     if (kind != 1) continue;
     for (std::uint64_t* const number : numbers) {
       if (*number != kFull32) continue;
-      if (field.size() < 8) fail(bytes.name, name, "lacks a number that its entry promises");
-      *number = little_endian(field.substr(0, 8));
+      if (field.size() < 8) io::fail(bytes.name, name, "lacks a number that its entry promises");
+      *number = io::little_endian(field.substr(0, 8));
       field.remove_prefix(8);
     }
     return;
@@ -86,44 +87,44 @@ void read_large_numbers(const ByteSource& bytes, std::string_view name, std::str
 }
 
 // One entry of the directory, which is moved behind it; `offset` is still that of the member's own header.
-ZipMember read_entry(const ByteSource& bytes, std::string_view& directory) {
+ZipMember read_entry(const io::ByteSource& bytes, std::string_view& directory) {
   const Record entry(directory);
   if (directory.size() < kCentralBytes || entry.u32(0) != kCentral)
-    fail(bytes.name, "", "has a directory that ends early");
+    io::fail(bytes.name, "", "has a directory that ends early");
   const std::uint64_t name_bytes = entry.u16(28), extra_bytes = entry.u16(30), comment = entry.u16(32);
   if (name_bytes + extra_bytes + comment > directory.size() - kCentralBytes)
-    fail(bytes.name, "", "has a directory that ends early");
+    io::fail(bytes.name, "", "has a directory that ends early");
   const std::string_view name = directory.substr(kCentralBytes, name_bytes);
   const std::string_view extra = directory.substr(kCentralBytes + name_bytes, extra_bytes);
-  if ((entry.u16(8) & 1) != 0) fail(bytes.name, name, "is encrypted");
+  if ((entry.u16(8) & 1) != 0) io::fail(bytes.name, name, "is encrypted");
   if (entry.u16(10) != 0) {
-    fail(bytes.name, name, "is compressed; attend reads what numpy.savez writes, not savez_compressed");
+    io::fail(bytes.name, name, "is compressed; attend reads what numpy.savez writes, not savez_compressed");
   }
   std::uint64_t packed = entry.u32(20), size = entry.u32(24), offset = entry.u32(42);
   read_large_numbers(bytes, name, extra, {&size, &packed, &offset});
-  if (packed != size) fail(bytes.name, name, "is stored, and yet has two sizes");
+  if (packed != size) io::fail(bytes.name, name, "is stored, and yet has two sizes");
   ZipMember member{std::string(name), offset, size, static_cast<std::uint32_t>(entry.u32(16))};
   directory.remove_prefix(kCentralBytes + name_bytes + extra_bytes + comment);
   return member;
 }
 
 // Moves the offset from the member's own header to its data.
-void find_data(const ByteSource& bytes, ZipMember& member, std::uint64_t limit) {
-  const auto outside = [&] { fail(bytes.name, member.name, "lies outside the archive"); };
+void find_data(const io::ByteSource& bytes, ZipMember& member, std::uint64_t limit) {
+  const auto outside = [&] { io::fail(bytes.name, member.name, "lies outside the archive"); };
   if (member.offset > limit || limit - member.offset < kLocalBytes) outside();
   const std::string header = bytes.text(member.offset, kLocalBytes);
-  if (Record(header).u32(0) != kLocal) fail(bytes.name, member.name, "is not where the directory says");
+  if (Record(header).u32(0) != kLocal) io::fail(bytes.name, member.name, "is not where the directory says");
   const std::uint64_t name_bytes = Record(header).u16(26), extra_bytes = Record(header).u16(28);
   const std::uint64_t room = limit - member.offset - kLocalBytes;
   if (name_bytes + extra_bytes > room || member.size > room - name_bytes - extra_bytes) outside();
   if (bytes.text(member.offset + kLocalBytes, name_bytes) != member.name)
-    fail(bytes.name, member.name, "has another name in front of its data");
+    io::fail(bytes.name, member.name, "has another name in front of its data");
   member.offset += kLocalBytes + name_bytes + extra_bytes;
 }
 
 }  // namespace
 
-std::vector<ZipMember> list_zip(const ByteSource& bytes) {
+std::vector<ZipMember> list_zip(const io::ByteSource& bytes) {
   const Directory directory = find_directory(bytes);
   const std::string text = bytes.text(directory.offset, directory.size);
   std::string_view rest = text;
@@ -132,16 +133,16 @@ std::vector<ZipMember> list_zip(const ByteSource& bytes) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
   for (std::uint64_t i = 0; i < directory.members; ++i) {
     ZipMember member = read_entry(bytes, rest);
-    if (!names.insert(member.name).second) fail(bytes.name, member.name, "is there twice");
+    if (!names.insert(member.name).second) io::fail(bytes.name, member.name, "is there twice");
     const std::uint64_t begin = member.offset;
     find_data(bytes, member, directory.offset);
     places.emplace_back(begin, member.offset + member.size);
     members.push_back(std::move(member));
   }
-  if (!rest.empty()) fail(bytes.name, "", "has a directory with more than its members");
+  if (!rest.empty()) io::fail(bytes.name, "", "has a directory with more than its members");
   std::sort(places.begin(), places.end());
   for (std::size_t i = 1; i < places.size(); ++i) {
-    if (places[i].first < places[i - 1].second) fail(bytes.name, "", "has members that overlap");
+    if (places[i].first < places[i - 1].second) io::fail(bytes.name, "", "has members that overlap");
   }
   return members;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/byte_source.h"
+#include "io/byte_source.h"
 
 namespace attend::checkpoint {
 
@@ -21,6 +21,6 @@ struct ZipMember {
 
 // Checks the directory and every member's place: inside the file, before the directory, overlapping no other.
 // Compressed and encrypted members are refused by name. In the order of the directory. Throws FileError.
-std::vector<ZipMember> list_zip(const ByteSource& bytes);
+std::vector<ZipMember> list_zip(const io::ByteSource& bytes);
 
 }  // namespace attend::checkpoint

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "io/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace attend::doctor {
 namespace {
@@ -16,10 +16,10 @@ constexpr std::array kUsualPrompts = {
 std::string_view stripped(std::string_view text) {
   std::size_t begin = 0, end = text.size();
   for (std::size_t next = 0; begin < end; begin = next) {
-    if (!text::is(text::next_char(text, next), text::kWhite)) break;
+    if (!text::is(io::next_char(text, next), text::kWhite)) break;
   }
   for (std::size_t last = end; begin < end; end = last) {
-    if (!text::is(text::previous_char(text, last), text::kWhite)) break;
+    if (!text::is(io::previous_char(text, last), text::kWhite)) break;
   }
   return text.substr(begin, end - begin);
 }
@@ -93,7 +93,7 @@ std::vector<Encoding> encode(const TextModel& model, std::span<const std::string
   std::vector<Encoding> encodings;
   for (const std::string& text : texts) {
     std::string whole = reading.prompt + text;
-    if (!text::is_utf8(whole)) whole = text::repair_utf8(whole);
+    if (!io::is_utf8(whole)) whole = io::repair_utf8(whole);
     encodings.push_back(model.tokenizer().encode(reading.strip ? stripped(whole) : whole,
                                                  {.add_special_tokens = reading.special_tokens,
                                                   .max_length = reading.max_tokens,

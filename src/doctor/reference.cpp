@@ -6,14 +6,14 @@
 #include <limits>
 
 #include "checkpoint/array_file.h"
-#include "checkpoint/fail.h"
 #include "doctor/report.h"
+#include "io/fail.h"
 
 namespace attend::doctor {
 namespace {
 
 using checkpoint::ArrayFile;
-using checkpoint::fail;
+using io::fail;
 
 // A matrix of finite numbers, as it is stored.
 Tensor read_matrix(const ArrayFile& file, const std::string& name, const char* shape) {
@@ -96,7 +96,7 @@ Reference read_reference(const std::filesystem::path& path) {
   }
   if (!reference.embeddings && !reference.tokens)
     fail(file.name(), "", "has neither embeddings nor ids; it has ",
-         checkpoint::shown(joined_names(names, "nothing")));
+         io::shown(joined_names(names, "nothing")));
   if (reference.embeddings && reference.tokens &&
       reference.embeddings->size(0) != reference.tokens->texts()) {
     fail(file.name(), "ends", "tells of ", reference.tokens->texts(), " texts, and there are ",

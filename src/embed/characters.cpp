@@ -1,13 +1,13 @@
 #include "embed/characters.h"
 
-#include "text/utf8.h"
+#include "io/utf8.h"
 
 namespace attend::embed {
 
 Characters::Characters(std::string_view text) : text_(text) {
   for (std::size_t at = 0; at < text.size();) {
     starts_.push_back(at);
-    text::next_char(text, at);
+    io::next_char(text, at);
   }
   starts_.push_back(text.size());
 }

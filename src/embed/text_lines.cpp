@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "text/utf8.h"
+#include "io/utf8.h"
 
 namespace attend::embed {
 namespace {
@@ -114,7 +114,7 @@ bool TextLines::next(std::string& text) {
     return true;
   }
   cut(text);
-  if (!text::is_utf8(text)) text = text::repair_utf8(text);
+  if (!io::is_utf8(text)) text = io::repair_utf8(text);
   return true;
 }
 
@@ -122,7 +122,7 @@ void TextLines::more(std::string& text) {
   text = std::move(held_);
   take(text);
   cut(text);
-  if (!text::is_utf8(text)) text = text::repair_utf8(text);
+  if (!io::is_utf8(text)) text = io::repair_utf8(text);
 }
 
 void TextLines::parse(std::string& text) {

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <charconv>
 
-#include "checkpoint/fail.h"
-#include "checkpoint/open_file.h"
 #include "hub/partial_file.h"
 #include "hub/retry.h"
+#include "io/fail.h"
+#include "io/open_file.h"
 
 namespace attend::hub {
 namespace {
 
 namespace fs = std::filesystem;
-using checkpoint::fail;
+using io::fail;
 
 constexpr int kMostBlobRedirections = 5;
 constexpr int kMostBeginnings = 3;
@@ -118,7 +118,7 @@ RemoteFile ask_for(Http& http, const std::string& endpoint, const std::string& r
 
   const std::string linked = response.header("x-linked-etag"), length = response.header("x-linked-size");
   file.etag = plain_etag(linked.empty() ? response.header("etag") : linked);
-  if (!checkpoint::is_plain_name(file.etag) || file.etag.front() == '.') {
+  if (!io::is_plain_name(file.etag) || file.etag.front() == '.') {
     fail(repository, path, "the hub gives this file no etag");
   }
   file.size = parse_size(file, length.empty() ? response.header("content-length") : length);

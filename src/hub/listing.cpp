@@ -4,14 +4,14 @@
 #include <array>
 #include <set>
 
-#include "checkpoint/fail.h"
-#include "checkpoint/json_reader.h"
-#include "checkpoint/open_file.h"
+#include "io/fail.h"
+#include "io/json_reader.h"
+#include "io/open_file.h"
 
 namespace attend::hub {
 namespace {
 
-using checkpoint::fail;
+using io::fail;
 
 constexpr std::array<std::string_view, 17> kNames = {"config.json",
                                                      "tokenizer.json",
@@ -51,7 +51,7 @@ std::pair<std::string_view, std::string_view> split(std::string_view path) {
 
 Listing parse_listing(const std::string& repository, std::string text) {
   Listing listing;
-  checkpoint::JsonReader json(repository, text, "the hub's answer");
+  io::JsonReader json(repository, text, "the hub's answer");
   json.object("the hub's answer", [&](std::string_view key) {
     if (key == "sha") {
       listing.commit = json.string(key);
@@ -83,7 +83,7 @@ std::vector<std::string> wanted_files(const std::string& repository, const std::
   bool weights = false;
   for (const std::string& path : files) {
     const auto [folder, name] = split(path);
-    if (!checkpoint::is_plain_name(name)) continue;
+    if (!io::is_plain_name(name)) continue;
     const bool parts = is_shard(name) || name == "model.safetensors.index.json";
     const std::string whole = (folder.empty() ? "" : std::string(folder) + "/") + "model.safetensors";
     if (parts && all.contains(whole)) continue;

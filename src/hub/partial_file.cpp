@@ -9,8 +9,8 @@
 #include <system_error>
 #include <vector>
 
-#include "base/digest.h"
-#include "checkpoint/fail.h"
+#include "io/digest.h"
+#include "io/fail.h"
 
 namespace attend::hub {
 namespace {
@@ -29,7 +29,7 @@ PartialFile::PartialFile(std::string repository, const std::filesystem::path& pa
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 || ::fstat(descriptor_, &status) != 0) {
     const int error = errno;
     ::close(descriptor_);
-    if (error == EWOULDBLOCK) checkpoint::fail(repository_, "", "is being downloaded by another process");
+    if (error == EWOULDBLOCK) io::fail(repository_, "", "is being downloaded by another process");
     cannot("opened", error);
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
@@ -62,8 +62,8 @@ void PartialFile::remove() {
 std::string PartialFile::hash_like(const std::string& etag) {
   const bool large = is_hash(etag, 64);
   if (!large && !is_hash(etag, 40)) return etag;
-  Sha256 sha256;
-  Sha1 git;
+  io::Sha256 sha256;
+  io::Sha1 git;
   if (!large) git.add("blob " + std::to_string(size_) + std::string(1, '\0'));
   std::vector<char> buffer(std::size_t{1} << 20);
   for (std::uint64_t offset = 0; offset < size_;) {
@@ -84,7 +84,7 @@ void PartialFile::become(const std::filesystem::path& path) {
 }
 
 void PartialFile::cannot(const char* what, int error) const {
-  checkpoint::fail(path_.string(), "", "cannot be ", what, ": ", std::generic_category().message(error));
+  io::fail(path_.string(), "", "cannot be ", what, ": ", std::generic_category().message(error));
 }
 
 }  // namespace attend::hub

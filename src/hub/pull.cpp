@@ -4,18 +4,18 @@
 
 #include <system_error>
 
-#include "checkpoint/fail.h"
 #include "checkpoint/hub_cache.h"
 #include "hub/blob.h"
 #include "hub/listing.h"
 #include "hub/retry.h"
+#include "io/fail.h"
 #include "save/output_file.h"
 
 namespace attend::hub {
 namespace {
 
 namespace fs = std::filesystem;
-using checkpoint::fail;
+using io::fail;
 
 constexpr std::size_t kLargestListing = std::size_t{16} << 20;
 
@@ -53,7 +53,7 @@ void link_blob(const fs::path& snapshot, const std::string& path, const std::str
 
 fs::path pull(const Settings& settings, std::string_view asked,
               const std::function<void(const PullProgress&)>& progress) {
-  const std::string shown = checkpoint::shown(asked);
+  const std::string shown = io::shown(asked);
   const auto name = checkpoint::parse_hub_name(asked);
   if (!name) fail(shown, "", "is no name that a model on the hub could have: ORG/NAME or ORG/NAME@REVISION");
   if (settings.offline) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
-#include "checkpoint/fail.h"
 #include "hub/http.h"
+#include "io/fail.h"
 
 namespace attend::hub {
 
@@ -19,7 +19,7 @@ class Patience {
   explicit Patience(std::string repository) : repository_(std::move(repository)) {}
   void after(const ConnectionError& error) {
     if (++failures_ == kMost) {
-      checkpoint::fail(repository_, "", "the hub cannot be reached: ", checkpoint::shown(error.what()));
+      io::fail(repository_, "", "the hub cannot be reached: ", io::shown(error.what()));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100 << failures_));  // 0.2, 0.4, 0.8, 1.6 s
   }

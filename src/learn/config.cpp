@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "checkpoint/fail.h"
-#include "checkpoint/json_reader.h"
-#include "checkpoint/open_file.h"
+#include "io/fail.h"
+#include "io/json_reader.h"
+#include "io/open_file.h"
 #include "learn/config_keys.h"
 
 namespace attend::learn {
@@ -26,7 +26,7 @@ std::string listed(const Names& names) {
 }
 
 [[noreturn]] void wrong(std::string_view key, std::string_view value, const std::string& expected) {
-  throw ConfigError(std::string(key), joined('"', checkpoint::shown(value), "\" is not ", expected));
+  throw ConfigError(std::string(key), joined('"', io::shown(value), "\" is not ", expected));
 }
 
 void parse(std::string_view key, std::string_view text, std::int64_t& value) {
@@ -85,8 +85,8 @@ std::string known_keys(std::string_view wanted) {
 // Every value of a file as key and text, sections joined by a dot.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-std::string value_text(checkpoint::JsonReader& json, const std::string& key) {
-  using checkpoint::JsonKind;
+std::string value_text(io::JsonReader& json, const std::string& key) {
+  using io::JsonKind;
   switch (json.kind()) {
     case JsonKind::string:
       return std::string(json.string(key));
@@ -99,16 +99,16 @@ std::string value_text(checkpoint::JsonReader& json, const std::string& key) {
   }
 }
 
-Settings settings_of(checkpoint::JsonReader& json) {
+Settings settings_of(io::JsonReader& json) {
   Settings settings;
   json.object("", [&](std::string_view name) {
-    const std::string section = checkpoint::shown(name);  // no key of ours looks different
-    if (json.kind() != checkpoint::JsonKind::object) {
+    const std::string section = io::shown(name);  // no key of ours looks different
+    if (json.kind() != io::JsonKind::object) {
       settings.emplace_back(section, value_text(json, section));
       return;
     }
     json.object(section, [&](std::string_view inner) {
-      const std::string key = section + "." + checkpoint::shown(inner);
+      const std::string key = section + "." + io::shown(inner);
       settings.emplace_back(key, value_text(json, key));
     });
   });
@@ -165,7 +165,7 @@ Config default_config(std::string_view task) {
     config.schedule = {.peak = 5e-5, .floor = 0.1, .warmup = 10, .steps = 100};
     return config;
   }
-  throw ConfigError("task", joined('"', checkpoint::shown(task), "\" is not one of ", listed(task_names())));
+  throw ConfigError("task", joined('"', io::shown(task), "\" is not one of ", listed(task_names())));
 }
 
 void set_key(Config& config, std::string_view key, std::string_view value) {
@@ -175,16 +175,16 @@ void set_key(Config& config, std::string_view key, std::string_view value) {
     found = true;
     parse(key, value, place);
   });
-  if (!found) throw ConfigError(checkpoint::shown(key), "there is no such key; there are " + known_keys(key));
+  if (!found) throw ConfigError(io::shown(key), "there is no such key; there are " + known_keys(key));
 }
 
 Config read_config(const std::filesystem::path& file) {
-  const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file), kMaxConfigBytes);
+  const io::FileText text = io::read_text(io::InputFile(file), kMaxConfigBytes);
   return parse_config({text.span().begin(), text.span().end()}, text.name);
 }
 
 Config parse_config(std::string text, const std::string& name) {
-  checkpoint::JsonReader json(name, text);
+  io::JsonReader json(name, text);
   const Settings settings = settings_of(json);
   try {
     std::string task = "recall";

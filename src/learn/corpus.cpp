@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 #include "learn/task.h"
 
 namespace attend::learn {
@@ -19,7 +19,7 @@ constexpr std::size_t kMostCorpusBytes = std::size_t{1} << 30,
                       kMostCorpusFiles = std::size_t{1} << 20;  // of a corpus
 
 std::string contents(const fs::path& file) {
-  const checkpoint::FileText text = checkpoint::read_text(checkpoint::InputFile(file), kMostCorpusBytes);
+  const io::FileText text = io::read_text(io::InputFile(file), kMostCorpusBytes);
   return {text.span().begin(), text.span().end()};
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory_limit.h"
-#include "checkpoint/fail.h"
+#include "io/fail.h"
 #include "train/model_memory.h"
 
 namespace attend::learn {
@@ -56,9 +56,9 @@ Sources sources_of(const Config& config) {
     return {"data.distance", "data.values", std::to_string(config.distance), std::to_string(config.values)};
   }
   const std::string length = std::to_string(config.length);
-  if (config.task == "pairs") return {"data.length", "data.model", length, checkpoint::shown(config.encoder)};
+  if (config.task == "pairs") return {"data.length", "data.model", length, io::shown(config.encoder)};
   if (config.task == "text" || config.task == "masked") {
-    return {"data.length", "data.tokenizer", length, checkpoint::shown(config.tokenizer)};
+    return {"data.length", "data.tokenizer", length, io::shown(config.tokenizer)};
   }
   return {"data.length", "data.symbols", length, std::to_string(config.symbols)};
 }

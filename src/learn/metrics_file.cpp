@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "checkpoint/json_reader.h"
-#include "checkpoint/open_file.h"
+#include "io/json_reader.h"
+#include "io/open_file.h"
 
 namespace attend::learn {
 namespace {
 
-using checkpoint::JsonKind;
+using io::JsonKind;
 
 constexpr std::size_t kMostMetricsBytes = std::size_t{1} << 30;
 
@@ -27,7 +27,7 @@ struct Line {
 
 Line parse_line(std::string text) {
   Line line;
-  checkpoint::JsonReader json("", text);
+  io::JsonReader json("", text);
   json.object("", [&](std::string_view key) {
     if (key == "validation_loss" && json.null()) {  // which is how JSON writes what is not a number
       line.validation_loss = std::nan("");
@@ -107,9 +107,8 @@ Metrics parse_metrics(std::string_view text, std::int64_t last_step) {
 
 Metrics read_metrics(const std::filesystem::path& folder, const std::filesystem::path& name,
                      std::int64_t last_step) {
-  if (!checkpoint::exists_inside(folder, name)) return {};
-  const checkpoint::FileText text =
-      checkpoint::read_text(checkpoint::open_inside(folder, name), kMostMetricsBytes);
+  if (!io::exists_inside(folder, name)) return {};
+  const io::FileText text = io::read_text(io::open_inside(folder, name), kMostMetricsBytes);
   return parse_metrics({text.span().data(), text.span().size()}, last_step);
 }
 

@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "checkpoint/fail.h"
-#include "checkpoint/json_reader.h"
-#include "checkpoint/open_file.h"
-#include "text/utf8.h"
+#include "io/fail.h"
+#include "io/json_reader.h"
+#include "io/open_file.h"
+#include "io/utf8.h"
 
 namespace attend::learn {
 namespace {
@@ -65,7 +65,7 @@ class Reader {
       ++line_;
       if (text.ends_with('\r')) text.remove_suffix(1);
       if (text.find_first_not_of(" \t") == text.npos) continue;
-      if (!text::is_utf8(text)) wrong("is not UTF-8");
+      if (!io::is_utf8(text)) wrong("is not UTF-8");
       if (json_) {
         add(json_row(text));
       } else if (!std::exchange(begun_, true) && is_header(text)) {
@@ -128,7 +128,7 @@ class Reader {
       double value = 0;
       const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
       if (error != std::errc() || end != word->data() + word->size())
-        wrong('"', checkpoint::shown(*word), "\" is not a score, which is a number");
+        wrong('"', io::shown(*word), "\" is not a score, which is a number");
       row.score = value;
     }
     return row;
@@ -138,7 +138,7 @@ class Reader {
     std::string own(text);
     Row row;
     try {
-      checkpoint::JsonReader json(file_, own);
+      io::JsonReader json(file_, own);
       json.object("", [&](std::string_view name) {
         const std::optional<Part> part = part_named(name);
         if (!part) {
@@ -193,8 +193,7 @@ class Reader {
 
 PairFile read_pairs(const std::filesystem::path& file, double score_max) {
   Reader reader(file, score_max);  // which first looks at the name
-  const checkpoint::FileText text =
-      checkpoint::read_text(checkpoint::InputFile(file.string()), kMostPairBytes);
+  const io::FileText text = io::read_text(io::InputFile(file.string()), kMostPairBytes);
   return reader.read({text.span().data(), text.span().size()});
 }
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "checkpoint/open_file.h"
 #include "checkpoint/sentence_modules.h"
+#include "io/open_file.h"
 #include "learn/fingerprint.h"
 #include "learn/model_folder.h"
 
@@ -73,9 +73,8 @@ Pretrained::Pretrained(const std::string& name_or_folder)
 }
 
 void Pretrained::carry_file(const fs::path& name) {
-  if (!checkpoint::exists_inside(files_.root, name)) return;
-  const checkpoint::FileText text =
-      checkpoint::read_text(checkpoint::open_inside(files_.root, name), kMostModelFileBytes);
+  if (!io::exists_inside(files_.root, name)) return;
+  const io::FileText text = io::read_text(io::open_inside(files_.root, name), kMostModelFileBytes);
   carried_files_.push_back({name, {text.span().begin(), text.span().end()}});
 }
 
@@ -87,7 +86,7 @@ void Pretrained::carry_files() {
   carry_file("modules.json");
   carry_file("config_sentence_transformers.json");
   const auto modules = checkpoint::parse_modules(
-      checkpoint::read_text(checkpoint::open_inside(files_.root, "modules.json"), kMostModelFileBytes));
+      io::read_text(io::open_inside(files_.root, "modules.json"), kMostModelFileBytes));
   for (const checkpoint::Module& module : modules) {
     if (module.kind == checkpoint::ModuleKind::pooling && !module.folder.empty())
       carry_file(fs::path(module.folder) / "config.json");

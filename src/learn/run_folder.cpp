@@ -2,7 +2,7 @@
 
 #include <attend/file_error.h>
 
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 
 namespace attend::learn {
 
@@ -23,10 +23,10 @@ void prepare_folder(const fs::path& folder) {
 void require_plain_files(const fs::path& folder, const std::vector<fs::path>& names) {
   for (const fs::path& name : names) {
     const fs::path parent = name.parent_path();
-    if (!parent.empty() && checkpoint::exists_inside(folder, parent)) {
-      checkpoint::folder_inside(folder, parent.string());
+    if (!parent.empty() && io::exists_inside(folder, parent)) {
+      io::folder_inside(folder, parent.string());
     }
-    if (checkpoint::exists_inside(folder, name)) checkpoint::open_inside(folder, name);
+    if (io::exists_inside(folder, name)) io::open_inside(folder, name);
   }
 }
 

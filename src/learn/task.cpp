@@ -4,8 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "io/utf8.h"
 #include "text/byte_alphabet.h"
-#include "text/utf8.h"
 
 namespace attend::learn {
 namespace {
@@ -81,7 +81,7 @@ std::string byte_tokenizer(bool mask) {
   Json vocabulary = Json::object();
   for (std::size_t byte = 0; byte < 256; ++byte) {
     std::string character;
-    text::append_char(character, text::kByteAlphabet.character[byte]);
+    io::append_char(character, text::kByteAlphabet.character[byte]);
     vocabulary[character] = byte;
   }
   const Json level{

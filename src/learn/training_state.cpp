@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "checkpoint/fail.h"
+#include "io/fail.h"
 
 namespace attend::learn {
 namespace {
@@ -58,7 +58,7 @@ StoredState::StoredState(const std::filesystem::path& file)
   const std::string& text = metadata_["step"];
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step_);
   if (error != std::errc() || end != text.data() + text.size() || step_ < 0) {
-    wrong("step", joined('"', checkpoint::shown(text), "\" is not a number of steps"));
+    wrong("step", joined('"', io::shown(text), "\" is not a number of steps"));
   }
   if (step_ > config_.schedule.steps) {
     wrong("step", joined(step_, " is more than the ", config_.schedule.steps, " steps of its configuration"));

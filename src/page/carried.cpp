@@ -3,8 +3,8 @@
 #include <bit>
 #include <vector>
 
-#include "base/base64.h"
 #include "base/error.h"
+#include "io/base64.h"
 #include "lens/value_products.h"
 
 namespace attend::page {
@@ -72,7 +72,7 @@ std::string carried_layer(const Reading& reading, std::int64_t number) {
       append_slopes(numbers, layer.options.alibi_slopes, reading.heads(), reading.size());
     }
   }
-  return to_base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+  return io::to_base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
 }
 
 }  // namespace attend::page

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "base/base64.h"
-#include "base/digest.h"
 #include "base/error.h"
+#include "io/base64.h"
+#include "io/digest.h"
 #include "page/assets.h"
 #include "page/carried.h"
 #include "page/facts.h"
@@ -21,9 +21,9 @@ constexpr std::string_view kStyleEnd = "\">\n";
 constexpr std::string_view kHead = "<meta charset=\"utf-8\">\n";
 
 std::string source_hash(std::string_view text) {
-  Sha256 digest;
+  io::Sha256 digest;
   digest.add(text);
-  return "'sha256-" + to_base64(digest.bytes()) + "'";
+  return "'sha256-" + io::to_base64(digest.bytes()) + "'";
 }
 
 // Takes every link to a style out of the page and returns the styles, one after the other.

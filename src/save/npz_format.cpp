@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
-#include "base/crc32.h"
 #include "base/error.h"
+#include "io/crc32.h"
 #include "save/array_format.h"
 #include "save/npy_header.h"
 
@@ -118,7 +118,7 @@ class NpzFormat final : public ArrayFormat {
   }
 
   void data(std::string_view bytes) override {
-    data_crc_ = crc32(data_crc_, bytes);
+    data_crc_ = io::crc32(data_crc_, bytes);
     data_bytes_ += bytes.size();
     file_.write(bytes);
   }
@@ -127,7 +127,7 @@ class NpzFormat final : public ArrayFormat {
     Member& member = members_.back();
     const std::string header = npy_header(dtype_, shape, header_bytes_);
     member.size = header_bytes_ + data_bytes_;
-    member.crc = crc32_joined(crc32(0, header), data_crc_, data_bytes_);
+    member.crc = io::crc32_joined(io::crc32(0, header), data_crc_, data_bytes_);
     file_.write_at(member.offset, local_header(member) + header);
   }
 

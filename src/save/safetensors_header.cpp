@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "io/utf8.h"
 
 namespace attend::save {
 namespace {
@@ -28,7 +28,7 @@ const char* type_name(DType dtype) {
 }
 
 std::string json_string(std::string_view text) {
-  if (find_bad_utf8(text) != text.size()) refuse("save", "a name or a value of metadata is not UTF-8");
+  if (io::find_bad_utf8(text) != text.size()) refuse("save", "a name or a value of metadata is not UTF-8");
   constexpr char kDigits[] = "0123456789abcdef";
   std::string result = "\"";
   for (const char c : text) {

@@ -8,16 +8,16 @@ namespace attend::text {
 namespace {
 
 bool is_word_before(std::string_view text, std::size_t at) {
-  return at > 0 && is(previous_char(text, at), kWord);
+  return at > 0 && is(io::previous_char(text, at), kWord);
 }
 bool is_word_at(std::string_view text, std::size_t at) {
-  return at < text.size() && is(next_char(text, at), kWord);
+  return at < text.size() && is(io::next_char(text, at), kWord);
 }
 
 std::size_t without_white_before(std::string_view text, std::size_t at) {
   while (at > 0) {
     std::size_t previous = at;
-    if (!is(previous_char(text, previous), kWhite)) break;
+    if (!is(io::previous_char(text, previous), kWhite)) break;
     at = previous;
   }
   return at;
@@ -26,7 +26,7 @@ std::size_t without_white_before(std::string_view text, std::size_t at) {
 std::size_t behind_white(std::string_view text, std::size_t at) {
   while (at < text.size()) {
     std::size_t next = at;
-    if (!is(next_char(text, next), kWhite)) break;
+    if (!is(io::next_char(text, next), kWhite)) break;
     at = next;
   }
   return at;

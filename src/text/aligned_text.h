@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/utf8.h"
+#include "io/utf8.h"
 
 namespace attend::text {
 
@@ -27,7 +27,7 @@ struct AlignedText {
 
   void append(char32_t c, TextSpan span) {
     char encoded[4];
-    const int count = put_char(c, encoded);
+    const int count = io::put_char(c, encoded);
     bytes.append(encoded, static_cast<std::size_t>(count));
     spans.insert(spans.end(), static_cast<std::size_t>(count), span);
   }

@@ -46,7 +46,7 @@ class BertNormalizer final : public Normalizer {
         out.spans.push_back(span);
         continue;
       }
-      const char32_t c = next_char(text.bytes, i);
+      const char32_t c = io::next_char(text.bytes, i);
       const unsigned flags = char_flags(c);
       if (options_.clean_text) {
         if (flags & kControl) continue;
@@ -92,7 +92,7 @@ class BertNormalizer final : public Normalizer {
       out.clear();
       for (std::size_t i = 0; i < text.size();) {
         const TextSpan span = text.spans[i];
-        const char32_t c = next_char(text.bytes, i);
+        const char32_t c = io::next_char(text.bytes, i);
         rewrite(c, char_flags(c), span);
       }
       text.swap(out);

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 
+#include "io/utf8.h"
 #include "text/parts.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
 
 std::string_view without_white_at_end(std::string_view line) {
-  for (std::size_t i = line.size(); i > 0 && is(previous_char(line, i), kWhite);) line = line.substr(0, i);
+  for (std::size_t i = line.size(); i > 0 && is(io::previous_char(line, i), kWhite);)
+    line = line.substr(0, i);
   return line;
 }
 
@@ -48,7 +49,7 @@ BertNormalizerOptions read_options(const std::string& file, std::string_view con
 std::shared_ptr<const Tokenizer::Parts> read_bert_vocabulary(const std::string& file, std::string_view lines,
                                                              const std::string& config_file,
                                                              std::string_view config) {
-  if (!is_utf8(lines)) throw FileError(file, "", "is not UTF-8");
+  if (!io::is_utf8(lines)) throw FileError(file, "", "is not UTF-8");
   std::int64_t duplicate = -1;
   const std::vector<std::string_view> tokens = lines_of(lines);
   if (static_cast<std::int64_t>(tokens.size()) > kMaxId)

@@ -4,9 +4,9 @@
 #include <queue>
 #include <string>
 
+#include "io/utf8.h"
 #include "text/merge_table.h"
 #include "text/model.h"
-#include "text/utf8.h"
 #include "text/word_cache.h"
 
 namespace attend::text {
@@ -58,7 +58,7 @@ class Bpe final : public Model {
   void merge_word(std::string_view word, std::vector<Token>& tokens) const {
     thread_local std::vector<Symbol> symbols;
     symbols.clear();
-    symbols.reserve(count_chars(word));
+    symbols.reserve(io::count_chars(word));
     split(word, symbols);
     if (symbols.size() <= kShort) {
       merge_short(symbols);
@@ -81,7 +81,7 @@ class Bpe final : public Model {
       unknown.reset();
     };
     for (std::size_t i = 0; i < word.size();) {
-      const auto size = static_cast<std::uint32_t>(utf8_size(word[i]));
+      const auto size = static_cast<std::uint32_t>(io::utf8_size(word[i]));
       const std::string_view character = word.substr(i, size);
       const std::int32_t id = id_of(character, i == 0, i + size == word.size());
       i += size;

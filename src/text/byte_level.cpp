@@ -13,7 +13,8 @@ class ByteLevel final : public PreTokenizer {
   ByteLevel(bool add_prefix_space, bool use_regex)
       : add_prefix_space_(add_prefix_space), use_regex_(use_regex) {
     for (std::size_t b = 0; b < 256; ++b) {
-      encoded_[b].size = static_cast<std::uint8_t>(put_char(kByteAlphabet.character[b], encoded_[b].bytes));
+      encoded_[b].size =
+          static_cast<std::uint8_t>(io::put_char(kByteAlphabet.character[b], encoded_[b].bytes));
     }
   }
 

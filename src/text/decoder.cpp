@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "io/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/metaspace.h"
 #include "text/pattern.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -54,7 +54,7 @@ class ByteLevelDecoder final : public Decoder {
   void apply(std::vector<std::string>& tokens, Allowance&) const override {
     std::string bytes;
     for (const std::string& token : tokens) append_bytes(token, bytes);
-    tokens.assign(1, is_utf8(bytes) ? bytes : repair_utf8(bytes));
+    tokens.assign(1, io::is_utf8(bytes) ? bytes : io::repair_utf8(bytes));
   }
 
  private:
@@ -62,7 +62,7 @@ class ByteLevelDecoder final : public Decoder {
   static void append_bytes(const std::string& token, std::string& bytes) {
     const std::size_t before = bytes.size();
     for (std::size_t i = 0; i < token.size();) {
-      const char32_t c = next_char(token, i);
+      const char32_t c = io::next_char(token, i);
       if (c >= kByteAlphabet.byte.size() || kByteAlphabet.byte[c] < 0) {
         bytes.resize(before);
         bytes += token;
@@ -77,7 +77,7 @@ class MetaspaceDecoder final : public Decoder {
  public:
   explicit MetaspaceDecoder(const MetaspaceOptions& options)
       : drops_first_(options.prepend != PrependScheme::never) {
-    append_char(replacement_, options.replacement);
+    io::append_char(replacement_, options.replacement);
   }
   void apply(std::vector<std::string>& tokens, Allowance&) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -141,7 +141,7 @@ class FuseDecoder final : public Decoder {
 class StripDecoder final : public Decoder {
  public:
   StripDecoder(char32_t content, std::int64_t start, std::int64_t stop) : start_(start), stop_(stop) {
-    append_char(content_, content);
+    io::append_char(content_, content);
   }
   void apply(std::vector<std::string>& tokens, Allowance&) const override {
     for (std::string& token : tokens) {
@@ -167,7 +167,7 @@ class ByteFallbackDecoder final : public Decoder {
     std::string bytes;
     const auto flush = [&] {
       if (bytes.empty()) return;
-      if (is_utf8(bytes)) {
+      if (io::is_utf8(bytes)) {
         result.push_back(bytes);
       } else {
         result.insert(result.end(), bytes.size(), "\uFFFD");

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "io/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace attend {
 namespace {
@@ -18,8 +18,8 @@ std::string lower(std::string_view given) {
   std::string result;
   for (std::size_t at = 0; at < given.size();) {
     char32_t out[4];
-    const int count = lower_case(next_char(given, at), out);
-    for (int i = 0; i < count; ++i) append_char(result, out[i]);
+    const int count = lower_case(io::next_char(given, at), out);
+    for (int i = 0; i < count; ++i) io::append_char(result, out[i]);
   }
   return result;
 }
@@ -113,7 +113,9 @@ std::vector<std::size_t> named_places(std::span<const Word> words, const std::st
   return {places[*parsed.number - 1]};
 }
 
-std::string repaired(std::string_view text) { return is_utf8(text) ? std::string(text) : repair_utf8(text); }
+std::string repaired(std::string_view text) {
+  return io::is_utf8(text) ? std::string(text) : io::repair_utf8(text);
+}
 
 }  // namespace
 

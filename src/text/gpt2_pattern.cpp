@@ -2,9 +2,9 @@
 // speed.
 #include <array>
 
+#include "io/utf8.h"
 #include "text/pattern.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -35,7 +35,7 @@ class Gpt2Pattern final : public Pattern {
  private:
   Kind next_kind(std::string_view text, std::size_t& at) const {
     const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte >= 0x80) return kind_of(next_char(text, at));
+    if (byte >= 0x80) return kind_of(io::next_char(text, at));
     ++at;
     return ascii_[byte];
   }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "text/utf8.h"
+#include "io/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -46,7 +46,7 @@ std::string shown(std::string_view text) {
       result += "...";
       break;
     }
-    const auto size = static_cast<std::size_t>(utf8_size(text[i]));
+    const auto size = static_cast<std::size_t>(io::utf8_size(text[i]));
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte < 0x20 || byte == 0x7F || byte == '"' || byte == '\\') {
       constexpr char kDigits[] = "0123456789ABCDEF";
@@ -103,7 +103,7 @@ std::int64_t Json::integer(std::int64_t smallest, std::int64_t largest) const {
 char32_t Json::character() const {
   const std::string_view text = string();
   std::size_t position = 0;
-  const char32_t c = text.empty() ? 0 : next_char(text, position);
+  const char32_t c = text.empty() ? 0 : io::next_char(text, position);
   if (position != text.size() || text.empty()) fail("expected one character, found ", shown(text));
   return c;
 }

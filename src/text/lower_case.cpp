@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "io/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -66,14 +66,14 @@ bool is_cased(char32_t c) {
 bool ends_a_word(std::string_view text, std::size_t begin, std::size_t end) {
   bool letter_before = false;
   while (begin > 0) {
-    const char32_t c = previous_char(text, begin);
+    const char32_t c = io::previous_char(text, begin);
     if (is_case_ignorable(c)) continue;
     letter_before = is_cased(c);
     break;
   }
   if (!letter_before) return false;
   while (end < text.size()) {
-    const char32_t c = next_char(text, end);
+    const char32_t c = io::next_char(text, end);
     if (!is_case_ignorable(c)) return !is_cased(c);
   }
   return true;
@@ -86,7 +86,7 @@ LowerCase::LowerCase(std::string_view text) {
   std::int32_t place = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = at;
-    const char32_t c = next_char(text, at);
+    const char32_t c = io::next_char(text, at);
     char32_t lower[2];
     int count = 1;
     if (c == kCapitalSigma) {
@@ -96,7 +96,7 @@ LowerCase::LowerCase(std::string_view text) {
     }
     for (int i = 0; i < count; ++i) {
       if (i > 0) second_.push_back(place);
-      append_char(text_, lower[i]);
+      io::append_char(text_, lower[i]);
       ++place;
     }
   }

@@ -25,7 +25,7 @@ MetaspaceOptions read_metaspace_options(const Json& metaspace) {
   }
   if (const auto written = metaspace.find("str_rep")) {
     std::string expected;
-    append_char(expected, options.replacement);
+    io::append_char(expected, options.replacement);
     if (written->string() != expected) written->fail("differs from replacement");
   }
   options.split = metaspace.boolean("split", true);
@@ -37,7 +37,7 @@ namespace {
 class Metaspace final : public PreTokenizer {
  public:
   explicit Metaspace(const MetaspaceOptions& options) : options_(options) {
-    append_char(replacement_, options.replacement);
+    io::append_char(replacement_, options.replacement);
   }
 
   void apply(Pieces& pieces) const override {

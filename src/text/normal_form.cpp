@@ -36,7 +36,7 @@ class NormalForm final : public Normalizer {
     std::size_t unsorted = 0;  // from here on the characters belong to one base and may have to change places
     for (std::size_t i = 0; i < text.size();) {
       parts.clear();
-      decompose(next_char(text, i), compatible_, parts);
+      decompose(io::next_char(text, i), compatible_, parts);
       int change = 0;
       for (const char32_t part : parts) {
         if (combining_class(part) == 0) {
@@ -45,7 +45,7 @@ class NormalForm final : public Normalizer {
         }
         changes.push_back({part, change});
         change = 1;
-        made += char_size(part);
+        made += io::char_size(part);
       }
       if (made > room) allowance.require_room(made, "Unicode's normal form");
     }

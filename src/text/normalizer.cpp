@@ -20,7 +20,7 @@ class EachCharacter final : public Normalizer {
     scratch.clear();
     for (std::size_t i = 0; i < text.size();) {
       const TextSpan span = text.spans[i];
-      rewrite_(next_char(text.bytes, i), span, scratch);
+      rewrite_(io::next_char(text.bytes, i), span, scratch);
     }
     text.swap(scratch);
   }
@@ -63,12 +63,12 @@ class Strip final : public Normalizer {
     std::size_t begin = 0, end = text.size();
     while (left_ && begin < end) {
       std::size_t next = begin;
-      if (!is(next_char(text.bytes, next), kWhite)) break;
+      if (!is(io::next_char(text.bytes, next), kWhite)) break;
       begin = next;
     }
     while (right_ && begin < end) {
       std::size_t last = end;
-      if (!is(previous_char(text.bytes, last), kWhite)) break;
+      if (!is(io::previous_char(text.bytes, last), kWhite)) break;
       end = last;
     }
     scratch.clear();

@@ -33,7 +33,7 @@ class Bert final : public PreTokenizer {
       for (std::size_t at = begin; at < end;) {
         const std::size_t here = at;
         const auto byte = static_cast<unsigned char>(text[at]);
-        const Kind kind = byte < 0x80 ? ascii_[byte] : kind_of(next_char(text, at));
+        const Kind kind = byte < 0x80 ? ascii_[byte] : kind_of(io::next_char(text, at));
         if (byte < 0x80) ++at;
         if (kind == kInside) continue;
         emit(begin, here);
@@ -65,7 +65,7 @@ class CharacterSplit final : public PreTokenizer {
       stretches.clear();
       for (std::size_t at = begin; at < end;) {
         const std::size_t here = at;
-        if (!is(next_char(text, at), flags_)) continue;
+        if (!is(io::next_char(text, at), flags_)) continue;
         if (begin < here) stretches.push_back({begin, here, false});
         stretches.push_back({here, at, true});
         begin = at;
@@ -89,7 +89,7 @@ class Whitespace final : public PreTokenizer {
       int kind = 0;
       for (std::size_t at = begin; at < end;) {
         const std::size_t here = at;
-        const int next = kind_of(next_char(text, at));
+        const int next = kind_of(io::next_char(text, at));
         if (next == kind) continue;
         if (kind != 0) emit(begin, here);
         begin = here;

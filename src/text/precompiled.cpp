@@ -97,10 +97,10 @@ class Precompiled final : public Normalizer {
   // What a user takes for one character.
   static std::size_t grapheme_end(std::string_view text, std::size_t at) {
     std::int32_t state = 0;
-    char32_t previous = next_char(text, at);
+    char32_t previous = io::next_char(text, at);
     while (at < text.size()) {
       std::size_t next = at;
-      const char32_t c = next_char(text, next);
+      const char32_t c = io::next_char(text, next);
       if (previous < 0x80 && c < 0x80 && !(previous == '\r' && c == '\n')) break;
       if (grapheme_break(previous, c, state)) break;
       previous = c;
@@ -120,7 +120,7 @@ class Precompiled final : public Normalizer {
     bool modified = false;
     for (std::size_t i = 0; i < grapheme.size();) {
       const std::size_t begin = i;
-      const char32_t c = next_char(grapheme, i);
+      const char32_t c = io::next_char(grapheme, i);
       const std::string_view character = grapheme.substr(begin, i - begin);
       const auto replacement = map_.find(character);
       modified |= replacement.has_value();
@@ -140,8 +140,8 @@ class Precompiled final : public Normalizer {
     if (rewriting.bytes > rewriting.room) return;  // which is refused
     std::vector<Change>& changes = rewriting.changes;
     const auto surplus =
-        static_cast<std::ptrdiff_t>(count_chars(to)) - static_cast<std::ptrdiff_t>(count_chars(from));
-    for (std::size_t i = 0; i < to.size();) changes.push_back({next_char(to, i), 0});
+        static_cast<std::ptrdiff_t>(io::count_chars(to)) - static_cast<std::ptrdiff_t>(io::count_chars(from));
+    for (std::size_t i = 0; i < to.size();) changes.push_back({io::next_char(to, i), 0});
     for (std::ptrdiff_t i = 1; i <= surplus; ++i)
       changes[changes.size() - static_cast<std::size_t>(i)].change = 1;
     if (surplus < 0 && !changes.empty()) changes.back().change += static_cast<int>(surplus);
@@ -184,7 +184,7 @@ std::unique_ptr<const Normalizer> read_precompiled(const Json& normalizer) {
   std::vector<std::uint32_t> units(size / 4);
   std::memcpy(units.data(), bytes.data() + sizeof size, size);
   std::string replacements = bytes.substr(sizeof size + size);
-  if (!is_utf8(replacements)) value.fail("has replacements that are not UTF-8");
+  if (!io::is_utf8(replacements)) value.fail("has replacements that are not UTF-8");
   return std::make_unique<Precompiled>(Charsmap(std::move(units), std::move(replacements)));
 }
 

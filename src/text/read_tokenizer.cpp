@@ -1,10 +1,10 @@
 // tokenizer.json to the parts of a tokenizer.
 #include <algorithm>
 
+#include "io/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/parts.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -46,13 +46,13 @@ std::vector<Tokenizer::Parts::White> white_of_tokens(const Tokenizer::Parts& par
 
 std::uint32_t white_at_start(std::string_view token) {
   std::uint32_t count = 0;
-  for (std::size_t i = 0; i < token.size() && is_white(next_char(token, i));) ++count;
+  for (std::size_t i = 0; i < token.size() && is_white(io::next_char(token, i));) ++count;
   return count;
 }
 
 std::uint32_t white_at_end(std::string_view token) {
   std::uint32_t count = 0;
-  for (std::size_t i = token.size(); i > 0 && is_white(previous_char(token, i));) ++count;
+  for (std::size_t i = token.size(); i > 0 && is_white(io::previous_char(token, i));) ++count;
   return count;
 }
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
+#include "io/utf8.h"
 #include "text/pattern.h"
 #include "text/regex_translation.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -99,7 +99,7 @@ class Regex final : public Pattern {
 
  private:
   static std::size_t after_character(std::string_view text, std::size_t at) {
-    return at + (at < text.size() ? static_cast<std::size_t>(utf8_size(text[at])) : 1);
+    return at + (at < text.size() ? static_cast<std::size_t>(io::utf8_size(text[at])) : 1);
   }
 
   // The next match that begins at `start` or later, looked for from a few places at a time.

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "io/utf8.h"
 #include "text/json.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 
@@ -25,7 +25,7 @@ struct RegexCursor {
     return true;
   }
 
-  char32_t next() { return next_char(text, at); }  // not at the end
+  char32_t next() { return io::next_char(text, at); }  // not at the end
 
   template <class... Parts>
   [[noreturn]] void unsupported(const Parts&... parts) const {

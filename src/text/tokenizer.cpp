@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "io/utf8.h"
 #include "text/lower_case.h"
 #include "text/parts.h"
-#include "text/utf8.h"
 
 namespace attend {
 namespace {
@@ -33,7 +33,7 @@ class Encoder {
     if (given.size() >= kMaxTextSize)
       refuse("tokenizer", "a text has ", given.size(), " bytes, more than 2^30");
     std::string repaired;
-    if (!text::is_utf8(given)) given = repaired = text::repair_utf8(given);
+    if (!io::is_utf8(given)) given = repaired = io::repair_utf8(given);
     if (lower_case) {
       const text::LowerCase lower(given);
       Part part = encode(lower.text(), type_id, false);

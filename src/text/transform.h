@@ -21,7 +21,7 @@ inline void transform(const AlignedText& source, const std::vector<Change>& chan
   target.clear();
   std::size_t at = 0;
   const auto skip = [&] {
-    if (at < source.size()) at += static_cast<std::size_t>(utf8_size(source.bytes[at]));
+    if (at < source.size()) at += static_cast<std::size_t>(io::utf8_size(source.bytes[at]));
   };
   for (const auto& [c, change] : changes) {
     if (change > 0) {

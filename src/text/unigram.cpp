@@ -3,8 +3,8 @@
 #include <limits>
 #include <string>
 
+#include "io/utf8.h"
 #include "text/model.h"
-#include "text/utf8.h"
 #include "text/word_cache.h"
 
 namespace attend::text {
@@ -67,7 +67,7 @@ class Unigram final : public Model {
     const Trie& trie = vocabulary_.trie();
     for (std::uint32_t begin = 0; begin < word.size();) {
       const double so_far = paths[begin].score;
-      const std::uint32_t next = begin + static_cast<std::uint32_t>(utf8_size(word[begin]));
+      const std::uint32_t next = begin + static_cast<std::uint32_t>(io::utf8_size(word[begin]));
       const auto offer = [&](std::uint32_t end, double score, std::int32_t id) {
         Path& path = paths[end];
         if (path.begin == kNowhere || so_far + score > path.score) path = {so_far + score, begin, id};

@@ -1,6 +1,6 @@
 // WordPiece: the longest token that the word starts with, then the longest that goes on from there.
+#include "io/utf8.h"
 #include "text/model.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -18,7 +18,7 @@ class WordPiece final : public Model {
   void tokenize(std::string_view word, std::vector<Token>& tokens, Allowance& allowance) const override {
     const std::size_t before = tokens.size();
     const auto size = static_cast<std::uint32_t>(word.size());
-    bool known = size <= longest_ || count_chars(word) <= longest_;
+    bool known = size <= longest_ || io::count_chars(word) <= longest_;
     for (std::uint32_t begin = 0; known && begin < size;) {
       const Token token = longest_token(word, begin);
       known = token.id >= 0;

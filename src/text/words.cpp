@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "io/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace attend {
 namespace {
@@ -19,7 +19,7 @@ std::vector<Character> characters_of(std::string_view text) {
   std::vector<Character> characters;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = at;
-    const char32_t c = next_char(text, at);
+    const char32_t c = io::next_char(text, at);
     characters.push_back({c, begin, at});
   }
   return characters;
@@ -76,7 +76,7 @@ struct Split {
   std::vector<TextSpan> words;
 
   explicit Split(std::string_view given)
-      : text(is_utf8(given) ? std::string(given) : repair_utf8(given)),
+      : text(io::is_utf8(given) ? std::string(given) : io::repair_utf8(given)),
         characters(characters_of(text)),
         words(split(characters)) {}
 

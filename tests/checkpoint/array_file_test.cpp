@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/crc32.h"
 #include "checkpoint/npy.h"
+#include "io/crc32.h"
 #include "support/compare.h"
 #include "support/cpu_time.h"
 #include "support/file_error.h"

@@ -8,12 +8,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attend;
   if (size == 0) return 0;
-  const checkpoint::FileText text = file_text(data + 1, size - 1);
-  const checkpoint::ByteSource bytes{"fuzz", text.size, [&](std::size_t offset, std::span<char> into) {
-                                       require(offset <= text.size && into.size() <= text.size - offset);
-                                       if (!into.empty())
-                                         std::memcpy(into.data(), text.memory.get() + offset, into.size());
-                                     }};
+  const io::FileText text = file_text(data + 1, size - 1);
+  const io::ByteSource bytes{"fuzz", text.size, [&](std::size_t offset, std::span<char> into) {
+                               require(offset <= text.size && into.size() <= text.size - offset);
+                               if (!into.empty())
+                                 std::memcpy(into.data(), text.memory.get() + offset, into.size());
+                             }};
   const auto read = [&](std::size_t offset, std::size_t length, const std::uint32_t* crc) {
     const Tensor tensor = checkpoint::read_npy(bytes, "array", offset, length, crc);
     require(static_cast<std::size_t>(tensor.count()) <= length);

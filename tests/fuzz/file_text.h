@@ -9,7 +9,7 @@
 #include <memory>
 #include <string_view>
 
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 
 namespace attend {
 
@@ -18,8 +18,8 @@ inline void require(bool condition) {
 }
 
 // In memory of exactly this size, so that the sanitizer sees a byte too far.
-inline checkpoint::FileText file_text(const std::uint8_t* data, std::size_t size) {
-  checkpoint::FileText text{"fuzz", std::make_unique<char[]>(size), size};
+inline io::FileText file_text(const std::uint8_t* data, std::size_t size) {
+  io::FileText text{"fuzz", std::make_unique<char[]>(size), size};
   if (size > 0) std::memcpy(text.memory.get(), data, size);
   return text;
 }

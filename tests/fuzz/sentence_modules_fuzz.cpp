@@ -8,12 +8,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace attend;
   if (size == 0) return 0;
   parse_or_refuse([&] {
-    checkpoint::FileText text = file_text(data + 1, size - 1);
+    io::FileText text = file_text(data + 1, size - 1);
     ModelFiles files;
     switch (data[0] % 6) {
       case 0:
         for (const checkpoint::Module& module : checkpoint::parse_modules(std::move(text))) {
-          require(module.folder.empty() || checkpoint::is_plain_name(module.folder));
+          require(module.folder.empty() || io::is_plain_name(module.folder));
         }
         break;
       case 1:

@@ -17,9 +17,9 @@
 
 #include "embed/text_lines.h"
 #include "fuzz/file_text.h"
+#include "io/utf8.h"
 #include "text/parts.h"
 #include "text/pattern.h"
-#include "text/utf8.h"
 
 namespace attend {
 namespace {
@@ -38,7 +38,7 @@ void look_for(std::string_view expression, std::string_view given) {
   static const std::string name = "fuzz";
   static simdjson::dom::parser parser;
   static const text::Json where(name, parser, "{}");
-  const std::string valid = text::repair_utf8(expression), text = text::repair_utf8(given);
+  const std::string valid = io::repair_utf8(expression), text = io::repair_utf8(given);
   parse_or_refuse([&] {
     const auto pattern = text::compile_pattern(where, valid);
     take_or_refuse([&] {
@@ -48,7 +48,7 @@ void look_for(std::string_view expression, std::string_view given) {
       std::size_t last = 0;
       for (const text::Match& match : matches) {
         require(match.begin >= last && match.end >= match.begin && match.end <= text.size());
-        require(text::is_utf8(std::string_view(text).substr(match.begin, match.end - match.begin)));
+        require(io::is_utf8(std::string_view(text).substr(match.begin, match.end - match.begin)));
         last = match.end;
       }
     });
@@ -59,7 +59,7 @@ void tokenize(std::string_view vocabulary, std::string_view given) {
   parse_or_refuse([&] {
     const auto parts = text::read_bert_vocabulary("fuzz", vocabulary, "fuzz_config", "");
     take_or_refuse([&] {
-      const std::string text = text::repair_utf8(given);
+      const std::string text = io::repair_utf8(given);
       text::Allowance allowance(text.size());
       text::Pieces pieces;
       pieces.allowance = &allowance;
@@ -96,7 +96,7 @@ void split_lines(std::string_view bytes) {
       if (expected.ends_with('\r')) expected.remove_suffix(1);
       if (number++ == 0 && expected.starts_with("\xEF\xBB\xBF")) expected.remove_prefix(3);
       require(lines.next(line) && lines.line() == number && !lines.goes_on());
-      require(line == text::repair_utf8(expected));
+      require(line == io::repair_utf8(expected));
     }
     require(!lines.next(line) && lines.bytes_read() == bytes.size());
   }

@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "io/utf8.h"
 #include "text/small_tokenizer.h"
-#include "text/utf8.h"
 
 namespace {
 
@@ -25,7 +25,7 @@ void require(bool condition) {
 }
 
 void require_sound(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding) {
-  const auto size = static_cast<std::int32_t>(attend::text::count_chars(attend::text::repair_utf8(text)));
+  const auto size = static_cast<std::int32_t>(attend::io::count_chars(attend::io::repair_utf8(text)));
   const std::size_t count = encoding.size();
   require(encoding.type_ids.size() == count && encoding.offsets.size() == count &&
           encoding.words.size() == count && encoding.special.size() == count);
@@ -35,7 +35,7 @@ void require_sound(const Tokenizer& tokenizer, std::string_view text, const Enco
     require(begin >= 0 && begin <= end && end <= size);
     require((encoding.words[i] < 0) == (encoding.special[i] != 0));
   }
-  require(attend::text::is_utf8(tokenizer.decode(encoding.ids, false)));
+  require(attend::io::is_utf8(tokenizer.decode(encoding.ids, false)));
 }
 
 void use(const Tokenizer& tokenizer, std::string_view text) {

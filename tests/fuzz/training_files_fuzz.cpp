@@ -14,7 +14,7 @@ namespace {
 void read_pairs(const std::uint8_t* data, std::size_t size, const char* name) {
   using namespace attend;
   parse_or_refuse([&] {
-    const checkpoint::FileText text = file_text(data, size);
+    const io::FileText text = file_text(data, size);
     const learn::PairFile file = learn::parse_pairs({text.span().data(), text.span().size()}, name, 5);
     require(!file.pairs.empty());
     for (const learn::SentencePair& pair : file.pairs)

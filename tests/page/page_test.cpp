@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/base64.h"
-#include "base/digest.h"
+#include "io/base64.h"
+#include "io/digest.h"
 #include "lens/golden_reading.h"
 #include "page/assets.h"
 
@@ -29,9 +29,9 @@ std::string between(const std::string& text, std::string_view left, std::string_
 }
 
 std::string hash_of(const std::string& text) {
-  Sha256 digest;
+  io::Sha256 digest;
   digest.add(text);
-  return "'sha256-" + to_base64(digest.bytes()) + "'";
+  return "'sha256-" + io::to_base64(digest.bytes()) + "'";
 }
 
 TEST(Page, CarriesEveryModuleAndStyle) {

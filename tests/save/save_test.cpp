@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "base/crc32.h"
+#include "io/crc32.h"
 #include "support/file_error.h"
 #include "support/refuses.h"
 #include "support/temporary_folder.h"
@@ -105,7 +105,7 @@ std::map<std::string, std::string> unzip(const std::string& zip) {
     EXPECT_EQ(number(zip, local + 14, 4), crc);
     EXPECT_EQ(number(zip, local + 30 + name_size + 4, 8), size) << "in the field of zip64";
     members[name] = zip.substr(local + 30 + name_size + number(zip, local + 28, 2), size);
-    EXPECT_EQ(crc32(0, members[name]), crc);
+    EXPECT_EQ(io::crc32(0, members[name]), crc);
     at += 46 + name_size + number(zip, at + 30, 2) + number(zip, at + 32, 2);
   }
   EXPECT_EQ(at, end);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "io/utf8.h"
 #include "text/pattern.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -130,7 +130,7 @@ std::string golden_characters() {
     for (const auto& [first, last] : kLeftOut) {
       if (c >= first && c < last) c = last;
     }
-    if (c < 0x110000) append_char(text, c);
+    if (c < 0x110000) io::append_char(text, c);
   }
   return text;
 }
@@ -140,7 +140,7 @@ std::string digest_of(std::string_view text, const std::vector<Match>& matches, 
   std::uint64_t value = 0xCBF29CE484222325;
   for (const Match& match : matches) {
     for (std::size_t at = match.begin; at < match.end; ++count) {
-      const char32_t c = next_char(text, at);
+      const char32_t c = io::next_char(text, at);
       for (int shift = 0; shift < 32; shift += 8) value = (value ^ (c >> shift & 0xFF)) * 0x100000001B3;
     }
   }
@@ -158,7 +158,7 @@ TEST_F(Expressions, FindWhatOnigurumaFindsOrAreRefused) {
     const element line = document.value();
     if (texts.empty()) {
       for (const auto text : line["texts"].get_array()) texts.emplace_back(std::string_view(text));
-      ASSERT_EQ(static_cast<std::int64_t>(count_chars(every)), std::int64_t(line["characters"]));
+      ASSERT_EQ(static_cast<std::int64_t>(io::count_chars(every)), std::int64_t(line["characters"]));
       continue;
     }
     const std::string_view expression = line["regex"];

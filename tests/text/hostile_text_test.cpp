@@ -6,10 +6,10 @@
 #include <random>
 #include <string>
 
+#include "io/utf8.h"
 #include "support/emulated.h"
 #include "support/sanitized.h"
 #include "text/small_tokenizer.h"
-#include "text/utf8.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ class HostileText : public testing::TestWithParam<std::string> {
   Tokenizer tokenizer_ = Tokenizer::load(ATTEND_GOLDEN "/" + GetParam() + ".json");
 
   void check(const std::string& text, const Encoding& encoding) const {
-    const auto size = static_cast<std::int32_t>(attend::text::count_chars(text));
+    const auto size = static_cast<std::int32_t>(attend::io::count_chars(text));
     for (std::size_t i = 0; i < encoding.size(); ++i) {
       ASSERT_TRUE(encoding.ids[i] >= 0 && encoding.ids[i] < tokenizer_.vocabulary_size());
       const auto [begin, end] = encoding.offsets[i];
@@ -60,7 +60,7 @@ TEST_P(HostileText, RandomBytesAreText) {
     for (char& byte : bytes)
       byte = static_cast<char>(random() % 3 == 0 ? 0x80 + random() % 128 : random() % 128);
     const Encoding given = tokenizer_.encode(bytes, kWhole);
-    const std::string repaired = attend::text::repair_utf8(bytes);
+    const std::string repaired = attend::io::repair_utf8(bytes);
     const Encoding expected = tokenizer_.encode(repaired, kWhole);
     EXPECT_EQ(given.ids, expected.ids);
     EXPECT_EQ(given.offsets, expected.offsets);
@@ -73,7 +73,7 @@ TEST_P(HostileText, EveryCodePointAlone) {
   for (char32_t c = 0; c <= 0x10FFFF; c += attend::kSanitized || attend::kEmulated ? 97 : 11) {
     if (c >= 0xD800 && c < 0xE000) continue;
     std::string text = "a";
-    attend::text::append_char(text, c);
+    attend::io::append_char(text, c);
     text += "b";
     check(text, tokenizer_.encode(text, kWhole));
   }

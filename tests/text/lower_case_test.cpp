@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "io/utf8.h"
 #include "support/cpu_time.h"
-#include "text/utf8.h"
 
 namespace attend::text {
 namespace {
@@ -25,7 +25,7 @@ TEST(LowerCase, IsThatOfPython) {
 
 TEST(LowerCase, KnowsTheCharactersItCameFrom) {
   const LowerCase lower("aİbİİΣ");  // a i . b i . i . final sigma
-  EXPECT_EQ(count_chars(lower.text()), 9u);
+  EXPECT_EQ(io::count_chars(lower.text()), 9u);
   const auto given = [&](std::int32_t begin, std::int32_t end) { return lower.given({begin, end}); };
   EXPECT_EQ(given(0, 1), (TextSpan{0, 1}));
   EXPECT_EQ(given(1, 2), (TextSpan{1, 2}));  // the i

@@ -47,7 +47,7 @@ TEST(NormalForm, AgreesWithUtf8proc) {
   std::mt19937 random(13);
   for (int i = 0; i < 20'000; ++i) {
     std::string text;
-    for (std::size_t size = random() % 8; size > 0; --size) append_char(text, draw(random));
+    for (std::size_t size = random() % 8; size > 0; --size) attend::io::append_char(text, draw(random));
     for (const bool compatible : {false, true}) {
       for (const bool composed : {false, true}) {
         ASSERT_EQ(normalized(text, compatible, composed), expected(text, compatible, composed)) << text;

@@ -5,8 +5,8 @@
 
 #include <random>
 
+#include "io/utf8.h"
 #include "support/sanitized.h"
-#include "text/utf8.h"
 
 namespace {
 
@@ -38,7 +38,7 @@ TEST(Pattern, Gpt2IsTheExpression) {
   for (int i = 0; i < (attend::kSanitized ? 2'000 : 50'000); ++i) {
     std::string text;
     for (std::size_t size = random() % 12; size > 0; --size)
-      append_char(text, letters[random() % std::size(letters)]);
+      attend::io::append_char(text, letters[random() % std::size(letters)]);
     ASSERT_EQ(matches(gpt2_pattern(), text), matches(*expression, text)) << text;
   }
 }

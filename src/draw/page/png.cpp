@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/crc32.h"
+#include "io/crc32.h"
 
 namespace attend::draw {
 namespace {
@@ -16,7 +16,7 @@ void put_big_endian(std::string& bytes, std::uint32_t value) {
 void put_chunk(std::string& png, std::string_view kind, std::string_view data) {
   put_big_endian(png, static_cast<std::uint32_t>(data.size()));
   png.append(kind).append(data);
-  put_big_endian(png, crc32(crc32(0, kind), data));
+  put_big_endian(png, io::crc32(io::crc32(0, kind), data));
 }
 
 std::uint32_t adler32(std::string_view bytes) {

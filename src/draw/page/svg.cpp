@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "base/base64.h"
 #include "draw/page/png.h"
+#include "io/base64.h"
 
 namespace attend::draw {
 namespace {
@@ -113,7 +113,7 @@ struct SvgWriter {
     svg += "<image" + attribute("x", image.at.x) + attribute("y", image.at.y) +
            attribute("width", image.width) + attribute("height", image.height) +
            " preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64," +
-           to_base64(cells_png(image)) + "\"/>\n";
+           io::to_base64(cells_png(image)) + "\"/>\n";
   }
 
   void operator()(const Text& text) const {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 // The text on one line, unable to drive a terminal: control characters and bytes that are not UTF-8 become
 // \xNN, and what is longer than 80 bytes is cut.
@@ -21,4 +21,4 @@ template <class... Parts>
   throw FileError(std::string(file), shown(where), rule.str());
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,4 +1,4 @@
-#include "checkpoint/mapped_file.h"
+#include "io/mapped_file.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <system_error>
 #include <utility>
 
-#include "checkpoint/bus_errors.h"
-#include "checkpoint/fail.h"
+#include "io/bus_errors.h"
+#include "io/fail.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 MappedFile::MappedFile(InputFile file) : file_(std::move(file)) {
   if (file_.size() == 0) return;  // nothing to map, and mmap refuses it
@@ -48,4 +48,4 @@ void MappedFile::forget(const std::byte* begin, std::size_t bytes) const noexcep
   if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,8 +1,8 @@
-#include "base/crc32.h"
+#include "io/crc32.h"
 
 #include <array>
 
-namespace attend {
+namespace attend::io {
 namespace {
 
 // The polynomial of zip, bits reversed: the highest power is the lowest bit.
@@ -48,4 +48,4 @@ std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::uint6
   return first ^ second;
 }
 
-}  // namespace attend
+}  // namespace attend::io

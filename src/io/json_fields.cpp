@@ -1,9 +1,9 @@
-#include "checkpoint/json_fields.h"
+#include "io/json_fields.h"
 
 #include <charconv>
 #include <cmath>
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 JsonFields::JsonFields(FileText text, const Nested& nested) : text_(std::move(text)) {
   JsonReader json(text_.name, text_.span());
@@ -92,4 +92,4 @@ std::string_view JsonFields::string(std::string_view key, std::string_view fallb
   return has(key) ? string(key) : fallback;
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,10 +1,10 @@
-#include "text/utf8.h"
+#include "io/utf8.h"
 
 #include <gtest/gtest.h>
 
 namespace {
 
-using namespace attend::text;
+using namespace attend::io;
 
 // Pairs from Python: bytes(given).decode(errors="replace").
 TEST(Utf8, IsRepairedAsPythonDoes) {

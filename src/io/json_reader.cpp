@@ -1,12 +1,12 @@
-#include "checkpoint/json_reader.h"
+#include "io/json_reader.h"
 
 #include <charconv>
 #include <cmath>
 #include <system_error>
 
-#include "base/utf8.h"
+#include "io/utf8.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -27,30 +27,6 @@ std::string_view name_of(JsonKind kind) {
       return "null";
   }
   return "";
-}
-
-std::size_t write_utf8(unsigned code, char* out) {
-  const auto byte = [](unsigned value) { return static_cast<char>(static_cast<unsigned char>(value)); };
-  if (code < 0x80) {
-    out[0] = byte(code);
-    return 1;
-  }
-  if (code < 0x800) {
-    out[0] = byte(0xC0 | (code >> 6));
-    out[1] = byte(0x80 | (code & 0x3F));
-    return 2;
-  }
-  if (code < 0x10000) {
-    out[0] = byte(0xE0 | (code >> 12));
-    out[1] = byte(0x80 | ((code >> 6) & 0x3F));
-    out[2] = byte(0x80 | (code & 0x3F));
-    return 3;
-  }
-  out[0] = byte(0xF0 | (code >> 18));
-  out[1] = byte(0x80 | ((code >> 12) & 0x3F));
-  out[2] = byte(0x80 | ((code >> 6) & 0x3F));
-  out[3] = byte(0x80 | (code & 0x3F));
-  return 4;
 }
 
 }  // namespace
@@ -126,13 +102,13 @@ std::size_t JsonReader::escape(char* out) {
   }
   const unsigned code = four_digits();
   if (code >= 0xDC00 && code < 0xE000) syntax("a high surrogate before a low one");
-  if (code < 0xD800 || code >= 0xE000) return write_utf8(code, out);
+  if (code < 0xD800 || code >= 0xE000) return static_cast<std::size_t>(put_char(code, out));
   if (text_.size() - at_ < 2 || text_[at_] != '\\' || text_[at_ + 1] != 'u')
     syntax("the second half of a surrogate pair");
   at_ += 2;
   const unsigned low = four_digits();
   if (low < 0xDC00 || low >= 0xE000) syntax("the second half of a surrogate pair");
-  return write_utf8(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), out);
+  return static_cast<std::size_t>(put_char(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), out));
 }
 
 unsigned JsonReader::four_digits() {
@@ -259,4 +235,4 @@ void JsonReader::syntax(std::string_view expected) {
   fail(file_, place, "expected ", expected, ", found '", shown({text_.data() + at_, length}), "'");
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,10 +1,10 @@
-#include "checkpoint/fail.h"
+#include "io/fail.h"
 
 #include <cstddef>
 
-#include "base/utf8.h"
+#include "io/utf8.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 std::string shown(std::string_view text) {
   constexpr std::size_t kLongest = 80;
@@ -26,4 +26,4 @@ std::string shown(std::string_view text) {
   return result;
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/fail.h"
+#include "io/fail.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 enum class JsonKind : std::uint8_t { object, array, string, number, boolean, null };
 
@@ -100,4 +100,4 @@ void JsonReader::array(std::string_view where, Element element) {
   leave();
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,10 +1,10 @@
-#include "base/crc32.h"
+#include "io/crc32.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace attend {
+namespace attend::io {
 namespace {
 
 TEST(Crc32, KnownValues) {
@@ -28,4 +28,4 @@ TEST(Crc32, JoinsALongSecondPart) {
 }
 
 }  // namespace
-}  // namespace attend
+}  // namespace attend::io

@@ -1,4 +1,5 @@
-// UTF-8, for text that is known to be valid: validate() or repair() comes first.
+// UTF-8: whether bytes are, and their characters. What reads characters wants valid text: is_utf8() or
+// repair_utf8() comes first.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace attend::text {
+namespace attend::io {
 
 inline constexpr char32_t kReplacement = 0xFFFD;
 
@@ -16,7 +17,7 @@ inline int utf8_size(unsigned char first) {
 }
 inline int utf8_size(char first) { return utf8_size(static_cast<unsigned char>(first)); }
 
-// The character at `position`, which is moved behind it.
+// The character at `position`, which is moved past it.
 inline char32_t next_char(std::string_view text, std::size_t& position) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[position + i]); };
   const unsigned char first = byte(0);
@@ -81,12 +82,19 @@ inline void append_char(std::string& text, char32_t c) {
   text.append(bytes, static_cast<std::size_t>(put_char(c, bytes)));
 }
 
+// Bytes of the character that the text begins with; 0 when it begins with none: overlong forms, surrogates
+// and what lies beyond U+10FFFF are not characters.
+std::size_t utf8_length(std::string_view text) noexcept;
+
+// Where the first byte that is not UTF-8 stands, or the size of the text.
+std::size_t find_bad_utf8(std::string_view text) noexcept;
+
 bool is_utf8(std::string_view text);
 
-// The same text with U+FFFD for every stretch that is no UTF-8: the longest start of a character that is cut
+// The same text with U+FFFD for every stretch that is not UTF-8: the longest start of a character that is cut
 // off counts as one, as in Python's errors="replace", in Rust and in the Unicode standard (its section 3.9).
 std::string repair_utf8(std::string_view text);
 
 std::size_t count_chars(std::string_view text);
 
-}  // namespace attend::text
+}  // namespace attend::io

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 // A regular file, open for reading.
 class InputFile {
@@ -64,4 +64,4 @@ std::filesystem::path folder_inside(const std::filesystem::path& folder, const s
 // Whether there is anything of that name.
 bool exists_inside(const std::filesystem::path& folder, const std::filesystem::path& name);
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

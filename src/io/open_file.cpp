@@ -1,4 +1,4 @@
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,9 +9,9 @@
 #include <system_error>
 #include <utility>
 
-#include "checkpoint/fail.h"
+#include "io/fail.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,4 +143,4 @@ bool exists_inside(const fs::path& folder, const fs::path& name) {
   return fs::symlink_status(folder / name, error).type() != fs::file_type::not_found && !error;
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace attend {
+namespace attend::io {
 
 // Cuts a stream into blocks of 64 bytes and pads its end, as both standards (FIPS 180-4) want it.
 class BlockStream {
@@ -45,4 +45,4 @@ class Sha256 final : public BlockStream {
                                          0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
 };
 
-}  // namespace attend
+}  // namespace attend::io

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 struct ByteSource {
   std::string name;  // what errors call it
@@ -36,4 +36,4 @@ inline std::uint64_t little_endian(std::string_view bytes) {
   return value;
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

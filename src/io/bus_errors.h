@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 inline constexpr int kMaxWatchedMappings = 1024;
 
@@ -13,4 +13,4 @@ inline constexpr int kMaxWatchedMappings = 1024;
 bool watch_mapping(const void* memory, std::size_t bytes, std::atomic<bool>& damaged);
 void unwatch_mapping(const void* memory) noexcept;
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

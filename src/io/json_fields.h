@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "checkpoint/json_reader.h"
-#include "checkpoint/open_file.h"
+#include "io/json_reader.h"
+#include "io/open_file.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 inline constexpr std::size_t kMaxConfigBytes = std::size_t{4} << 20;
 // Of any size that a configuration may name.
@@ -55,4 +55,4 @@ class JsonFields {
   std::map<std::string_view, Value> values_;
 };
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,4 +1,4 @@
-#include "checkpoint/bus_errors.h"
+#include "io/bus_errors.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace attend::checkpoint {
+namespace attend::io {
 namespace {
 
 // Read by the signal handler, so without locks: a slot is in use while `begin` is not 0, which is written
@@ -95,4 +95,4 @@ void unwatch_mapping(const void* memory) noexcept {
   }
 }
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,4 +1,4 @@
-#include "checkpoint/json_reader.h"
+#include "io/json_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "support/file_error.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 namespace {
 
 // Reads a whole text with one action.
@@ -114,4 +114,4 @@ TEST(Shown, IsShortAndPrintable) {
 }
 
 }  // namespace
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,10 +1,10 @@
-#include "base/digest.h"
+#include "io/digest.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace attend {
+namespace attend::io {
 namespace {
 
 using namespace std::string_literals;
@@ -53,4 +53,4 @@ TEST(Digest, PiecesMakeNoDifference) {
 }
 
 }  // namespace
-}  // namespace attend
+}  // namespace attend::io

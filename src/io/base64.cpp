@@ -1,9 +1,9 @@
-#include "base/base64.h"
+#include "io/base64.h"
 
 #include <cstddef>
 #include <cstdint>
 
-namespace attend {
+namespace attend::io {
 
 void append_base64(std::string& text, std::string_view bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -26,4 +26,4 @@ std::string to_base64(std::string_view bytes) {
   return text;
 }
 
-}  // namespace attend
+}  // namespace attend::io

@@ -1,8 +1,8 @@
-#include "base/base64.h"
+#include "io/base64.h"
 
 #include <gtest/gtest.h>
 
-namespace attend {
+namespace attend::io {
 namespace {
 
 // RFC 4648, section 10.
@@ -27,4 +27,4 @@ TEST(Base64, IsAppended) {
 }
 
 }  // namespace
-}  // namespace attend
+}  // namespace attend::io

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstddef>
 
-#include "checkpoint/open_file.h"
+#include "io/open_file.h"
 
-namespace attend::checkpoint {
+namespace attend::io {
 
 // The whole file, read-only. When another process cuts the file short (or the disk fails), the memory that is
 // lost reads as zeros instead of ending the program with SIGBUS, and require_intact() throws:
@@ -34,4 +34,4 @@ class MappedFile {
   std::atomic<bool> damaged_ = false;
 };
 
-}  // namespace attend::checkpoint
+}  // namespace attend::io

@@ -1,11 +1,11 @@
-#include "base/digest.h"
+#include "io/digest.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <span>
 
-namespace attend {
+namespace attend::io {
 namespace {
 
 std::uint32_t big_endian(const unsigned char* bytes) {
@@ -132,4 +132,4 @@ void Sha256::block(const unsigned char* bytes) {
   for (std::size_t i = 0; i < 8; ++i) state_[i] += change[i];
 }
 
-}  // namespace attend
+}  // namespace attend::io
