@@ -15,6 +15,8 @@
 
 namespace attend {
 
+class ModelFile;
+
 // What a file says about one tensor.
 struct TensorInfo {
   std::string type;                 // as safetensors calls it: "F32", "I8"
@@ -30,6 +32,8 @@ class Checkpoint {
   // A .safetensors file; a .safetensors.index.json, whose files lie beside it; or a folder with
   // model.safetensors or model.safetensors.index.json.
   static Checkpoint open(const std::filesystem::path& path);
+  // The weights of a model that was found, or of one of its layers, as they were opened then.
+  static Checkpoint open(const ModelFile& file);
 
   std::vector<std::string> names() const;  // in alphabetical order
   bool contains(std::string_view name) const;

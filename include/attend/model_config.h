@@ -13,6 +13,8 @@
 
 namespace attend {
 
+class ModelFile;
+
 // `attend` is what `attend train` writes where no other family has such a model.
 enum class ModelFamily : std::uint8_t { bert, roberta, distilbert, mpnet, gpt2, attend };
 
@@ -76,5 +78,6 @@ struct ModelConfig {
 // Throws FileError, with the key, for a family or an option that attend does not have, and for numbers that
 // make no sense. Keys that do not change what a model computes are not looked at.
 ModelConfig read_model_config(const std::filesystem::path& config_json);
+ModelConfig read_model_config(const ModelFile& config_json);  // as find_model() opened it
 
 }  // namespace attend

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,21 +15,45 @@
 
 namespace attend {
 
+namespace io {
+class InputFile;
+}
+
+// A file of a model, opened when it was found: what was checked then is what is read later, whatever its
+// path leads to by that time. Copies share what is open.
+class ModelFile {
+ public:
+  ModelFile() = default;  // there is none
+  ModelFile(std::filesystem::path path, std::shared_ptr<const io::InputFile> opened)
+      : path_(std::move(path)), opened_(std::move(opened)) {}
+
+  bool empty() const noexcept { return opened_ == nullptr; }
+  const std::filesystem::path& path() const noexcept { return path_; }
+  std::string string() const { return path_.string(); }
+  std::filesystem::path filename() const { return path_.filename(); }
+  const std::shared_ptr<const io::InputFile>& opened() const noexcept { return opened_; }  // of src/io
+
+ private:
+  std::filesystem::path path_;
+  std::shared_ptr<const io::InputFile> opened_;
+};
+
 // A layer after pooling: y = activation(x W^T + b), with the weights in its own folder.
 struct DenseModule {
-  std::filesystem::path weights;  // "linear.weight" (outputs, inputs) and, with a bias, "linear.bias"
+  ModelFile weights;  // "linear.weight" (outputs, inputs) and, with a bias, "linear.bias"
   std::int64_t inputs = 0, outputs = 0;
   bool bias = true;
   std::string activation;  // "tanh" or "identity"
 };
 
 struct ModelFiles {
-  std::string name;                 // as it was asked for
-  std::filesystem::path root;       // the folder that was found: modules.json is here, where there is one
-  std::filesystem::path folder;     // the same, or one inside it; holds the three below
-  std::filesystem::path config;     // config.json
-  std::filesystem::path weights;    // model.safetensors or model.safetensors.index.json, for Checkpoint::open
-  std::filesystem::path tokenizer;  // tokenizer.json, else vocab.txt, else empty
+  std::string name;              // as it was asked for
+  std::filesystem::path root;    // the folder that was found: modules.json is here, where there is one
+  std::filesystem::path folder;  // the same, or one inside it; holds the four below
+  ModelFile config;              // config.json
+  ModelFile weights;             // model.safetensors or model.safetensors.index.json, for Checkpoint::open
+  ModelFile tokenizer;           // tokenizer.json, else vocab.txt, else empty
+  ModelFile tokenizer_config;    // tokenizer_config.json, or empty
 
   // What follows comes from a sentence-transformers folder; a plain one leaves it as it is here.
   bool is_sentence_model = false;

@@ -13,6 +13,8 @@
 
 namespace attend {
 
+struct ModelFiles;
+
 // Characters begin .. end-1 of the text that was given, counted in code points. Bytes that are no UTF-8 count
 // as Python's bytes.decode(errors="replace") counts them: one U+FFFD for each.
 struct TextSpan {
@@ -54,6 +56,7 @@ class Tokenizer {
   // file asks for and is not supported is refused by name: FileError names the file, the place in it and the
   // rule.
   static Tokenizer load(const std::filesystem::path& path);
+  static Tokenizer load(const ModelFiles& files);  // of a model, from the files that are open already
   static Tokenizer from_json(std::string_view json, const std::string& name = "tokenizer.json");
 
   // std::invalid_argument for a text of a gibibyte or more, for a max_length below the number of special

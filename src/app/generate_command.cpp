@@ -43,7 +43,7 @@ void run_generate(const GenerateOptions& options) {
   const ModelFiles files = find_model(options.model);
   if (files.tokenizer.empty())
     throw std::runtime_error(files.folder.string() + ": there is no tokenizer.json in it");
-  const Tokenizer tokenizer = Tokenizer::load(files.tokenizer);
+  const Tokenizer tokenizer = Tokenizer::load(files);
   learn::Decoder decoder(files);
   const Encoding prompt = tokenizer.encode(options.prompt, {.add_special_tokens = false, .truncate = false});
   learn::Sampling sampling = options.sampling;

@@ -1,4 +1,5 @@
 #include <attend/checkpoint.h>
+#include <attend/model_files.h>
 
 #include <algorithm>
 #include <mutex>
@@ -58,6 +59,8 @@ struct Checkpoint::Contents {
   mutable std::mutex copying;
   mutable std::map<const TensorEntry*, Tensor> copies;  // of tensors that are not aligned
 
+  static std::shared_ptr<const Contents> read(std::string name, const fs::path& folder, io::InputFile file);
+
   Place find(std::string_view tensor) const {
     const Shard* shard = shards.front().get();
     if (index) {
@@ -105,37 +108,46 @@ void check_index(const std::string& name, const WeightIndex& index,
   }
 }
 
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
 constexpr const char* kSingle = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
 }  // namespace
 
-Checkpoint Checkpoint::open(const fs::path& path) {
+// A file of weights, or an index in this folder whose files are opened now.
+std::shared_ptr<const Checkpoint::Contents> Checkpoint::Contents::read(std::string name,
+                                                                       const fs::path& folder,
+                                                                       io::InputFile file) {
   auto contents = std::make_shared<Contents>();
-  contents->name = path.string();
-  const auto open_index = [&](const fs::path& folder, const io::InputFile& file) {
-    contents->index = parse_index(io::read_text(file, kMaxIndexBytes));
-    for (const std::string& shard : contents->index->files) {
-      contents->shards.push_back(std::make_unique<const Shard>(io::open_inside(folder, shard)));
-    }
-    check_index(file.name(), *contents->index, contents->shards);
-  };
-
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    if (io::exists_inside(path, kSingle)) {
-      contents->shards.push_back(std::make_unique<const Shard>(io::open_inside(path, kSingle)));
-    } else if (io::exists_inside(path, kIndex)) {
-      open_index(path, io::open_inside(path, kIndex));
-    } else {
-      io::fail(path.string(), "", "has neither ", kSingle, " nor ", kIndex);
-    }
-  } else if (path.extension() == ".json") {
-    open_index(path.has_parent_path() ? path.parent_path() : fs::path("."), io::InputFile(path));
-  } else {
-    contents->shards.push_back(std::make_unique<const Shard>(io::InputFile(path)));
+  contents->name = std::move(name);
+  if (fs::path(file.name()).extension() != ".json") {
+    contents->shards.push_back(std::make_unique<const Shard>(std::move(file)));
+    return contents;
   }
-  return Checkpoint(std::move(contents));
+  contents->index = parse_index(io::read_text(file, kMaxIndexBytes));
+  for (const std::string& shard : contents->index->files) {
+    contents->shards.push_back(std::make_unique<const Shard>(io::open_inside(folder, shard)));
+  }
+  check_index(file.name(), *contents->index, contents->shards);
+  return contents;
+}
+
+Checkpoint Checkpoint::open(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error))
+    return Checkpoint(Contents::read(path.string(), folder_of(path), io::InputFile(path)));
+  for (const char* const name : {kSingle, kIndex}) {
+    if (io::exists_inside(path, name))
+      return Checkpoint(Contents::read(path.string(), path, io::open_inside(path, name)));
+  }
+  io::fail(path.string(), "", "has neither ", kSingle, " nor ", kIndex);
+}
+
+Checkpoint Checkpoint::open(const ModelFile& file) {
+  return Checkpoint(Contents::read(file.string(), folder_of(file.path()), file.opened()->duplicate()));
 }
 
 std::vector<std::string> Checkpoint::names() const {

@@ -1,5 +1,7 @@
 #include "checkpoint/model_config.h"
 
+#include <attend/model_files.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -269,6 +271,10 @@ std::string ModelConfig::layer_name(std::int64_t layer) const {
 ModelConfig read_model_config(const std::filesystem::path& config_json) {
   using namespace checkpoint;
   return parse_model_config(read_text(InputFile(config_json), kMaxConfigBytes));
+}
+
+ModelConfig read_model_config(const ModelFile& config_json) {
+  return checkpoint::parse_model_config(read_text(*config_json.opened(), kMaxConfigBytes));
 }
 
 }  // namespace attend

@@ -22,18 +22,19 @@ io::FileText text_inside(const fs::path& folder, const fs::path& name) {
   return io::read_text(io::open_inside(folder, name), io::kMaxConfigBytes);
 }
 
-// The first of these that is there, safe to open; empty when none is.
-fs::path first_of(const fs::path& folder, std::initializer_list<const char*> names) {
+// The first of these that is there, opened; empty when none is.
+ModelFile first_of(const fs::path& folder, std::initializer_list<const char*> names) {
   for (const char* const name : names) {
     if (!io::exists_inside(folder, name)) continue;
-    io::open_inside(folder, name);
-    return folder / name;
+    return {folder / name, std::make_shared<const io::InputFile>(io::open_inside(folder, name))};
   }
   return {};
 }
 
-fs::path weights_in(const fs::path& folder) {
-  fs::path weights = first_of(folder, {"model.safetensors", "model.safetensors.index.json"});
+io::FileText config_text(const ModelFile& file) { return io::read_text(*file.opened(), io::kMaxConfigBytes); }
+
+ModelFile weights_in(const fs::path& folder) {
+  ModelFile weights = first_of(folder, {"model.safetensors", "model.safetensors.index.json"});
   if (!weights.empty()) return weights;
   if (io::exists_inside(folder, "pytorch_model.bin")) {
     io::fail(folder.string(), "",
@@ -49,9 +50,8 @@ void find_transformer(const fs::path& folder, ModelFiles& files) {
   if (files.config.empty()) io::fail(folder.string(), "", "has no config.json");
   files.weights = weights_in(folder);
   files.tokenizer = first_of(folder, {"tokenizer.json", "vocab.txt"});
-  if (io::exists_inside(folder, "tokenizer_config.json")) {
-    parse_tokenizer_config(text_inside(folder, "tokenizer_config.json"), files);
-  }
+  files.tokenizer_config = first_of(folder, {"tokenizer_config.json"});
+  if (!files.tokenizer_config.empty()) parse_tokenizer_config(config_text(files.tokenizer_config), files);
 }
 
 void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
@@ -62,10 +62,10 @@ void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
       case ModuleKind::transformer: {
         const fs::path inside = io::folder_inside(folder, module.folder);
         find_transformer(inside, files);
-        const fs::path sentence =
+        const ModelFile sentence =
             first_of(inside, {"sentence_bert_config.json", "sentence_roberta_config.json",
                               "sentence_distilbert_config.json", "sentence_xlm-roberta_config.json"});
-        if (!sentence.empty()) parse_sentence_config(text_inside(inside, sentence.filename()), files);
+        if (!sentence.empty()) parse_sentence_config(config_text(sentence), files);
         break;
       }
       case ModuleKind::pooling:

@@ -35,7 +35,7 @@ std::vector<std::int64_t> index_of(std::int64_t place, const std::vector<std::in
   return index;
 }
 
-void add_bad_tensors(const std::filesystem::path& weights, std::vector<BadTensor>& found) {
+void add_bad_tensors(const ModelFile& weights, std::vector<BadTensor>& found) {
   const Checkpoint checkpoint = Checkpoint::open(weights);
   for (const std::string& name : checkpoint.names()) {
     const TensorInfo info = checkpoint.info(name);

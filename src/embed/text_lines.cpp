@@ -3,7 +3,6 @@
 #include <attend/file_error.h>
 
 #include <fcntl.h>
-#include <simdjson.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "io/json_reader.h"
 #include "io/utf8.h"
 
 namespace attend::embed {
@@ -36,13 +36,8 @@ std::size_t place_to_cut(std::string_view text) {
 
 }  // namespace
 
-struct TextLines::Reader {
-  simdjson::dom::parser parser;
-};
-
 TextLines::TextLines(const std::string& path, LineForm form)
-    : name_(path == "-" ? "standard input" : path), buffer_(kChunk) {
-  if (form == LineForm::json) reader_ = std::make_unique<Reader>();
+    : name_(path == "-" ? "standard input" : path), buffer_(kChunk), form_(form) {
   descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw FileError(name_, "", joined("cannot be opened: ", std::strerror(errno)));
   struct stat status {};
@@ -109,7 +104,7 @@ bool TextLines::next(std::string& text) {
   text.clear();
   take(text);
   if (line_++ == 0 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-  if (reader_) {
+  if (form_ == LineForm::json) {
     parse(text);
     return true;
   }
@@ -130,16 +125,28 @@ void TextLines::parse(std::string& text) {
   if (goes_on_)
     throw FileError(name_, where,
                     joined("has more than ", kLongest >> 20, " MiB, the most that a line of JSON may have"));
-  simdjson::dom::element root;
-  if (const auto error = reader_->parser.parse(text).get(root); error != simdjson::SUCCESS) {
-    throw FileError(name_, where, joined("is not JSON: ", simdjson::error_message(error)));
+  std::optional<std::string_view> found;
+  try {
+    io::JsonReader json(name_, text);
+    if (json.kind() == io::JsonKind::string) {
+      found = json.string(where);
+    } else if (json.kind() == io::JsonKind::object) {
+      json.object(where, [&](std::string_view key) {
+        if (key == "text" && json.kind() == io::JsonKind::string) {
+          found = json.string(where);
+        } else {
+          json.skip(where);
+        }
+      });
+    } else {
+      json.skip(where);
+    }
+    json.end();
+  } catch (const io::JsonSyntaxError& error) {
+    throw FileError(name_, where, joined("is not JSON: ", error.sentence()));
   }
-  std::string_view value;
-  if (root.get_string().get(value) != simdjson::SUCCESS &&
-      root["text"].get_string().get(value) != simdjson::SUCCESS) {
-    throw FileError(name_, where, "is neither a string nor an object with a string \"text\"");
-  }
-  text = std::string(value);
+  if (!found) throw FileError(name_, where, "is neither a string nor an object with a string \"text\"");
+  text = std::string(*found);
 }
 
 }  // namespace attend::embed

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +43,6 @@ class TextLines {
   const std::string& name() const noexcept { return name_; }
 
  private:
-  struct Reader;  // of JSON
   bool fill();
   void take(std::string& text);
   void cut(std::string& text);
@@ -59,7 +57,7 @@ class TextLines {
   std::uint64_t bytes_ = 0;
   bool goes_on_ = false;
   std::optional<std::uint64_t> total_;
-  std::unique_ptr<Reader> reader_;
+  LineForm form_;
 };
 
 }  // namespace attend::embed

@@ -1,13 +1,12 @@
 #include "explore/bodies.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <cctype>
 #include <map>
 
 #include "base/error.h"
 #include "explore/message.h"
+#include "io/json_reader.h"
 
 namespace attend::explore {
 namespace {
@@ -20,25 +19,12 @@ constexpr std::size_t kMostEdits = 256;
 class Fields {
  public:
   explicit Fields(std::string_view body) {
-    simdjson::dom::parser parser;
-    simdjson::dom::object object;
-    simdjson::dom::element root;
-    if (const auto error = parser.parse(body.data(), body.size()).get(root); error != simdjson::SUCCESS)
-      refuse_body(joined("the body is no JSON: ", simdjson::error_message(error)));
-    if (root.get_object().get(object) != simdjson::SUCCESS) refuse_body("the body is no JSON object");
-    for (const auto& [key, value] : object) {
-      const std::string name(key);
-      if (texts_.contains(name) || lists_.contains(name)) refuse_body("the body has a key twice");
-      std::string_view text;
-      simdjson::dom::array array;
-      if (value.is_null()) continue;  // as if it were not there
-      if (value.get_string().get(text) == simdjson::SUCCESS) {
-        texts_.emplace(name, text);
-      } else if (value.get_array().get(array) == simdjson::SUCCESS) {
-        lists_.emplace(name, strings_of(array));
-      } else {
-        refuse_body("the body holds something that is neither text nor a list of texts");
-      }
+    try {
+      read(body);
+    } catch (const io::JsonSyntaxError& error) {
+      refuse_body(joined("the body is not JSON: ", error.sentence()));
+    } catch (const FileError& error) {
+      refuse_body(error.what());
     }
   }
 
@@ -64,15 +50,31 @@ class Fields {
   }
 
  private:
-  static std::vector<std::string> strings_of(simdjson::dom::array array) {
+  void read(std::string_view body) {
+    std::string text(body);
+    io::JsonReader json("the body", text);
+    if (json.kind() != io::JsonKind::object) refuse_body("the body is not a JSON object");
+    json.object("", [&](std::string_view key) {
+      const std::string name(key);
+      if (json.null()) return;  // as if it were not there
+      if (json.kind() == io::JsonKind::string) {
+        texts_.emplace(name, json.string(key));
+      } else if (json.kind() == io::JsonKind::array) {
+        lists_.emplace(name, strings_of(json));
+      } else {
+        refuse_body("the body holds something that is neither text nor a list of texts");
+      }
+    });
+    json.end();
+  }
+
+  static std::vector<std::string> strings_of(io::JsonReader& json) {
     std::vector<std::string> list;
-    for (const simdjson::dom::element element : array) {
-      std::string_view text;
-      if (element.get_string().get(text) != simdjson::SUCCESS)
-        refuse_body("a list holds something that is no text");
+    json.array("", [&] {
+      if (json.kind() != io::JsonKind::string) refuse_body("a list holds something that is not text");
       if (list.size() == kMostEdits) refuse_body(joined("a list has more than ", kMostEdits, " entries"));
-      list.emplace_back(text);
-    }
+      list.emplace_back(json.string(""));
+    });
     return list;
   }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "explore/message.h"
+#include "io/fail.h"
 
 namespace attend::explore {
 namespace {
@@ -45,13 +46,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-// A name from the address, fit for a sentence.
-std::string shown(std::string_view name) {
-  std::string result;
-  for (const char c : name.substr(0, 40)) result += c >= 0x20 && c < 0x7F ? c : '?';
-  return result;
-}
-
 }  // namespace
 
 Target::Target(std::string_view target) {
@@ -69,7 +63,7 @@ Target::Target(std::string_view target) {
     const std::string name = decoded(part.substr(0, equals));
     const std::string value = equals == part.npos ? "" : decoded(part.substr(equals + 1));
     if (!parameters_.emplace(name, value).second)
-      refuse_target(joined("parameter ", shown(name), " is there twice"));
+      refuse_target(joined("parameter ", io::shown(name), " is there twice"));
   }
 }
 
@@ -87,7 +81,7 @@ std::optional<std::int64_t> Target::number(const std::string& name) {
   const auto [stop, error] = std::from_chars(given->data(), end, value);
   constexpr std::int64_t kMost = std::int64_t{1} << 40;  // so that products of a few fit 64 bits
   if (given->empty() || error != std::errc() || stop != end || value < 0 || value > kMost)
-    refuse_target(joined("parameter ", name, " is \"", shown(*given), "\", expected a whole number"));
+    refuse_target(joined("parameter ", name, " is \"", io::shown(*given), "\", expected a whole number"));
   return value;
 }
 
@@ -99,7 +93,7 @@ std::int64_t Target::required_number(const std::string& name) {
 
 void Target::require_all_used() const {
   if (!parameters_.empty())
-    refuse_target(joined("there is no parameter ", shown(parameters_.begin()->first)));
+    refuse_target(joined("there is no parameter ", io::shown(parameters_.begin()->first)));
 }
 
 }  // namespace attend::explore

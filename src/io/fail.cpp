@@ -26,4 +26,6 @@ std::string shown(std::string_view text) {
   return result;
 }
 
+std::string quoted(std::string_view text) { return '"' + shown(text) + '"'; }
+
 }  // namespace attend::io

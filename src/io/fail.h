@@ -12,6 +12,7 @@ namespace attend::io {
 // The text on one line, unable to drive a terminal: control characters and bytes that are not UTF-8 become
 // \xNN, and what is longer than 80 bytes is cut.
 std::string shown(std::string_view text);
+std::string quoted(std::string_view text);  // the same in double quotes
 
 // fail("model.safetensors", "embeddings.weight", "has ", 3, " dimensions, expected ", 2)
 template <class... Parts>

@@ -1,7 +1,7 @@
 #include "io/json_fields.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 
 namespace attend::io {
 
@@ -72,12 +72,9 @@ std::int64_t JsonFields::integer(Keys keys, std::int64_t low, std::int64_t high,
 double JsonFields::number(std::string_view key, double fallback) const {
   if (!has(key)) return fallback;
   const std::string_view word = require(key, JsonKind::number, "a number").text;
-  double value = 0;
-  if (std::from_chars(word.data(), word.data() + word.size(), value).ec != std::errc() ||
-      !std::isfinite(value)) {
-    fail(file(), key, shown(word), " is outside the range of a 64-bit float");
-  }
-  return value;
+  const std::optional<double> value = json_number(word);
+  if (!value) fail(file(), key, shown(word), " is outside the range of a 64-bit float");
+  return *value;
 }
 
 bool JsonFields::boolean(std::string_view key, bool fallback) const {

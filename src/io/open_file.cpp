@@ -57,6 +57,8 @@ InputFile::InputFile(const fs::path& path, std::string name) : name_(std::move(n
   if (known && S_ISREG(status.st_mode)) {
     size_ = static_cast<std::size_t>(status.st_size);
     modified_ = status.st_mtim;
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
     return;
   }
   ::close(descriptor_);  // there will be no destructor
@@ -68,10 +70,29 @@ InputFile::InputFile(InputFile&& other) noexcept
     : name_(std::move(other.name_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
       size_(other.size_),
-      modified_(other.modified_) {}
+      modified_(other.modified_),
+      device_(other.device_),
+      inode_(other.inode_) {}
 
 InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+InputFile InputFile::duplicate() const {
+  InputFile copy;
+  copy.name_ = name_;
+  copy.descriptor_ = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (copy.descriptor_ < 0) cannot_read(name_, errno);
+  copy.size_ = size_;
+  copy.modified_ = modified_;
+  copy.device_ = device_;
+  copy.inode_ = inode_;
+  return copy;
+}
+
+bool InputFile::is_at(const fs::path& path) const noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
 
 bool InputFile::changed() const noexcept {
@@ -135,7 +156,12 @@ InputFile open_inside(const fs::path& folder, const fs::path& name) {
   if (!lies_in(target, home) && (blobs.empty() || !lies_in(target, blobs))) {
     fail(path.string(), "", "is a link that leaves the model's folder, to ", shown(target.string()));
   }
-  return InputFile(target, path.string());
+  // A link may have been put in place of what was checked: what is open must lie where it was found.
+  InputFile file(target, path.string());
+  if (fs::canonical(path, error) != target || error || !file.is_at(target)) {
+    fail(path.string(), "", "was replaced while it was opened");
+  }
+  return file;
 }
 
 bool exists_inside(const fs::path& folder, const fs::path& name) {

@@ -2,6 +2,8 @@
 // there.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <ctime>
 #include <filesystem>
@@ -29,15 +31,22 @@ class InputFile {
   std::size_t size() const noexcept { return size_; }  // when it was opened
   bool changed() const noexcept;                       // since then, in size or time of change
   int descriptor() const noexcept { return descriptor_; }
+  InputFile duplicate() const;  // the same open file once more, for another owner
+
+  // Whether this path leads to the file that is open.
+  bool is_at(const std::filesystem::path& path) const noexcept;
 
   // Exactly these bytes; throws FileError where the file has become shorter.
   void read(std::size_t offset, std::span<char> into) const;
 
  private:
+  InputFile() = default;
   std::string name_;
   int descriptor_ = -1;
   std::size_t size_ = 0;
   timespec modified_{};
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
 };
 
 // A file's text in memory of its own.

@@ -132,7 +132,7 @@ class Pairs : public Task {
                   data_.held_out().size(), " to try it on, from ", config_.encoder);
   }
   std::string tokenizer_json() const override { return ""; }  // save() carries the model's own over
-  Tokenizer tokenizer() const override { return Tokenizer::load(start_.files().tokenizer); }
+  Tokenizer tokenizer() const override { return Tokenizer::load(start_.files()); }
   Encoding encode(const std::string& text, const Tokenizer& tokenizer) const override {
     return tokenizer.encode(text, {.truncate = false, .lower_case = start_.files().lower_case});
   }

@@ -28,11 +28,7 @@ namespace {
 constexpr const char* kTextModelOperation = "embed";
 
 Tokenizer load_tokenizer(const ModelFiles& files, const ModelConfig& config) {
-  if (files.tokenizer.empty()) {
-    throw FileError(files.folder.string(), "",
-                    "there is neither tokenizer.json nor vocab.txt in this folder");
-  }
-  Tokenizer tokenizer = Tokenizer::load(files.tokenizer);
+  Tokenizer tokenizer = Tokenizer::load(files);
   if (tokenizer.vocabulary_size() > config.vocabulary_size) {
     throw FileError(files.tokenizer.string(), "vocab",
                     joined("it has ids up to ", tokenizer.vocabulary_size() - 1,

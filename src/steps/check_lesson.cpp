@@ -1,8 +1,7 @@
 #include "steps/check_lesson.h"
+#include "draw/prose.h"
 
 #include <initializer_list>
-
-#include "steps/words.h"
 
 namespace attend::steps {
 namespace {
@@ -46,20 +45,21 @@ class Checker {
   // The columns of one matrix meet the rows of the next.
   void check_inner(const Part& matrix, const Part& source) const {
     if (matrix.rows() == source.columns()) return;
-    refuse(LessonCause::size_mismatch, matrix.name, " has ", counted(matrix.rows(), "row"), ", ", source.name,
-           " has ", counted(source.columns(), "column"));
+    refuse(LessonCause::size_mismatch, matrix.name, " has ", draw::counted(matrix.rows(), "row"), ", ",
+           source.name, " has ", draw::counted(source.columns(), "column"));
   }
 
   void check_bias(std::string_view bias, const std::optional<Tensor>& values, const Part& matrix) const {
     if (!values || values->size(0) == matrix.columns()) return;
-    refuse(LessonCause::size_mismatch, bias, " has ", counted(values->size(0), "number"), ", ", matrix.name,
-           " has ", counted(matrix.columns(), "column"));
+    refuse(LessonCause::size_mismatch, bias, " has ", draw::counted(values->size(0), "number"), ", ",
+           matrix.name, " has ", draw::counted(matrix.columns(), "column"));
   }
 
   void check_label_count(std::string_view labels, std::size_t count, const Part& matrix) const {
     if (static_cast<std::int64_t>(count) == matrix.rows()) return;
-    refuse(LessonCause::size_mismatch, labels, " has ", counted(static_cast<std::int64_t>(count), "label"),
-           ", ", matrix.name, " has ", counted(matrix.rows(), "row"));
+    refuse(LessonCause::size_mismatch, labels, " has ",
+           draw::counted(static_cast<std::int64_t>(count), "label"), ", ", matrix.name, " has ",
+           draw::counted(matrix.rows(), "row"));
   }
 
   // Either x, or all of q, k and v.
@@ -115,11 +115,11 @@ class Checker {
     check_bias("bk", lesson_.bk, wk());
     check_bias("bv", lesson_.bv, wv());
     if (keys().columns() != queries().columns()) {
-      refuse(LessonCause::size_mismatch, keys().name, " has ", counted(keys().columns(), "column"), ", ",
-             queries().name, " has ", queries().columns());
+      refuse(LessonCause::size_mismatch, keys().name, " has ", draw::counted(keys().columns(), "column"),
+             ", ", queries().name, " has ", queries().columns());
     }
     if (k().given() && k().rows() != v().rows()) {
-      refuse(LessonCause::size_mismatch, "k has ", counted(k().rows(), "row"), ", v has ", v().rows());
+      refuse(LessonCause::size_mismatch, "k has ", draw::counted(k().rows(), "row"), ", v has ", v().rows());
     }
   }
 
@@ -129,7 +129,7 @@ class Checker {
     for (const Part& part : {queries(), values()}) {  // keys have the columns of queries
       if (part.columns() % lesson_.heads == 0) continue;
       refuse(LessonCause::size_mismatch, "heads is ", lesson_.heads, ", which does not divide the ",
-             counted(part.columns(), "column"), " of ", part.name);
+             draw::counted(part.columns(), "column"), " of ", part.name);
     }
   }
 

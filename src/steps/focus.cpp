@@ -1,4 +1,5 @@
 #include "steps/focus.h"
+#include "io/fail.h"
 
 #include <algorithm>
 #include <charconv>
@@ -13,7 +14,6 @@
 #include "steps/equations.h"
 #include "steps/lesson_error.h"
 #include "steps/narrate.h"
-#include "steps/words.h"
 
 namespace attend::steps {
 namespace {
@@ -302,10 +302,10 @@ std::int64_t find_token(std::string_view name, const Lesson& lesson, std::string
   }
   std::string known;
   for (std::size_t i = 0; i < std::min<std::size_t>(lesson.tokens.size(), 12); ++i) {
-    known.append(i > 0 ? ", " : "").append(shown(lesson.tokens[i]));
+    known.append(i > 0 ? ", " : "").append(io::shown(lesson.tokens[i]));
   }
   if (lesson.tokens.size() > 12) known += ", …";
-  refuse_lesson(LessonCause::unknown_token, name, "there is no token \"", shown(token),
+  refuse_lesson(LessonCause::unknown_token, name, "there is no token \"", io::shown(token),
                 "\" to focus on, the tokens are ", known);
 }
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <new>
-#include <system_error>
-#include <utility>
+#include <optional>
 
+#include "io/fail.h"
+#include "io/utf8.h"
 #include "steps/read_text.h"
-#include "steps/words.h"
 
 namespace attend::steps {
 namespace {
@@ -15,19 +14,28 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kWhiteSpace = " \t\r\n";
 
-// simdjson judges whether a document is complete by its last token, before it reads any, so it cannot tell
-// "ends early" from "something follows". Inside an array of our own that ends in a token no JSON has, a
-// text that ends early runs into that token, and the place where it does is the place to report.
-constexpr std::string_view kOpening = "[";
-constexpr std::string_view kSentinel = " !]";
-
 // Whether the whole word is a number, of any size. Near enough to JSON's grammar for a message: it differs
-// in 007 and 5., which number() tells apart by simdjson's own verdict.
+// in 007 and 5., which number() tells apart by the reader's verdict.
 bool is_number(std::string_view word) {
   const std::size_t first = word.starts_with('-') ? 1 : 0;
   if (first >= word.size() || word[first] < '0' || word[first] > '9') return false;
   double value = 0;
   return std::from_chars(word.data(), word.data() + word.size(), value).ptr == word.data() + word.size();
+}
+
+std::string_view checked_text(const std::string& name, std::string_view text) {
+  if (text.size() > kMaxLessonBytes) refuse_too_large(name);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.empty()) refuse_lesson(LessonCause::empty, name, "is empty");
+  if (text.find_first_not_of(kWhiteSpace) == std::string_view::npos) {
+    refuse_lesson(LessonCause::empty, name, "holds nothing but white space");
+  }
+  const std::size_t bad = io::find_bad_utf8(text);
+  if (bad != text.size()) {
+    const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
+    refuse_lesson(LessonCause::not_utf8, name, "line ", lines + 1, " is not UTF-8 text");
+  }
+  return text;
 }
 
 }  // namespace
@@ -38,167 +46,112 @@ std::string to_string(const Where& where) {
   return text;
 }
 
-JsonText::JsonText(std::string_view name, std::string_view text) : name_(display_name(name)) {
-  if (text.size() > kMaxLessonBytes) refuse_too_large(name_);
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  if (text.empty()) refuse_lesson(LessonCause::empty, name_, "is empty");
-  const std::size_t first = text.find_first_not_of(kWhiteSpace);
-  if (first == std::string_view::npos) {
-    refuse_lesson(LessonCause::empty, name_, "holds nothing but white space");
+JsonText::JsonText(std::string_view name, std::string_view text)
+    : name_(display_name(name)), text_(checked_text(name_, text)), buffer_(text_), reader_(name_, buffer_) {
+  check_strings();
+  if (text_[place()] != '{') expected("an object in braces", {}, place());
+}
+
+double JsonText::number(const Where& where) {
+  const std::size_t start = place();
+  if (found(start).is_value && !is_number(word(start))) expected("a number", where, start);
+  const std::string_view whole = word(start);
+  std::string_view digits;
+  try {
+    digits = reader_.number_word("");
+  } catch (const FileError&) {  // it is none, or none of JSON's
   }
+  if (digits.empty() || digits.size() != whole.size()) {
+    fail(LessonCause::not_json, start, "expected a number in ", to_string(where), ", found ",
+         whole.empty() ? found(start).words : io::shown(whole));
+  }
+  const std::optional<double> value = io::json_number(digits);
+  if (!value) {
+    fail(LessonCause::number_range, start, io::shown(digits), " in ", to_string(where),
+         " is outside the range of a 64-bit float");
+  }
+  return *value;
+}
 
-  size_ = text.size();
-  buffer_.reserve(kOpening.size() + size_ + kSentinel.size() + simdjson::SIMDJSON_PADDING);
-  buffer_.append(kOpening).append(text).append(kSentinel);
-  index_tokens();
+bool JsonText::boolean(const Where& where) {
+  const std::string_view whole = word(place());
+  if (whole != "true" && whole != "false") expected("true or false", where, place());
+  return reader_.boolean(where.key);
+}
 
-  const char* const start = this->text().data() + first;
-  if (*start != '{') expected("an object in braces", {}, start);
-  simdjson::ondemand::array wrapper;
-  JsonValue value;
-  if (document_.get_array().get(wrapper) != simdjson::SUCCESS ||
-      (*wrapper.begin()).get(value) != simdjson::SUCCESS ||
-      value.get_object().get(object_) != simdjson::SUCCESS) {
-    expected("an object in braces", {}, start);
+std::string JsonText::string(const Where& where) {
+  const std::size_t start = place();
+  if (!text_.substr(start).starts_with('"')) expected("a string", where, start);
+  try {
+    return std::string(reader_.string(where.key));
+  } catch (const io::JsonSyntaxError&) {
+    fail(LessonCause::not_json, start, "a string in ", to_string(where), " has an escape that is not JSON");
   }
 }
 
-// The first pass of simdjson: finds the tokens, and the faults that leave no token behind.
-void JsonText::index_tokens() {
-  const std::size_t length = buffer_.size();
-  buffer_.append(simdjson::SIMDJSON_PADDING, ' ');
-  const simdjson::error_code error = parser_.iterate(buffer_.data(), length, buffer_.size()).get(document_);
-  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
-  if (error == simdjson::SUCCESS) return;
-  if (!simdjson::validate_utf8(text().data(), size_)) fail_at_bad_bytes();
-  fail_at_bad_string();
-}
-
-double JsonText::number(JsonValue value, const Where& where) {
-  double result = 0;
-  const simdjson::error_code error = value.get_double().get(result);
-  if (error == simdjson::SUCCESS) return result;
-
-  const char* const place = place_of(value);
-  if (error == simdjson::NUMBER_ERROR) {
-    const std::string_view digits = word(place);
-    const bool too_far = std::from_chars(digits.data(), digits.data() + digits.size(), result).ec ==
-                         std::errc::result_out_of_range;
-    if (too_far && is_number(digits)) {
-      fail(LessonCause::number_range, place, shown(digits), " in ", to_string(where),
-           " is outside the range of a 64-bit float");
-    }
-    fail(LessonCause::not_json, place, "expected a number in ", to_string(where), ", found ", shown(digits));
-  }
-  expected("a number", where, place);
-}
-
-bool JsonText::boolean(JsonValue value, const Where& where) {
-  bool result = false;
-  if (value.get_bool().get(result) != simdjson::SUCCESS) expected("true or false", where, place_of(value));
-  return result;
-}
-
-std::string JsonText::string(JsonValue value, const Where& where) {
-  const char* const place = place_of(value);
-  std::string_view result;
-  const simdjson::error_code error = value.get_string().get(result);
-  if (error == simdjson::STRING_ERROR) {
-    fail(LessonCause::not_json, place, "a string in ", to_string(where), " has an escape that is not JSON");
-  }
-  if (error != simdjson::SUCCESS) expected("a string", where, place);
-  return std::string(result);
-}
-
-std::string_view JsonText::word(const char* place) const {
-  if (at_end(place)) return {};
-  const std::string_view rest = text().substr(before(place).size());
+std::string_view JsonText::word(std::size_t place) const {
+  const std::string_view rest = text_.substr(place);
   return rest.substr(0, rest.find_first_of(" \t\r\n,:[]{}\""));
 }
 
-// After an error: the token that caused it. Past the last token simdjson has no place, which is the end.
-const char* JsonText::current_place() {
-  const char* place = nullptr;
-  if (document_.current_location().get(place) != simdjson::SUCCESS) return end();
-  return std::min(place, end());
-}
-
-std::string_view JsonText::before(const char* place) const {
-  return text().substr(0, static_cast<std::size_t>(std::min(place, end()) - text().data()));
-}
-
 // Lines and columns count from 1, columns in characters, as editors show them.
-std::string JsonText::position(const char* place) const {
-  const std::string_view all = before(place);
+std::string JsonText::position(std::size_t place) const {
+  const std::string_view all = text_.substr(0, place);
   const std::string_view line = all.substr(all.rfind('\n') + 1);  // npos + 1 is 0
   const auto lines = std::count(all.begin(), all.end(), '\n');
-  const auto characters =
-      std::count_if(line.begin(), line.end(), [](char c) { return (c & '\xC0') != '\x80'; });
-  return "line " + std::to_string(lines + 1) + ", column " + std::to_string(characters + 1);
+  return "line " + std::to_string(lines + 1) + ", column " + std::to_string(io::count_chars(line) + 1);
 }
 
 // What stands at a place, in words; characters that start no value are shown as they are.
-JsonText::Found JsonText::found(const char* place) const {
-  if (at_end(place)) return {"the end of the text", false};
-  if (*place == '{') return {"an object", true};
-  if (*place == '[') return {"an array", true};
-  if (*place == '"') return {"a string", true};
+JsonText::Found JsonText::found(std::size_t place) const {
+  const std::string_view rest = text_.substr(place);
+  if (rest.empty()) return {"the end of the text", false};
+  if (rest.front() == '{') return {"an object", true};
+  if (rest.front() == '[') return {"an array", true};
+  if (rest.front() == '"') return {"a string", true};
   const std::string_view whole = word(place);
   if (whole == "true" || whole == "false" || whole == "null") return {std::string(whole), true};
   if (is_number(whole)) return {"a number", true};
-  return {shown(whole.empty() ? std::string_view(place, 1) : whole), false};
+  return {io::shown(whole.empty() ? rest.substr(0, 1) : whole), false};
 }
 
-void JsonText::expected(std::string_view what, const Where& where, const char* place) const {
-  fail_expected(found(place).is_value ? LessonCause::wrong_type : LessonCause::not_json, what, where, place);
+void JsonText::expected(std::string_view what, const Where& where, std::size_t place) const {
+  fail_expected(found(place).is_value ? LessonCause::wrong_type : LessonCause::not_json, what,
+                to_string(where), place);
 }
 
-void JsonText::expected_punctuation(std::string_view what, const Where& where, const char* place) const {
-  fail_expected(LessonCause::not_json, what, where, place);
+void JsonText::fail_expected(LessonCause cause, std::string_view what, std::string_view within,
+                             std::size_t place) const {
+  fail(cause, place, "expected ", what, within.empty() ? "" : " in ", within, ", found ", found(place).words);
 }
 
-void JsonText::fail_expected(LessonCause cause, std::string_view what, const Where& where,
-                             const char* place) const {
-  fail(cause, place, "expected ", what, where.key.empty() ? "" : " in ", to_string(where), ", found ",
-       found(place).words);
-}
-
-// simdjson does not say which of comma, key and colon it missed; what stands before the place tells.
-void JsonText::fail_between_fields(const char* place, const char* after_value) const {
-  if (place == after_value) expected_punctuation("a comma or }", {}, place);
-  const std::string_view all = before(place);
-  const char previous = all[all.find_last_not_of(kWhiteSpace)];  // at least the opening brace
-  expected_punctuation(previous == '{' || previous == ',' ? "a key in double quotes" : "a colon", {}, place);
-}
-
-// simdjson says that a text is no UTF-8, but not where. A line break is never part of a longer character.
-void JsonText::fail_at_bad_bytes() const {
-  std::size_t line = 1;
-  for (std::string_view rest = text();; ++line) {
-    const std::string_view one = rest.substr(0, rest.find('\n'));
-    if (one.size() == rest.size() || !simdjson::validate_utf8(one.data(), one.size())) break;
-    rest.remove_prefix(one.size() + 1);
+void JsonText::fail_at(const io::JsonSyntaxError& error) const {
+  if (error.in_string()) {
+    fail(LessonCause::not_json, reader_.string_place(), "a key has an escape that is not JSON");
   }
-  refuse_lesson(LessonCause::not_utf8, name_, "line ", line, " is not UTF-8 text");
+  fail_expected(LessonCause::not_json, error.expected(), error.within(), error.place());
 }
 
-// Nor where a string is not closed, or holds a bare control character.
-void JsonText::fail_at_bad_string() const {
-  const char* opening = nullptr;
-  for (const char* place = text().data(); place != end(); ++place) {
-    if (opening == nullptr) {
-      if (*place == '"') opening = place;
-    } else if (*place == '"') {
-      opening = nullptr;
-    } else if (*place == '\\' && place + 1 != end() && (place[1] == '"' || place[1] == '\\')) {
+// A string that is not closed makes nonsense of all that follows, so it is looked for first.
+void JsonText::check_strings() const {
+  const std::size_t none = text_.size();
+  std::size_t opening = none;
+  for (std::size_t place = 0; place < text_.size(); ++place) {
+    const char c = text_[place];
+    if (opening == none) {
+      if (c == '"') opening = place;
+    } else if (c == '"') {
+      opening = none;
+    } else if (c == '\\' && place + 1 < text_.size() &&
+               (text_[place + 1] == '"' || text_[place + 1] == '\\')) {
       ++place;
-    } else if (*place == '\n' || *place == '\r') {
+    } else if (c == '\n' || c == '\r') {
       fail(LessonCause::not_json, opening, "a string is not closed on its line");
-    } else if (static_cast<unsigned char>(*place) < 0x20) {
-      fail(LessonCause::not_json, place, "a string holds a bare control character, ", shown({place, 1}));
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      fail(LessonCause::not_json, place, "a string holds a bare control character, ", io::shown({&c, 1}));
     }
   }
-  fail(LessonCause::not_json, opening == nullptr ? end() : opening, "a string is never closed");
+  if (opening != none) fail(LessonCause::not_json, opening, "a string is never closed");
 }
 
 }  // namespace attend::steps

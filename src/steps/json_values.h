@@ -16,9 +16,9 @@ namespace attend::steps {
 // file.
 inline constexpr std::int64_t kMaxTokens = 1 << 20;
 
-Tensor read_matrix(JsonText& json, JsonValue value, std::string_view key);  // (rows, columns), f64
-Tensor read_vector(JsonText& json, JsonValue value, std::string_view key);  // (size), f64
-std::vector<std::string> read_labels(JsonText& json, JsonValue value, std::string_view key);
-std::int64_t read_count(JsonText& json, JsonValue value, std::string_view key);  // whole, at least 1
+Tensor read_matrix(JsonText& json, std::string_view key);  // (rows, columns), f64
+Tensor read_vector(JsonText& json, std::string_view key);  // (size), f64
+std::vector<std::string> read_labels(JsonText& json, std::string_view key);
+std::int64_t read_count(JsonText& json, std::string_view key);  // whole, at least 1
 
 }  // namespace attend::steps

@@ -6,53 +6,47 @@
 #include <utility>
 #include <vector>
 
+#include "io/fail.h"
 #include "steps/check_lesson.h"
 #include "steps/json_text.h"
 #include "steps/json_values.h"
-#include "steps/words.h"
 
 namespace attend::steps {
 namespace {
 
 // One key of the file and where its value goes.
-using ReadKey = void (*)(JsonText&, JsonValue, std::string_view key, Lesson&);
+using ReadKey = void (*)(JsonText&, std::string_view key, Lesson&);
 struct Key {
   std::string_view name;
   ReadKey read;
 };
 
 template <std::optional<Tensor> Lesson::*Member>
-void matrix(JsonText& json, JsonValue value, std::string_view key, Lesson& lesson) {
-  lesson.*Member = read_matrix(json, value, key);
+void matrix(JsonText& json, std::string_view key, Lesson& lesson) {
+  lesson.*Member = read_matrix(json, key);
 }
 
 template <std::optional<Tensor> Lesson::*Member>
-void bias(JsonText& json, JsonValue value, std::string_view key, Lesson& lesson) {
-  lesson.*Member = read_vector(json, value, key);
+void bias(JsonText& json, std::string_view key, Lesson& lesson) {
+  lesson.*Member = read_vector(json, key);
 }
 
 template <std::vector<std::string> Lesson::*Member>
-void labels(JsonText& json, JsonValue value, std::string_view key, Lesson& lesson) {
-  lesson.*Member = read_labels(json, value, key);
+void labels(JsonText& json, std::string_view key, Lesson& lesson) {
+  lesson.*Member = read_labels(json, key);
 }
 
-void heads(JsonText& json, JsonValue value, std::string_view key, Lesson& lesson) {
-  lesson.heads = read_count(json, value, key);
-}
+void heads(JsonText& json, std::string_view key, Lesson& lesson) { lesson.heads = read_count(json, key); }
 
-void causal(JsonText& json, JsonValue value, std::string_view key, Lesson& lesson) {
-  lesson.causal = json.boolean(value, {key});
-}
+void causal(JsonText& json, std::string_view key, Lesson& lesson) { lesson.causal = json.boolean({key}); }
 
-void scale(JsonText& json, JsonValue value, std::string_view key, Lesson& lesson) {
-  lesson.scale = json.number(value, {key});
-}
+void scale(JsonText& json, std::string_view key, Lesson& lesson) { lesson.scale = json.number({key}); }
 
-void positions(JsonText& json, JsonValue value, std::string_view key, Lesson& lesson) {
-  const char* const place = JsonText::place_of(value);
-  const std::string kind = json.string(value, {key});
+void positions(JsonText& json, std::string_view key, Lesson& lesson) {
+  const std::size_t place = json.place();
+  const std::string kind = json.string({key});
   if (kind != "sinusoidal" && kind != "none") {
-    json.fail(LessonCause::bad_value, place, key, " is \"", shown(kind),
+    json.fail(LessonCause::bad_value, place, key, " is \"", io::shown(kind),
               "\", expected \"sinusoidal\" or \"none\"");
   }
   lesson.sinusoidal_positions = kind == "sinusoidal";
@@ -87,10 +81,11 @@ std::size_t find_key(std::string_view name) {
   return static_cast<std::size_t>(key - kFileKeys.begin());
 }
 
-[[noreturn]] void refuse_unknown(const JsonText& json, std::string_view name, const char* place) {
+[[noreturn]] void refuse_unknown(const JsonText& json, std::string_view name, std::size_t place) {
   std::string known;
   for (const Key& key : kFileKeys) known.append(known.empty() ? "" : ", ").append(key.name);
-  json.fail(LessonCause::unknown_key, place, "unknown key \"", shown(name), "\", the known keys are ", known);
+  json.fail(LessonCause::unknown_key, place, "unknown key \"", io::shown(name), "\", the known keys are ",
+            known);
 }
 
 std::vector<std::string> numbered_labels(char letter, std::int64_t count) {
@@ -116,13 +111,13 @@ Lesson parse_lesson(std::string_view name, std::string_view json_text) {
   Lesson lesson;
   std::array<bool, kFileKeys.size()> seen{};
   JsonText json(name, json_text);
-  json.for_each_field([&](std::string_view key, const char* place, JsonValue value) {
+  json.for_each_field([&](std::string_view key, std::size_t place) {
     const std::size_t index = find_key(key);
     if (index == kFileKeys.size()) refuse_unknown(json, key, place);
     if (std::exchange(seen[index], true)) {
       json.fail(LessonCause::duplicate_key, place, "key \"", key, "\" is given twice");
     }
-    kFileKeys[index].read(json, value, kFileKeys[index].name, lesson);
+    kFileKeys[index].read(json, kFileKeys[index].name, lesson);
   });
   fill_labels(lesson, seen[find_key("tokens")], seen[find_key("key_tokens")]);
   check_lesson(display_name(name), lesson);

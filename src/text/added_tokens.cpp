@@ -179,11 +179,11 @@ bool AddedTokens::is_special(std::string_view content) const {
   return token != nullptr && token->special;
 }
 
-std::vector<AddedToken> read_added_tokens(const Json& added, const Vocabulary& vocabulary) {
+std::vector<AddedToken> read_added_tokens(const io::JsonValue& added, const Vocabulary& vocabulary) {
   std::vector<AddedToken> tokens;
   std::unordered_map<std::string, std::int32_t> contents;
   std::unordered_map<std::int32_t, std::string> ids;
-  for (const Json& entry : added.elements()) {
+  for (const io::JsonValue entry : added.elements()) {
     entry.only_keys({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
     AddedToken token;
     token.content = entry.at("content").string();
@@ -196,15 +196,17 @@ std::vector<AddedToken> read_added_tokens(const Json& added, const Vocabulary& v
     if (token.content.empty()) entry.fail("has no content");
     const std::int32_t known = vocabulary.find(token.content);
     if (known >= 0 && known != token.id) {
-      entry.fail(shown(token.content), " has the id ", token.id, ", but ", known, " in the vocabulary");
+      entry.fail(io::quoted(token.content), " has the id ", token.id, ", but ", known, " in the vocabulary");
     }
     if (known < 0 && vocabulary.has(token.id)) {
-      entry.fail(shown(token.content), " has the id ", token.id, ", which is that of ",
-                 shown(vocabulary.token(token.id)), " in the vocabulary");
+      entry.fail(io::quoted(token.content), " has the id ", token.id, ", which is that of ",
+                 io::quoted(vocabulary.token(token.id)), " in the vocabulary");
     }
-    if (!contents.emplace(token.content, token.id).second) entry.fail(shown(token.content), " occurs twice");
+    if (!contents.emplace(token.content, token.id).second)
+      entry.fail(io::quoted(token.content), " occurs twice");
     if (const auto [other, fresh] = ids.emplace(token.id, token.content); !fresh) {
-      entry.fail(shown(token.content), " and ", shown(other->second), " both have the id ", token.id);
+      entry.fail(io::quoted(token.content), " and ", io::quoted(other->second), " both have the id ",
+                 token.id);
     }
     tokens.push_back(std::move(token));
   }

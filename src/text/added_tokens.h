@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "text/json.h"
+#include "io/json_document.h"
 #include "text/normalizer.h"
 #include "text/pre_tokenizer.h"
 #include "text/trie.h"
@@ -61,6 +61,6 @@ class AddedTokens {
 };
 
 // The section "added_tokens": consistent with the model's vocabulary and with each other.
-std::vector<AddedToken> read_added_tokens(const Json& added, const Vocabulary& vocabulary);
+std::vector<AddedToken> read_added_tokens(const io::JsonValue& added, const Vocabulary& vocabulary);
 
 }  // namespace attend::text

@@ -126,7 +126,7 @@ std::unique_ptr<const Normalizer> make_bert_normalizer(const BertNormalizerOptio
   return std::make_unique<BertNormalizer>(options);
 }
 
-std::unique_ptr<const Normalizer> read_bert_normalizer(const Json& normalizer) {
+std::unique_ptr<const Normalizer> read_bert_normalizer(const io::JsonValue& normalizer) {
   normalizer.only_keys({"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
   BertNormalizerOptions options;
   options.clean_text = normalizer.at("clean_text").boolean();

@@ -27,18 +27,18 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-BertNormalizerOptions read_options(const std::string& file, std::string_view config) {
+BertNormalizerOptions read_options(std::optional<io::FileText> config) {
   BertNormalizerOptions options;
-  if (config.empty()) return options;
-  simdjson::dom::parser parser;
-  const Json root(file, parser, config);
+  if (!config) return options;
+  const io::JsonDocument document(*std::move(config));
+  const io::JsonValue root = document.root();
   options.lowercase = root.boolean("do_lower_case", true);
   options.handle_chinese_chars = root.boolean("tokenize_chinese_chars", true);
   options.strip_accents = root.boolean("strip_accents", options.lowercase);
   if (const auto type = root.find("tokenizer_class")) {
     const std::string_view name = type->string();
     if (name.find("Bert") == std::string_view::npos) {
-      type->fail(shown(name), " needs a tokenizer.json; a vocab.txt alone is read as BERT's");
+      type->fail(io::quoted(name), " needs a tokenizer.json; a vocab.txt alone is read as BERT's");
     }
   }
   return options;
@@ -46,9 +46,10 @@ BertNormalizerOptions read_options(const std::string& file, std::string_view con
 
 }  // namespace
 
-std::shared_ptr<const Tokenizer::Parts> read_bert_vocabulary(const std::string& file, std::string_view lines,
-                                                             const std::string& config_file,
-                                                             std::string_view config) {
+std::shared_ptr<const Tokenizer::Parts> read_bert_vocabulary(const io::FileText& text,
+                                                             std::optional<io::FileText> config) {
+  const std::string& file = text.name;
+  const std::string_view lines(text.memory.get(), text.size);
   if (!io::is_utf8(lines)) throw FileError(file, "", "is not UTF-8");
   std::int64_t duplicate = -1;
   const std::vector<std::string_view> tokens = lines_of(lines);
@@ -57,10 +58,10 @@ std::shared_ptr<const Tokenizer::Parts> read_bert_vocabulary(const std::string& 
   Vocabulary vocabulary = Vocabulary::from_list(tokens, duplicate);
   if (duplicate >= 0) {
     throw FileError(file, "line " + std::to_string(duplicate + 1),
-                    shown(tokens[static_cast<std::size_t>(duplicate)]) + " occurs twice");
+                    io::quoted(tokens[static_cast<std::size_t>(duplicate)]) + " occurs twice");
   }
   auto parts = std::make_shared<Tokenizer::Parts>();
-  parts->normalizer = make_bert_normalizer(read_options(config_file, config));
+  parts->normalizer = make_bert_normalizer(read_options(std::move(config)));
   parts->pre_tokenizer = make_bert_pre_tokenizer();
   parts->decoder = make_word_piece_decoder("##", true);
   const auto required = [&](const char* token) {

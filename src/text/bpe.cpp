@@ -197,40 +197,35 @@ struct Pair {
 };
 
 // ["a", "b"], or "a b" in files of early versions.
-Pair read_pair(const Json& merges, std::size_t index, simdjson::dom::element element) {
-  std::string_view text;
-  if (!element.get(text)) {
+Pair read_pair(const io::JsonValue& merge) {
+  if (merge.is_string()) {
+    const std::string_view text = merge.string();
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos) {
-      merges.element(index, element).fail("expected two tokens with a space between, found ", shown(text));
+      merge.fail("expected two tokens with a space between, found ", io::quoted(text));
     }
     return {text.substr(0, space), text.substr(space + 1)};
   }
-  const Json pair = merges.element(index, element);
-  const std::vector<Json> tokens = pair.elements();
-  if (tokens.size() != 2) pair.fail("expected two tokens, found ", tokens.size());
+  const io::JsonValue::Elements tokens = merge.elements();
+  if (tokens.size() != 2) merge.fail("expected two tokens, found ", tokens.size());
   return {tokens[0].string(), tokens[1].string()};
 }
 
-MergeTable read_merges(const Json& merges, const Vocabulary& vocabulary, std::size_t prefix_size) {
-  const simdjson::dom::array array = merges.array();
-  MergeTable table(array.size());
+MergeTable read_merges(const io::JsonValue& merges, const Vocabulary& vocabulary, std::size_t prefix_size) {
+  const io::JsonValue::Elements list = merges.elements();
+  MergeTable table(list.size());
   std::string merged;
-  std::size_t index = 0;
   std::uint32_t rank = 0;
-  for (const auto element : array) {
-    const std::size_t here = index++;
-    std::string_view text;
-    if (!element.get(text) && text.starts_with("#version")) continue;
-    const auto [left, right] = read_pair(merges, here, element);
+  for (const io::JsonValue merge : list) {
+    if (merge.is_string() && merge.string().starts_with("#version")) continue;
+    const auto [left, right] = read_pair(merge);
     const auto id_of = [&](std::string_view token) {
       const std::int32_t id = vocabulary.find(token);
-      if (id < 0) merges.element(here, element).fail(shown(token), " is not in the vocabulary");
+      if (id < 0) merge.fail(io::quoted(token), " is not in the vocabulary");
       return id;
     };
     const std::int32_t left_id = id_of(left), right_id = id_of(right);
-    if (right.size() < prefix_size)
-      merges.element(here, element).fail(shown(right), " is shorter than the prefix");
+    if (right.size() < prefix_size) merge.fail(io::quoted(right), " is shorter than the prefix");
     merged.assign(left).append(right.substr(prefix_size));
     table.insert(left_id, right_id, {rank++, id_of(merged)});
   }
@@ -239,7 +234,7 @@ MergeTable read_merges(const Json& merges, const Vocabulary& vocabulary, std::si
 
 }  // namespace
 
-std::unique_ptr<const Model> read_bpe(const Json& model) {
+std::unique_ptr<const Model> read_bpe(const io::JsonValue& model) {
   model.only_keys({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
                    "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
   if (const auto dropout = model.find("dropout"); dropout && dropout->number() != 0) {
@@ -249,7 +244,7 @@ std::unique_ptr<const Model> read_bpe(const Json& model) {
   BpeOptions options;
   if (const auto unknown = model.find("unk_token")) {
     options.unknown = vocabulary.find(unknown->string());
-    if (options.unknown < 0) unknown->fail(shown(unknown->string()), " is not in the vocabulary");
+    if (options.unknown < 0) unknown->fail(io::quoted(unknown->string()), " is not in the vocabulary");
   }
   if (const auto prefix = model.find("continuing_subword_prefix")) options.prefix = prefix->string();
   if (const auto suffix = model.find("end_of_word_suffix")) options.suffix = suffix->string();

@@ -63,7 +63,7 @@ class ByteLevel final : public PreTokenizer {
 
 }  // namespace
 
-std::unique_ptr<const PreTokenizer> read_byte_level(const Json& pre_tokenizer) {
+std::unique_ptr<const PreTokenizer> read_byte_level(const io::JsonValue& pre_tokenizer) {
   pre_tokenizer.only_keys({"type", "add_prefix_space", "trim_offsets", "use_regex"});
   pre_tokenizer.boolean("trim_offsets", true);  // of the post-processor with the same name; here only checked
   return std::make_unique<ByteLevel>(pre_tokenizer.at("add_prefix_space").boolean(),

@@ -1,4 +1,5 @@
 #include "text/decoder.h"
+#include "text/step_name.h"
 
 #include <utility>
 
@@ -105,8 +106,8 @@ class BpeDecoder final : public Decoder {
 
 class ReplaceDecoder final : public Decoder {
  public:
-  ReplaceDecoder(const Json& where, std::unique_ptr<const Pattern> pattern, std::string_view content)
-      : name_(where.step()), pattern_(std::move(pattern)), content_(content) {}
+  ReplaceDecoder(const io::JsonValue& where, std::unique_ptr<const Pattern> pattern, std::string_view content)
+      : name_(step_name(where)), pattern_(std::move(pattern)), content_(content) {}
   void apply(std::vector<std::string>& tokens, Allowance& allowance) const override {
     std::vector<Match> matches;
     std::size_t made = 0;
@@ -222,12 +223,13 @@ std::unique_ptr<const Decoder> make_word_piece_decoder(std::string_view prefix, 
   return std::make_unique<WordPieceDecoder>(prefix, cleanup);
 }
 
-std::unique_ptr<const Decoder> read_decoder(const Json& decoder) {
+std::unique_ptr<const Decoder> read_decoder(const io::JsonValue& decoder) {
   const std::string_view type = decoder.type();
   if (type == "Sequence") {
     decoder.only_keys({"type", "decoders"});
     std::vector<std::unique_ptr<const Decoder>> steps;
-    for (const Json& step : decoder.at("decoders").elements(kMostSteps)) steps.push_back(read_decoder(step));
+    for (const io::JsonValue step : decoder.at("decoders").elements(kMostSteps))
+      steps.push_back(read_decoder(step));
     return std::make_unique<DecoderSequence>(std::move(steps));
   }
   if (type == "WordPiece") {
@@ -240,7 +242,7 @@ std::unique_ptr<const Decoder> read_decoder(const Json& decoder) {
   }
   if (type == "Metaspace") return std::make_unique<MetaspaceDecoder>(read_metaspace_options(decoder));
   if (type == "BPEDecoder") {
-    const Json suffix = decoder.only_keys({"type", "suffix"}).at("suffix");
+    const io::JsonValue suffix = decoder.only_keys({"type", "suffix"}).at("suffix");
     if (suffix.string().empty()) suffix.fail("is empty");
     return std::make_unique<BpeDecoder>(suffix.string());
   }
@@ -257,7 +259,7 @@ std::unique_ptr<const Decoder> read_decoder(const Json& decoder) {
   }
   if (decoder.is_bare("Fuse")) return std::make_unique<FuseDecoder>();
   if (decoder.is_bare("ByteFallback")) return std::make_unique<ByteFallbackDecoder>();
-  decoder.fail("the decoder ", shown(type), " is not supported");
+  decoder.fail("the decoder ", io::quoted(type), " is not supported");
 }
 
 }  // namespace attend::text

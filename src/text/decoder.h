@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "io/json_document.h"
 #include "text/allowance.h"
-#include "text/json.h"
 
 namespace attend::text {
 
@@ -19,7 +19,7 @@ class Decoder {
   virtual void apply(std::vector<std::string>& tokens, Allowance& allowance) const = 0;
 };
 
-std::unique_ptr<const Decoder> read_decoder(const Json& decoder);
+std::unique_ptr<const Decoder> read_decoder(const io::JsonValue& decoder);
 std::unique_ptr<const Decoder> make_word_piece_decoder(std::string_view prefix, bool cleanup);
 
 }  // namespace attend::text

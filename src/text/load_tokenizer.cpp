@@ -1,9 +1,10 @@
-// Files and folders.
+// Files and folders. Each file is opened once, and what is open is what is checked and read.
 #include <attend/file_error.h>
+#include <attend/model_files.h>
 #include <attend/tokenizer.h>
 
-#include <fstream>
 #include <optional>
+#include <utility>
 
 #include "text/parts.h"
 
@@ -12,38 +13,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMaxFileSize = 256 << 20;  // the largest known has 34 MB
-
-std::string read_file(const fs::path& path) {
-  const std::string name = path.string();
-  std::error_code error;
-  const auto status = fs::status(path, error);
-  if (error || !fs::exists(status)) throw FileError(name, "", "there is no such file");
-  if (!fs::is_regular_file(status)) throw FileError(name, "", "is not a regular file");
-  const auto size = fs::file_size(path, error);
-  if (error) throw FileError(name, "", "cannot be read");
-  if (size > kMaxFileSize) {
-    throw FileError(name, "",
-                    "has " + std::to_string(size) + " bytes, more than the " + std::to_string(kMaxFileSize) +
-                        " that are allowed");
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  if (!file || !file.read(bytes.data(), static_cast<std::streamsize>(size))) {
-    throw FileError(name, "", "cannot be read");
-  }
-  return bytes;
-}
+constexpr std::size_t kMaxFileSize = 256 << 20;  // the largest known has 34 MB
 
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
 
+bool is_vocabulary(const fs::path& path) { return path.extension() == ".txt"; }
+
+// `config` is for a vocab.txt alone.
+std::shared_ptr<const Tokenizer::Parts> read_parts(const io::InputFile& file, const io::InputFile* config) {
+  io::FileText text = io::read_text(file, kMaxFileSize);
+  if (!is_vocabulary(file.name())) return text::read_tokenizer(io::JsonDocument(std::move(text)));
+  std::optional<io::FileText> config_text;
+  if (config != nullptr) config_text = io::read_text(*config, kMaxFileSize);
+  return text::read_bert_vocabulary(text, std::move(config_text));
+}
+
 }  // namespace
 
 Tokenizer Tokenizer::from_json(std::string_view json, const std::string& name) {
-  return Tokenizer(text::read_tokenizer(name, json));
+  return Tokenizer(text::read_tokenizer(io::JsonDocument(name, json)));
 }
 
 Tokenizer Tokenizer::load(const fs::path& path) {
@@ -54,10 +45,18 @@ Tokenizer Tokenizer::load(const fs::path& path) {
     if (!is_there(file)) file = path / "vocab.txt";
     if (!is_there(file)) throw FileError(path.string(), "", "has neither a tokenizer.json nor a vocab.txt");
   }
-  if (file.extension() != ".txt") return from_json(read_file(file), file.string());
-  const fs::path config = file.parent_path() / "tokenizer_config.json";
-  return Tokenizer(text::read_bert_vocabulary(file.string(), read_file(file), config.string(),
-                                              is_there(config) ? read_file(config) : std::string()));
+  std::optional<io::InputFile> config;
+  const fs::path beside = file.parent_path() / "tokenizer_config.json";
+  if (is_vocabulary(file) && is_there(beside)) config.emplace(beside);
+  return Tokenizer(read_parts(io::InputFile(file), config ? &*config : nullptr));
+}
+
+Tokenizer Tokenizer::load(const ModelFiles& files) {
+  if (files.tokenizer.empty()) {
+    throw FileError(files.folder.string(), "",
+                    "there is neither tokenizer.json nor vocab.txt in this folder");
+  }
+  return Tokenizer(read_parts(*files.tokenizer.opened(), files.tokenizer_config.opened().get()));
 }
 
 }  // namespace attend

@@ -7,14 +7,14 @@
 
 namespace attend::text {
 
-MetaspaceOptions read_metaspace_options(const Json& metaspace) {
+MetaspaceOptions read_metaspace_options(const io::JsonValue& metaspace) {
   metaspace.only_keys({"type", "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep"});
   MetaspaceOptions options;
   options.replacement = metaspace.at("replacement").character();
   if (const auto scheme = metaspace.find("prepend_scheme")) {
     const std::string_view name = scheme->string();
     if (name != "always" && name != "first" && name != "never") {
-      scheme->fail(shown(name), " is none of always, first, never");
+      scheme->fail(io::quoted(name), " is none of always, first, never");
     }
     options.prepend = name == "first"   ? PrependScheme::first
                       : name == "never" ? PrependScheme::never
@@ -83,7 +83,7 @@ class Metaspace final : public PreTokenizer {
 
 }  // namespace
 
-std::unique_ptr<const PreTokenizer> read_metaspace(const Json& pre_tokenizer) {
+std::unique_ptr<const PreTokenizer> read_metaspace(const io::JsonValue& pre_tokenizer) {
   return std::make_unique<Metaspace>(read_metaspace_options(pre_tokenizer));
 }
 

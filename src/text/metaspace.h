@@ -1,7 +1,7 @@
 // How sentencepiece writes spaces.
 #pragma once
 
-#include "text/json.h"
+#include "io/json_document.h"
 
 namespace attend::text {
 
@@ -14,6 +14,6 @@ struct MetaspaceOptions {
 };
 
 // Of the pre-tokenizer and of the decoder, which have the same keys.
-MetaspaceOptions read_metaspace_options(const Json& metaspace);
+MetaspaceOptions read_metaspace_options(const io::JsonValue& metaspace);
 
 }  // namespace attend::text

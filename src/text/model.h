@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/json_document.h"
 #include "text/allowance.h"
-#include "text/json.h"
 #include "text/vocabulary.h"
 
 namespace attend::text {
@@ -41,12 +41,12 @@ class Model {
   const Vocabulary vocabulary_;
 };
 
-std::unique_ptr<const Model> read_model(const Json& model);
+std::unique_ptr<const Model> read_model(const io::JsonValue& model);
 
 // One for each type, in the file of that name.
-std::unique_ptr<const Model> read_word_piece(const Json& model);
+std::unique_ptr<const Model> read_word_piece(const io::JsonValue& model);
 std::unique_ptr<const Model> make_word_piece(Vocabulary vocabulary, std::int32_t unknown);
-std::unique_ptr<const Model> read_bpe(const Json& model);
-std::unique_ptr<const Model> read_unigram(const Json& model);
+std::unique_ptr<const Model> read_bpe(const io::JsonValue& model);
+std::unique_ptr<const Model> read_unigram(const io::JsonValue& model);
 
 }  // namespace attend::text

@@ -1,4 +1,5 @@
 #include "text/normalizer.h"
+#include "text/step_name.h"
 
 #include <utility>
 #include <vector>
@@ -82,7 +83,7 @@ class Strip final : public Normalizer {
 
 class Prepend final : public Normalizer {
  public:
-  Prepend(const Json& where, std::string_view prefix) : name_(where.step()), prefix_(prefix) {}
+  Prepend(const io::JsonValue& where, std::string_view prefix) : name_(step_name(where)), prefix_(prefix) {}
 
   void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const override {
     if (text.empty()) return;
@@ -99,8 +100,8 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  Replace(const Json& where, std::unique_ptr<const Pattern> pattern, std::string_view content)
-      : name_(where.step()), pattern_(std::move(pattern)), content_(content) {}
+  Replace(const io::JsonValue& where, std::unique_ptr<const Pattern> pattern, std::string_view content)
+      : name_(step_name(where)), pattern_(std::move(pattern)), content_(content) {}
 
   void apply(AlignedText& text, AlignedText& scratch, Allowance& allowance) const override {
     if (text.empty()) return;  // an expression may match nothing, but is not asked
@@ -142,17 +143,17 @@ class NormalizerSequence final : public Normalizer {
   std::vector<std::unique_ptr<const Normalizer>> steps_;
 };
 
-std::unique_ptr<const Normalizer> read_normalizers(const Json& sequence) {
+std::unique_ptr<const Normalizer> read_normalizers(const io::JsonValue& sequence) {
   sequence.only_keys({"type", "normalizers"});
   std::vector<std::unique_ptr<const Normalizer>> steps;
-  for (const Json& step : sequence.at("normalizers").elements(kMostSteps))
+  for (const io::JsonValue step : sequence.at("normalizers").elements(kMostSteps))
     steps.push_back(read_normalizer(step));
   return std::make_unique<NormalizerSequence>(std::move(steps));
 }
 
 }  // namespace
 
-std::unique_ptr<const Normalizer> read_normalizer(const Json& normalizer) {
+std::unique_ptr<const Normalizer> read_normalizer(const io::JsonValue& normalizer) {
   const std::string_view type = normalizer.type();
   if (type == "Sequence") return read_normalizers(normalizer);
   if (type == "BertNormalizer") return read_bert_normalizer(normalizer);
@@ -178,7 +179,7 @@ std::unique_ptr<const Normalizer> read_normalizer(const Json& normalizer) {
   if (normalizer.is_bare("Lowercase")) return each_character(lower);
   if (normalizer.is_bare("StripAccents")) return each_character(strip_accent);
   if (normalizer.is_bare("Nmt")) return each_character(nmt);
-  normalizer.fail("the normalizer ", shown(type), " is not supported");
+  normalizer.fail("the normalizer ", io::quoted(type), " is not supported");
 }
 
 }  // namespace attend::text

@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "io/json_document.h"
 #include "text/aligned_text.h"
 #include "text/allowance.h"
-#include "text/json.h"
 
 namespace attend::text {
 
@@ -19,7 +19,7 @@ class Normalizer {
 };
 
 // What "normalizer" of a tokenizer.json describes; nothing for null.
-std::unique_ptr<const Normalizer> read_normalizer(const Json& normalizer);
+std::unique_ptr<const Normalizer> read_normalizer(const io::JsonValue& normalizer);
 
 struct BertNormalizerOptions {
   bool clean_text = true;
@@ -30,8 +30,8 @@ struct BertNormalizerOptions {
 std::unique_ptr<const Normalizer> make_bert_normalizer(const BertNormalizerOptions& options);
 
 // One for each kind, in the file of that name.
-std::unique_ptr<const Normalizer> read_bert_normalizer(const Json& normalizer);
+std::unique_ptr<const Normalizer> read_bert_normalizer(const io::JsonValue& normalizer);
 std::unique_ptr<const Normalizer> make_normal_form(bool compatible, bool composed);
-std::unique_ptr<const Normalizer> read_precompiled(const Json& normalizer);
+std::unique_ptr<const Normalizer> read_precompiled(const io::JsonValue& normalizer);
 
 }  // namespace attend::text

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "io/json_document.h"
+#include "io/open_file.h"
 #include "text/added_tokens.h"
 #include "text/decoder.h"
 #include "text/model.h"
@@ -36,12 +38,11 @@ struct Tokenizer::Parts {
 
 namespace text {
 
-std::shared_ptr<const Tokenizer::Parts> read_tokenizer(const std::string& file, std::string_view json);
+std::shared_ptr<const Tokenizer::Parts> read_tokenizer(const io::JsonDocument& document);
 
-// A vocab.txt, and what tokenizer_config.json beside it says; `config` may be empty.
-std::shared_ptr<const Tokenizer::Parts> read_bert_vocabulary(const std::string& file, std::string_view lines,
-                                                             const std::string& config_file,
-                                                             std::string_view config);
+// A vocab.txt, and the tokenizer_config.json beside it, where there is one.
+std::shared_ptr<const Tokenizer::Parts> read_bert_vocabulary(const io::FileText& text,
+                                                             std::optional<io::FileText> config);
 
 // How many characters at the start, or the end, are white space or its byte-level form.
 std::uint32_t white_at_start(std::string_view token);

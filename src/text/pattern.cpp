@@ -39,14 +39,14 @@ class Shared final : public Pattern {
 
 }  // namespace
 
-std::unique_ptr<const Pattern> read_pattern(const Json& pattern) {
+std::unique_ptr<const Pattern> read_pattern(const io::JsonValue& pattern) {
   pattern.only_keys({"String", "Regex"});
   if (const auto string = pattern.find("String")) {
     if (pattern.find("Regex")) pattern.fail("has both a String and a Regex");
     if (string->string().empty()) string->fail("is empty");
     return std::make_unique<StringPattern>(string->string());
   }
-  const Json regex = pattern.at("Regex");
+  const io::JsonValue regex = pattern.at("Regex");
   if (regex.string() == kGpt2) return std::make_unique<Shared>(gpt2_pattern());
   return compile_pattern(regex, regex.string());
 }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/json_document.h"
 #include "text/allowance.h"
-#include "text/json.h"
 
 namespace attend::text {
 
@@ -33,12 +33,12 @@ class Pattern {
 };
 
 // {"String": "..."} or {"Regex": "..."}
-std::unique_ptr<const Pattern> read_pattern(const Json& pattern);
+std::unique_ptr<const Pattern> read_pattern(const io::JsonValue& pattern);
 
 // The expression that GPT-2 cuts words with, in code.
 const Pattern& gpt2_pattern();
 
 // A regular expression over PCRE2, with a limit on its steps.
-std::unique_ptr<const Pattern> compile_pattern(const Json& where, std::string_view expression);
+std::unique_ptr<const Pattern> compile_pattern(const io::JsonValue& where, std::string_view expression);
 
 }  // namespace attend::text

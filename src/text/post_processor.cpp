@@ -138,25 +138,25 @@ class Template final : public PostProcessor {
 // Special tokens around a text: files have a few. A name may stand for a list of them, and stand there often.
 constexpr std::size_t kMostAdded = 4096;
 
-Template::Steps read_template(const Json& pieces, const Json& special_tokens, bool pair) {
+Template::Steps read_template(const io::JsonValue& pieces, const io::JsonValue& special_tokens, bool pair) {
   Template::Steps steps;
   std::size_t added = 0;
-  for (const Json& piece : pieces.elements(kMostAdded)) {
+  for (const io::JsonValue piece : pieces.elements(kMostAdded)) {
     piece.only_keys({"Sequence", "SpecialToken"});
     Template::Step step;
     if (const auto sequence = piece.find("Sequence")) {
-      const Json id = sequence->only_keys({"id", "type_id"}).at("id");
-      if (id.string() != "A" && id.string() != "B") id.fail(shown(id.string()), " is neither A nor B");
+      const io::JsonValue id = sequence->only_keys({"id", "type_id"}).at("id");
+      if (id.string() != "A" && id.string() != "B") id.fail(io::quoted(id.string()), " is neither A nor B");
       step.sequence = id.string() == "B";
       if (step.sequence == 1 && !pair) id.fail("is B, where there is one text only");
       step.type_id = static_cast<std::int32_t>(sequence->at("type_id").integer(0, 1 << 20));
     } else {
-      const Json token = piece.at("SpecialToken").only_keys({"id", "type_id"});
-      const Json id = token.at("id");
+      const io::JsonValue token = piece.at("SpecialToken").only_keys({"id", "type_id"});
+      const io::JsonValue id = token.at("id");
       const auto described = special_tokens.find(id.string());
-      if (!described) id.fail(shown(id.string()), " is not among special_tokens");
+      if (!described) id.fail(io::quoted(id.string()), " is not among special_tokens");
       step.type_id = static_cast<std::int32_t>(token.at("type_id").integer(0, 1 << 20));
-      for (const Json& value : described->at("ids").elements(kMostAdded)) {
+      for (const io::JsonValue value : described->at("ids").elements(kMostAdded)) {
         step.ids.push_back(static_cast<std::int32_t>(value.integer(0, kMaxId)));
       }
       if ((added += step.ids.size()) > kMostAdded)
@@ -172,11 +172,11 @@ Template::Steps read_template(const Json& pieces, const Json& special_tokens, bo
   return steps;
 }
 
-std::unique_ptr<const PostProcessor> read_template_processing(const Json& processor) {
+std::unique_ptr<const PostProcessor> read_template_processing(const io::JsonValue& processor) {
   processor.only_keys({"type", "single", "pair", "special_tokens"});
-  const Json special_tokens = processor.at("special_tokens");
-  for (const auto field : special_tokens.object()) {
-    const Json token = special_tokens.member(field.key, field.value).only_keys({"id", "ids", "tokens"});
+  const io::JsonValue special_tokens = processor.at("special_tokens");
+  for (const auto& [name, token] : special_tokens.members()) {
+    token.only_keys({"id", "ids", "tokens"});
     if (token.at("ids").elements().size() != token.at("tokens").elements().size()) {
       token.fail("has another number of ids than of tokens");
     }
@@ -208,11 +208,11 @@ class PostProcessorSequence final : public PostProcessor {
   std::vector<std::unique_ptr<const PostProcessor>> steps_;
 };
 
-std::unique_ptr<const PostProcessor> read_post_processors(const Json& sequence) {
+std::unique_ptr<const PostProcessor> read_post_processors(const io::JsonValue& sequence) {
   sequence.only_keys({"type", "processors"});
   std::vector<std::unique_ptr<const PostProcessor>> steps;
   bool complete = false;
-  for (const Json& step : sequence.at("processors").elements()) {
+  for (const io::JsonValue step : sequence.at("processors").elements()) {
     if (complete) step.fail("comes behind a post-processor that has put the texts together");
     if (step.type() == "Sequence")
       step.fail("a sequence within a sequence of post-processors is not supported");
@@ -223,8 +223,8 @@ std::unique_ptr<const PostProcessor> read_post_processors(const Json& sequence) 
 }
 
 // ["[SEP]", 102]
-std::int32_t read_named_id(const Json& pair) {
-  const std::vector<Json> values = pair.elements();
+std::int32_t read_named_id(const io::JsonValue& pair) {
+  const io::JsonValue::Elements values = pair.elements();
   if (values.size() != 2) pair.fail("expected a token and its id");
   values[0].string();
   return static_cast<std::int32_t>(values[1].integer(0, kMaxId));
@@ -236,7 +236,7 @@ std::unique_ptr<const PostProcessor> make_bert_processor(std::int32_t cls, std::
   return std::make_unique<ClsSep>(cls, sep);
 }
 
-std::unique_ptr<const PostProcessor> read_post_processor(const Json& processor) {
+std::unique_ptr<const PostProcessor> read_post_processor(const io::JsonValue& processor) {
   const std::string_view type = processor.type();
   if (type == "Sequence") return read_post_processors(processor);
   if (type == "TemplateProcessing") return read_template_processing(processor);
@@ -255,7 +255,7 @@ std::unique_ptr<const PostProcessor> read_post_processor(const Json& processor) 
     return std::make_unique<ByteLevelProcessor>(processor.at("trim_offsets").boolean(),
                                                 processor.at("add_prefix_space").boolean());
   }
-  processor.fail("the post-processor ", shown(type), " is not supported");
+  processor.fail("the post-processor ", io::quoted(type), " is not supported");
 }
 
 }  // namespace attend::text

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "text/json.h"
+#include "io/json_document.h"
 
 namespace attend::text {
 
@@ -33,7 +33,7 @@ class PostProcessor {
   virtual void ids(std::vector<std::int64_t>& out) const = 0;
 };
 
-std::unique_ptr<const PostProcessor> read_post_processor(const Json& processor);
+std::unique_ptr<const PostProcessor> read_post_processor(const io::JsonValue& processor);
 std::unique_ptr<const PostProcessor> make_bert_processor(std::int32_t cls, std::int32_t sep);
 
 // Appends a token that stands for no text.

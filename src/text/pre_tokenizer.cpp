@@ -1,4 +1,5 @@
 #include "text/pre_tokenizer.h"
+#include "text/step_name.h"
 
 #include <array>
 
@@ -8,14 +9,15 @@
 
 namespace attend::text {
 
-SplitBehavior read_split_behavior(const Json& behavior) {
+SplitBehavior read_split_behavior(const io::JsonValue& behavior) {
   const std::string_view name = behavior.string();
   if (name == "Removed") return SplitBehavior::removed;
   if (name == "Isolated") return SplitBehavior::isolated;
   if (name == "MergedWithPrevious") return SplitBehavior::merged_with_previous;
   if (name == "MergedWithNext") return SplitBehavior::merged_with_next;
   if (name == "Contiguous") return SplitBehavior::contiguous;
-  behavior.fail(shown(name), " is none of Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous");
+  behavior.fail(io::quoted(name),
+                " is none of Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous");
 }
 
 namespace {
@@ -149,10 +151,10 @@ class PreTokenizerSequence final : public PreTokenizer {
   std::vector<std::unique_ptr<const PreTokenizer>> steps_;
 };
 
-std::unique_ptr<const PreTokenizer> read_pre_tokenizers(const Json& sequence) {
+std::unique_ptr<const PreTokenizer> read_pre_tokenizers(const io::JsonValue& sequence) {
   sequence.only_keys({"type", "pretokenizers"});
   std::vector<std::unique_ptr<const PreTokenizer>> steps;
-  for (const Json& step : sequence.at("pretokenizers").elements(kMostSteps))
+  for (const io::JsonValue step : sequence.at("pretokenizers").elements(kMostSteps))
     steps.push_back(read_pre_tokenizer(step));
   return std::make_unique<PreTokenizerSequence>(std::move(steps));
 }
@@ -161,7 +163,7 @@ std::unique_ptr<const PreTokenizer> read_pre_tokenizers(const Json& sequence) {
 
 std::unique_ptr<const PreTokenizer> make_bert_pre_tokenizer() { return std::make_unique<Bert>(); }
 
-std::unique_ptr<const PreTokenizer> read_pre_tokenizer(const Json& pre_tokenizer) {
+std::unique_ptr<const PreTokenizer> read_pre_tokenizer(const io::JsonValue& pre_tokenizer) {
   const std::string_view type = pre_tokenizer.type();
   if (type == "Sequence") return read_pre_tokenizers(pre_tokenizer);
   if (type == "ByteLevel") return read_byte_level(pre_tokenizer);
@@ -187,7 +189,7 @@ std::unique_ptr<const PreTokenizer> read_pre_tokenizer(const Json& pre_tokenizer
   if (pre_tokenizer.is_bare("Whitespace")) return std::make_unique<Whitespace>();
   if (pre_tokenizer.is_bare("WhitespaceSplit"))
     return std::make_unique<CharacterSplit>(kWhite, SplitBehavior::removed);
-  pre_tokenizer.fail("the pre-tokenizer ", shown(type), " is not supported");
+  pre_tokenizer.fail("the pre-tokenizer ", io::quoted(type), " is not supported");
 }
 
 }  // namespace attend::text

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "io/json_document.h"
 #include "text/aligned_text.h"
 #include "text/allowance.h"
-#include "text/json.h"
 
 namespace attend::text {
 
@@ -34,12 +34,12 @@ class PreTokenizer {
   virtual void apply(Pieces& pieces) const = 0;
 };
 
-std::unique_ptr<const PreTokenizer> read_pre_tokenizer(const Json& pre_tokenizer);
+std::unique_ptr<const PreTokenizer> read_pre_tokenizer(const io::JsonValue& pre_tokenizer);
 std::unique_ptr<const PreTokenizer> make_bert_pre_tokenizer();
 
 // One for each kind, in the file of that name.
-std::unique_ptr<const PreTokenizer> read_byte_level(const Json& pre_tokenizer);
-std::unique_ptr<const PreTokenizer> read_metaspace(const Json& pre_tokenizer);
+std::unique_ptr<const PreTokenizer> read_byte_level(const io::JsonValue& pre_tokenizer);
+std::unique_ptr<const PreTokenizer> read_metaspace(const io::JsonValue& pre_tokenizer);
 
 // Cuts every piece that is no token yet: cut(begin, end, emit) calls emit(begin, end) for its parts, from
 // left to right.

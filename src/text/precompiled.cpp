@@ -151,7 +151,7 @@ class Precompiled final : public Normalizer {
   std::array<bool, 128> plain_;
 };
 
-std::string from_base64(const Json& where, std::string_view text) {
+std::string from_base64(const io::JsonValue& where, std::string_view text) {
   std::string bytes;
   std::uint32_t bits = 0;
   int count = 0;
@@ -175,8 +175,9 @@ std::string from_base64(const Json& where, std::string_view text) {
 
 }  // namespace
 
-std::unique_ptr<const Normalizer> read_precompiled(const Json& normalizer) {
-  const Json value = normalizer.only_keys({"type", "precompiled_charsmap"}).at("precompiled_charsmap");
+std::unique_ptr<const Normalizer> read_precompiled(const io::JsonValue& normalizer) {
+  const io::JsonValue value =
+      normalizer.only_keys({"type", "precompiled_charsmap"}).at("precompiled_charsmap");
   const std::string bytes = from_base64(value, value.string());
   std::uint32_t size = 0;
   if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);

@@ -12,12 +12,12 @@ namespace {
 bool is_white(char32_t c) { return c == kByteSpace || is(c, kWhite); }
 
 // Nothing is ever padded; the section is only checked for what it should be.
-void check_padding(const Json& padding) {
+void check_padding(const io::JsonValue& padding) {
   padding.only_keys({"strategy", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token"});
 }
 
 // Ids that are added around a text must be tokens: somebody will look them up in a table.
-void check_ids(const Json& where, const Tokenizer::Parts& parts) {
+void check_ids(const io::JsonValue& where, const Tokenizer::Parts& parts) {
   std::vector<std::int64_t> ids;
   if (parts.post_processor != nullptr) parts.post_processor->ids(ids);
   for (const std::int64_t id : ids) {
@@ -56,13 +56,12 @@ std::uint32_t white_at_end(std::string_view token) {
   return count;
 }
 
-std::shared_ptr<const Tokenizer::Parts> read_tokenizer(const std::string& file, std::string_view bytes) {
-  simdjson::dom::parser parser;
-  const Json root(file, parser, bytes);
+std::shared_ptr<const Tokenizer::Parts> read_tokenizer(const io::JsonDocument& document) {
+  const io::JsonValue root = document.root();
   root.only_keys({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                   "post_processor", "decoder", "model"});
   if (const auto version = root.find("version"); version && version->string() != "1.0") {
-    version->fail("is ", shown(version->string()), ", expected \"1.0\"");
+    version->fail("is ", io::quoted(version->string()), ", expected \"1.0\"");
   }
   auto parts = std::make_shared<Tokenizer::Parts>();
   if (const auto section = root.find("truncation")) parts->truncation = read_truncation(*section);

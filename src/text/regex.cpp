@@ -60,7 +60,8 @@ pcre2_code* compile(const std::string& pattern, int& error) {
 
 class Regex final : public Pattern {
  public:
-  Regex(const Json& where, std::string_view expression) : shown_("the expression " + shown(expression)) {
+  Regex(const io::JsonValue& where, std::string_view expression)
+      : shown_("the expression " + io::quoted(expression)) {
     int error = 0;
     code_ = compile(translated_regex(where, expression), error);
     if (code_ == nullptr) {
@@ -133,7 +134,7 @@ class Regex final : public Pattern {
 
 }  // namespace
 
-std::unique_ptr<const Pattern> compile_pattern(const Json& where, std::string_view expression) {
+std::unique_ptr<const Pattern> compile_pattern(const io::JsonValue& where, std::string_view expression) {
   if (expression.size() > 10'000) where.fail("is longer than 10000 bytes");
   return std::make_unique<Regex>(where, expression);
 }

@@ -235,7 +235,7 @@ std::optional<CharacterSet> read_set_escape(RegexCursor& cursor, bool in_class) 
       const bool opposite = name.starts_with('^');
       if (opposite) name.remove_prefix(1);
       auto property = property_set(name);
-      if (!property) cursor.unsupported("the property ", shown(name));
+      if (!property) cursor.unsupported("the property ", io::quoted(name));
       cursor.at = end + 1;
       property->negated = opposite != (letter == 'P');
       return property;

@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <string_view>
 
+#include "io/json_document.h"
 #include "io/utf8.h"
-#include "text/json.h"
 
 namespace attend::text {
 
 struct RegexCursor {
-  const Json& where;
+  const io::JsonValue& where;
   std::string_view text;  // valid UTF-8
   std::size_t at = 0;
 

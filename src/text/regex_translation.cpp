@@ -23,7 +23,7 @@ struct RegexFlags {
 
 class Translation {
  public:
-  Translation(const Json& where, std::string_view expression) : cursor_{where, expression} {}
+  Translation(const io::JsonValue& where, std::string_view expression) : cursor_{where, expression} {}
 
   std::string result() {
     alternatives({}, 0, {});
@@ -225,7 +225,7 @@ class Translation {
       return Item::plain;
     }
     // (?i) by itself is a group up to the end of the one around it, alternatives and all.
-    if (!cursor_.take(")")) cursor_.unsupported("the group ", shown("(?" + next_character()));
+    if (!cursor_.take(")")) cursor_.unsupported("the group ", io::quoted("(?" + next_character()));
     out_ += changed.opened();
     part = alternatives(changed, depth + 1, part);
     out_ += ')';
@@ -332,7 +332,7 @@ class Translation {
 
 }  // namespace
 
-std::string translated_regex(const Json& where, std::string_view expression) {
+std::string translated_regex(const io::JsonValue& where, std::string_view expression) {
   return Translation(where, expression).result();
 }
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/json.h"
+#include "io/json_document.h"
 
 namespace attend::text {
 
@@ -16,7 +16,7 @@ struct Stretch {
 
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-SplitBehavior read_split_behavior(const Json& behavior);
+SplitBehavior read_split_behavior(const io::JsonValue& behavior);
 
 // Calls emit(begin, end) for the parts that remain. Changes the stretches.
 template <class Emit>

@@ -31,24 +31,24 @@ void keep(Part& part, std::int64_t count, bool from_left) {
 
 }  // namespace
 
-Truncation read_truncation(const Json& truncation) {
+Truncation read_truncation(const io::JsonValue& truncation) {
   truncation.only_keys({"direction", "max_length", "strategy", "stride"});
   Truncation read;
   if (const auto direction = truncation.find("direction")) {
     const std::string_view name = direction->string();
-    if (name != "Left" && name != "Right") direction->fail(shown(name), " is neither Left nor Right");
+    if (name != "Left" && name != "Right") direction->fail(io::quoted(name), " is neither Left nor Right");
     read.from_left = name == "Left";
   }
   read.max_length = truncation.at("max_length").integer(0, std::int64_t{1} << 40);
   truncation.at("stride").integer(0, std::int64_t{1} << 40);
-  const Json strategy = truncation.at("strategy");
+  const io::JsonValue strategy = truncation.at("strategy");
   const std::string_view name = strategy.string();
   if (name == "OnlyFirst") {
     read.strategy = Truncation::Strategy::only_first;
   } else if (name == "OnlySecond") {
     read.strategy = Truncation::Strategy::only_second;
   } else if (name != "LongestFirst") {
-    strategy.fail(shown(name), " is none of LongestFirst, OnlyFirst, OnlySecond");
+    strategy.fail(io::quoted(name), " is none of LongestFirst, OnlyFirst, OnlySecond");
   }
   return read;
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "text/json.h"
+#include "io/json_document.h"
 #include "text/post_processor.h"
 
 namespace attend::text {
@@ -17,7 +17,7 @@ struct Truncation {
 
 // The section "truncation". Its stride says by how much the pieces that are cut off would overlap; they are
 // not kept.
-Truncation read_truncation(const Json& truncation);
+Truncation read_truncation(const io::JsonValue& truncation);
 
 // Leaves at most `room` tokens in all parts together.
 void truncate(std::vector<Part>& parts, const Truncation& truncation, std::int64_t room);

@@ -124,20 +124,18 @@ class Unigram final : public Model {
 
 }  // namespace
 
-std::unique_ptr<const Model> read_unigram(const Json& model) {
+std::unique_ptr<const Model> read_unigram(const io::JsonValue& model) {
   model.only_keys({"type", "unk_id", "vocab", "byte_fallback"});
-  const Json vocab = model.at("vocab");
+  const io::JsonValue vocab = model.at("vocab");
   std::vector<std::string_view> tokens;
   std::vector<double> scores;
-  for (const auto element : vocab.array()) {
-    simdjson::dom::array pair;
-    std::string_view token;
-    double score = 0;
-    if (element.get(pair) || pair.size() != 2 || pair.at(0).get(token) || pair.at(1).get(score)) {
-      vocab.element(tokens.size(), element).fail("expected a token and its score");
+  for (const io::JsonValue pair : vocab.elements()) {
+    const bool two = pair.is_array() && pair.elements().size() == 2;
+    if (!two || !pair.elements()[0].is_string() || !pair.elements()[1].is_number()) {
+      pair.fail("expected a token and its score");
     }
-    tokens.push_back(token);
-    scores.push_back(score);
+    tokens.push_back(pair.elements()[0].string());
+    scores.push_back(pair.elements()[1].number());
   }
   if (tokens.empty()) vocab.fail("is empty");
   if (static_cast<std::int64_t>(tokens.size()) > kMaxId) vocab.fail("has more than ", kMaxId, " tokens");
@@ -145,7 +143,8 @@ std::unique_ptr<const Model> read_unigram(const Json& model) {
   std::int64_t duplicate = -1;
   Vocabulary vocabulary = Vocabulary::from_list(tokens, duplicate);
   if (duplicate >= 0)
-    vocab.fail("[", duplicate, "] ", shown(tokens[static_cast<std::size_t>(duplicate)]), " occurs twice");
+    vocab.fail("[", duplicate, "] ", io::quoted(tokens[static_cast<std::size_t>(duplicate)]),
+               " occurs twice");
   return std::make_unique<Unigram>(std::move(vocabulary), std::move(scores),
                                    static_cast<std::int32_t>(unknown), model.boolean("byte_fallback", false));
 }

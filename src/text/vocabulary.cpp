@@ -12,18 +12,16 @@ void Vocabulary::store(std::string_view token, std::size_t id) {
   ++count_;
 }
 
-Vocabulary Vocabulary::from_object(const Json& vocab) {
+Vocabulary Vocabulary::from_object(const io::JsonValue& vocab) {
   Vocabulary made;
   Entries entries;
-  const auto object = vocab.object();
   std::int64_t largest = -1;
   std::size_t bytes = 0;
-  for (const auto field : object) {
-    std::int64_t id = 0;
-    if (field.value.get(id) || id < 0 || id > kMaxId) vocab.member(field.key, field.value).integer(0, kMaxId);
-    entries.emplace_back(field.key, static_cast<std::int32_t>(id));
+  for (const auto& [token, value] : vocab.members()) {
+    const std::int64_t id = value.integer(0, kMaxId);
+    entries.emplace_back(token, static_cast<std::int32_t>(id));
     largest = std::max(largest, id);
-    bytes += field.key.size() + 1;
+    bytes += token.size() + 1;
   }
   // A file of a hundred bytes must not ask for megabytes.
   if (largest >= 1024 + 64 * static_cast<std::int64_t>(entries.size())) {
@@ -32,13 +30,11 @@ Vocabulary Vocabulary::from_object(const Json& vocab) {
   made.bytes_.reserve(bytes);
   made.places_.resize(static_cast<std::size_t>(largest + 1));
   for (const auto& [token, id] : entries) {
-    if (made.has(id)) vocab.fail(shown(made.token(id)), " and ", shown(token), " both have the id ", id);
+    if (made.has(id))
+      vocab.fail(io::quoted(made.token(id)), " and ", io::quoted(token), " both have the id ", id);
     made.store(token, static_cast<std::size_t>(id));
   }
   std::sort(entries.begin(), entries.end());
-  const auto twice = std::adjacent_find(entries.begin(), entries.end(),
-                                        [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (twice != entries.end()) vocab.fail(shown(twice->first), " occurs twice");
   made.trie_ = Trie(std::move(entries));
   return made;
 }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "text/json.h"
+#include "io/json_document.h"
 #include "text/trie.h"
 
 namespace attend::text {
@@ -20,7 +20,7 @@ class Vocabulary {
   Vocabulary() = default;
 
   // {"token": id, ...}: no token and no id twice. Ids may have gaps.
-  static Vocabulary from_object(const Json& vocab);
+  static Vocabulary from_object(const io::JsonValue& vocab);
 
   // The tokens with the ids 0, 1, 2, ... `duplicate` gets the number of a token that was there before, or
   // stays -1.

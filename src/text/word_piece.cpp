@@ -50,12 +50,12 @@ class WordPiece final : public Model {
 
 }  // namespace
 
-std::unique_ptr<const Model> read_word_piece(const Json& model) {
+std::unique_ptr<const Model> read_word_piece(const io::JsonValue& model) {
   model.only_keys({"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
   Vocabulary vocabulary = Vocabulary::from_object(model.at("vocab"));
-  const Json unknown = model.at("unk_token");
+  const io::JsonValue unknown = model.at("unk_token");
   const std::int32_t id = vocabulary.find(unknown.string());
-  if (id < 0) unknown.fail(shown(unknown.string()), " is not in the vocabulary");
+  if (id < 0) unknown.fail(io::quoted(unknown.string()), " is not in the vocabulary");
   const auto longest = model.at("max_input_chars_per_word").integer(0, 1'000'000);
   return std::make_unique<WordPiece>(std::move(vocabulary), id,
                                      model.at("continuing_subword_prefix").string(),

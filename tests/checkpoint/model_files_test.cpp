@@ -53,9 +53,9 @@ TEST(ModelFiles, PlainFolder) {
   const TemporaryFolder folder;
   write_plain(folder);
   const ModelFiles files = find_model(folder.path().string());
-  EXPECT_EQ(files.config, folder / "config.json");
-  EXPECT_EQ(files.weights, folder / "model.safetensors");
-  EXPECT_EQ(files.tokenizer, folder / "tokenizer.json");
+  EXPECT_EQ(files.config.path(), folder / "config.json");
+  EXPECT_EQ(files.weights.path(), folder / "model.safetensors");
+  EXPECT_EQ(files.tokenizer.path(), folder / "tokenizer.json");
   EXPECT_FALSE(files.is_sentence_model);
   EXPECT_TRUE(files.pooling.empty());
   EXPECT_FALSE(files.normalize);
@@ -69,8 +69,8 @@ TEST(ModelFiles, FallsBackToVocabularyAndIndex) {
   folder.write("model.safetensors.index.json", "{}");
   folder.write("tokenizer_config.json", R"({"model_max_length":512})");
   const ModelFiles files = find_model(folder.path().string());
-  EXPECT_EQ(files.tokenizer, folder / "vocab.txt");
-  EXPECT_EQ(files.weights, folder / "model.safetensors.index.json");
+  EXPECT_EQ(files.tokenizer.path(), folder / "vocab.txt");
+  EXPECT_EQ(files.weights.path(), folder / "model.safetensors.index.json");
   EXPECT_EQ(files.max_tokens, 512);
   EXPECT_EQ(files.max_tokens_file, "tokenizer_config.json");
 }
@@ -138,9 +138,9 @@ TEST(ModelFiles, TransformerAndDenseInFoldersOfTheirOwn) {
       R"({"in_features":24,"out_features":8,"bias":true,"activation_function":"torch.nn.modules.activation.Tanh"})");
   folder.write("2_Dense/model.safetensors", safetensors_bytes("{}", 0));
   const ModelFiles files = find_model(folder.path().string());
-  EXPECT_EQ(files.config, folder / "0_Transformer/config.json");
+  EXPECT_EQ(files.config.path(), folder / "0_Transformer/config.json");
   ASSERT_EQ(files.dense.size(), 1u);
-  EXPECT_EQ(files.dense[0].weights, folder / "2_Dense/model.safetensors");
+  EXPECT_EQ(files.dense[0].weights.path(), folder / "2_Dense/model.safetensors");
   EXPECT_EQ(files.dense[0].inputs, 24);
   EXPECT_EQ(files.dense[0].outputs, 8);
   EXPECT_EQ(files.dense[0].activation, "tanh");

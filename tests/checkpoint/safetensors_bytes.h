@@ -33,4 +33,9 @@ inline std::string padded(std::string_view header) {
 inline constexpr std::string_view kGoodHeader =
     R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"b":{"dtype":"BF16","shape":[2],"data_offsets":[16,20]}})";
 
+// The file with one number under this name.
+inline std::string one_tensor(const std::string& name) {
+  return safetensors_bytes("{\"" + name + R"(":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+}
+
 }  // namespace attend

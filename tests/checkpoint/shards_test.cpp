@@ -14,10 +14,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-std::string one_tensor(const std::string& name) {
-  return safetensors_bytes("{\"" + name + R"(":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
-}
-
 std::string index_of(const std::string& map) {
   return R"({"metadata":{"total_size":8},"weight_map":{)" + map + "}}";
 }

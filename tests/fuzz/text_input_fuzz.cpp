@@ -35,12 +35,10 @@ void take_or_refuse(Action action) {
 }
 
 void look_for(std::string_view expression, std::string_view given) {
-  static const std::string name = "fuzz";
-  static simdjson::dom::parser parser;
-  static const text::Json where(name, parser, "{}");
+  static const io::JsonDocument empty("fuzz", "{}");
   const std::string valid = io::repair_utf8(expression), text = io::repair_utf8(given);
   parse_or_refuse([&] {
-    const auto pattern = text::compile_pattern(where, valid);
+    const auto pattern = text::compile_pattern(empty.root(), valid);
     take_or_refuse([&] {
       std::vector<text::Match> matches;
       text::Allowance allowance(text.size(), std::chrono::milliseconds(100));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,17 @@ TEST(JsonReader, ResolvesEscapes) {
   EXPECT_EQ(string_of("\"\u20ac\""), "\u20ac");
 }
 
+// Strings are read eight characters at a time: what ends a stretch stands at every place of eight.
+TEST(JsonReader, FindsWhatEndsAStringAtEveryPlace) {
+  for (std::size_t length = 0; length < 40; ++length) {
+    const std::string plain = std::string(length, 'x') + "\u00e9\x7f";
+    EXPECT_EQ(string_of("\"" + plain + "\""), plain);
+    EXPECT_EQ(string_of("\"" + plain + "\\n" + plain + "\\\"\""), plain + "\n" + plain + "\"");
+    EXPECT_THROW(string_of("\"" + plain + "\x1f\""), FileError);
+    EXPECT_THROW(string_of("\"" + plain), FileError);
+  }
+}
+
 TEST(JsonReader, KeepsWhatItHasReturned) {
   std::string text = R"({"\u0061":"\u0062","c":"d"})";
   JsonReader json("file", text);
@@ -69,6 +81,12 @@ TEST(JsonReader, NumbersAreJsonsAndFinite) {
   EXPECT_EQ(number_of("-1.5e-3"), -1.5e-3);
   EXPECT_EQ(number_of("1E+2"), 100);
   EXPECT_FILE_ERROR(number_of("1e999"), "n", "outside the range");
+  EXPECT_FILE_ERROR(number_of("1" + std::string(400, '0')), "n", "outside the range");
+  EXPECT_FILE_ERROR(number_of("1e99999999999999999999"), "n", "outside the range");
+  EXPECT_EQ(number_of("1e-999"), 0);  // as every reader of JSON has it
+  EXPECT_EQ(number_of("0." + std::string(400, '0') + "1e3"), 0);
+  EXPECT_EQ(number_of("1e-99999999999999999999"), 0);
+  EXPECT_TRUE(std::signbit(number_of("-1e-999")));
   for (const char* const bad : {"01", "1.", ".5", "+1", "-", "1e", "1e+", "0x10", "NaN", "Infinity", "--1"}) {
     EXPECT_THROW(number_of(bad), FileError) << bad;
   }

@@ -58,7 +58,7 @@ TEST_F(MaskedGolden, EveryLayerIsAsExactAsTransformers) {
 }
 
 TEST_F(MaskedGolden, TextsBecomeTheSameTokens) {
-  const Tokenizer tokenizer = Tokenizer::load(files.tokenizer);
+  const Tokenizer tokenizer = Tokenizer::load(files);
   const std::vector<double> ids = values_of(golden.tensor("ids"));
   std::vector<std::int32_t> found;
   for (const char* const text :
@@ -81,8 +81,8 @@ TEST_F(MaskedGolden, TheFolderIsWhatIsWritten) {
                                 .norm_first = false,
                                 .feed_forward = train::FeedForwardKind::gelu,
                                 .epsilon = 1e-12};
-  EXPECT_EQ(text_of(files.config), config_json(shape));
-  EXPECT_EQ(text_of(files.tokenizer), byte_tokenizer(true));
+  EXPECT_EQ(text_of(files.config.path()), config_json(shape));
+  EXPECT_EQ(text_of(files.tokenizer.path()), byte_tokenizer(true));
   train::Model model(shape, {});
   Tensor zeros(DType::f32, {2, shape.hidden});
   const std::vector<StoredTensor> stored = stored_tensors(model, zeros);

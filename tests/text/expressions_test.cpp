@@ -114,9 +114,8 @@ class Expressions : public testing::Test {
     return result.append(text.substr(copied));
   }
 
-  const std::string name_ = "expressions_test";
-  simdjson::dom::parser empty_;
-  const Json where_{name_, empty_, "{}"};
+  const io::JsonDocument empty_{"expressions_test", "{}"};
+  const io::JsonValue where_ = empty_.root();
 };
 
 // All but the inside of large blocks, as the golden file has them.

@@ -68,14 +68,14 @@ TEST_F(TokenizerFiles, ConfigBesideTheVocabularyCounts) {
 
 TEST_F(TokenizerFiles, WhatCannotBeReadIsNamed) {
   refuses(folder_, "has neither a tokenizer.json nor a vocab.txt");
-  refuses(folder_ / "nothing.json", "nothing.json: there is no such file");
+  refuses(folder_ / "nothing.json", "nothing.json: cannot be read: No such file or directory");
   const fs::path pipe = folder_ / "tokenizer.json";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  refuses(folder_, "is not a regular file");
+  refuses(folder_, "is a named pipe, expected a file");
   fs::remove(pipe);
   const fs::path large = write("large.json", "x");
   fs::resize_file(large, 300 << 20);  // a hole: no disk is used
-  refuses(large, "more than the 268435456 that are allowed");
+  refuses(large, "has 314572800 bytes, expected at most 268435456");
 }
 
 TEST_F(TokenizerFiles, BadVocabulariesAreRefused) {

@@ -22,10 +22,8 @@ std::vector<std::pair<std::size_t, std::size_t>> matches(const Pattern& pattern,
 }
 
 std::unique_ptr<const Pattern> compiled(std::string_view expression) {
-  static const std::string name = "pattern_test";
-  static simdjson::dom::parser parser;
-  static const Json where(name, parser, "{}");
-  return compile_pattern(where, expression);
+  static const attend::io::JsonDocument empty("pattern_test", "{}");
+  return compile_pattern(empty.root(), expression);
 }
 
 TEST(Pattern, Gpt2IsTheExpression) {
