@@ -20,9 +20,9 @@ log=build/setup.log
 mkdir -p build
 rm -f "$gaps" "$log"
 
-build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libutf8proc-dev
+build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev nlohmann-json3-dev libutf8proc-dev
   libpcre2-dev libcurl4-openssl-dev libpango1.0-dev fonts-dejavu-core)
-test_packages=(libgtest-dev librapidcheck-dev)
+test_packages=(libgtest-dev librapidcheck-dev libsimdjson-dev)
 format_packages=(clang-format-16)
 clang_packages=(clang-16 libclang-rt-16-dev llvm-16)
 python_packages=(python3 python3-venv python3-dev)

@@ -1,8 +1,7 @@
 #include "io/utf8.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace attend::io {
@@ -30,6 +29,20 @@ Beginning first_character(std::string_view text) noexcept {
   return {size, true};
 }
 
+// How many bytes at the start of a text are ASCII, eight at a time.
+std::size_t ascii_length(std::string_view text) noexcept {
+  std::size_t at = 0;
+  for (std::uint64_t eight = 0; text.size() - at >= sizeof eight; at += sizeof eight) {
+    std::memcpy(&eight, text.data() + at, sizeof eight);
+    eight &= 0x8080808080808080;
+    if (eight == 0) continue;
+    if constexpr (std::endian::native == std::endian::big) break;
+    return at + static_cast<std::size_t>(std::countr_zero(eight)) / 8;
+  }
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
+  return at;
+}
+
 }  // namespace
 
 std::size_t utf8_length(std::string_view text) noexcept {
@@ -39,24 +52,27 @@ std::size_t utf8_length(std::string_view text) noexcept {
 }
 
 std::size_t find_bad_utf8(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const auto follows = [&](std::size_t at) { return (byte(at) & 0xC0) == 0x80; };
   std::size_t place = 0;
-  while (place < text.size()) {
-    std::uint64_t eight = 0;
-    if (text.size() - place >= sizeof eight) {  // nearly all of it is ASCII
-      std::memcpy(&eight, text.data() + place, sizeof eight);
-      if ((eight & 0x8080808080808080u) == 0) {
-        place += sizeof eight;
-        continue;
-      }
+  for (;;) {
+    if (place < text.size() && byte(place) < 0x80) place += ascii_length(text.substr(place));
+    const std::size_t left = text.size() - place;
+    if (left == 0) return place;
+    // Nearly all other text begins with bytes that any two, or one, may follow.
+    if (byte(place) > 0xE0 && byte(place) < 0xED && left >= 3 && follows(place + 1) && follows(place + 2)) {
+      place += 3;
+    } else if (byte(place) >= 0xC2 && byte(place) < 0xE0 && left >= 2 && follows(place + 1)) {
+      place += 2;
+    } else if (const std::size_t length = utf8_length(text.substr(place)); length > 0) {
+      place += length;
+    } else {
+      return place;
     }
-    const std::size_t length = utf8_length(text.substr(place));
-    if (length == 0) return place;
-    place += length;
   }
-  return place;
 }
 
-bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+bool is_utf8(std::string_view text) noexcept { return find_bad_utf8(text) == text.size(); }
 
 std::string repair_utf8(std::string_view text) {
   std::string repaired;

@@ -89,7 +89,7 @@ std::size_t utf8_length(std::string_view text) noexcept;
 // Where the first byte that is not UTF-8 stands, or the size of the text.
 std::size_t find_bad_utf8(std::string_view text) noexcept;
 
-bool is_utf8(std::string_view text);
+bool is_utf8(std::string_view text) noexcept;
 
 // The same text with U+FFFD for every stretch that is not UTF-8: the longest start of a character that is cut
 // off counts as one, as in Python's errors="replace", in Rust and in the Unicode standard (its section 3.9).
