@@ -21,6 +21,8 @@ FileText copy_of(std::string name, std::string_view text) {
 // The end of an array or object that is still being read: it holds all that follows.
 constexpr std::uint32_t kUnfinished = 0xFFFFFFFF;
 
+constexpr std::size_t kLongestPath = 160;  // of what is above a value, in messages
+
 // A key as a part of a path.
 std::string path_part(std::string_view key) {
   const bool plain = !key.empty() && key.size() < 60 && std::all_of(key.begin(), key.end(), [](char c) {
@@ -115,6 +117,7 @@ std::string JsonDocument::path_of(std::uint32_t node) const {
     std::uint32_t child = at + 1;
     std::size_t index = 0;
     for (; nodes_[child + before_value].end <= node; ++index) child = nodes_[child + before_value].end;
+    if (path.size() > kLongestPath) path = "...";
     if (is_object) {
       path = member_path(path, text_of(nodes_[child]));
     } else {

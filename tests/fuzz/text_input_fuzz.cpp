@@ -55,7 +55,8 @@ void look_for(std::string_view expression, std::string_view given) {
 
 void tokenize(std::string_view vocabulary, std::string_view given) {
   parse_or_refuse([&] {
-    const auto parts = text::read_bert_vocabulary("fuzz", vocabulary, "fuzz_config", "");
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(vocabulary.data());
+    const auto parts = text::read_bert_vocabulary(file_text(bytes, vocabulary.size()), std::nullopt);
     take_or_refuse([&] {
       const std::string text = io::repair_utf8(given);
       text::Allowance allowance(text.size());

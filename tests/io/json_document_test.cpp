@@ -47,6 +47,20 @@ TEST(JsonDocument, RefusalsNameThePath) {
   EXPECT_FILE_ERROR(root.at("n"), "n", "is missing");
 }
 
+TEST(JsonDocument, PathsStayShort) {
+  std::string text = "{\"k\":1,\"k\":1}";
+  for (int i = 0; i < 30; ++i)
+    text = "{\"" + std::string(70, static_cast<char>('a' + i % 26)) + "\":" + text + "}";
+  try {
+    JsonDocument("file", text);
+    ADD_FAILURE() << "was read";
+  } catch (const FileError& error) {
+    EXPECT_LT(std::string(error.what()).size(), 300u);
+    EXPECT_TRUE(error.where().starts_with("...")) << error.what();
+    EXPECT_TRUE(error.where().ends_with("\"].k")) << error.what();
+  }
+}
+
 TEST(JsonDocument, RefusesWhatIsNotJson) {
   const auto read = [](std::string_view text) { JsonDocument("file", text); };
   EXPECT_FILE_ERROR(read(""), "", "is not JSON: expected a value, found the end of the text, at byte 0");
