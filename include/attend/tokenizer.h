@@ -15,8 +15,8 @@ namespace attend {
 
 struct ModelFiles;
 
-// Characters begin .. end-1 of the text that was given, counted in code points. Bytes that are no UTF-8 count
-// as Python's bytes.decode(errors="replace") counts them: one U+FFFD for each.
+// Characters begin .. end-1 of the text that was given, counted in code points. Bytes that are not UTF-8
+// count as Python's bytes.decode(errors="replace") counts them: one U+FFFD for each.
 struct TextSpan {
   std::int32_t begin = 0;
   std::int32_t end = 0;
@@ -64,12 +64,12 @@ class Tokenizer {
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
 
-  // The text of these tokens as far as the file's decoder can restore it. Refuses ids that are no token's.
+  // The text of these tokens as far as the file's decoder can restore it. Refuses ids that no token has.
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
   std::string_view algorithm() const noexcept;    // "WordPiece", "BPE" or "Unigram"
   std::int64_t vocabulary_size() const noexcept;  // the largest id, added tokens included, and one
-  std::string_view token(std::int64_t id) const;  // empty for an id that is no token's
+  std::string_view token(std::int64_t id) const;  // empty for an id that no token has
   std::optional<std::int32_t> id(std::string_view token) const;
   std::optional<std::int64_t> max_length() const noexcept;       // where the file truncates
   std::int64_t special_count(bool pair = false) const noexcept;  // how many tokens are added around the text

@@ -13,7 +13,7 @@ struct HubName {
   std::string revision = "main";
 };
 
-// From "ORG/NAME@REVISION"; nothing where that is no name that the hub could have.
+// From "ORG/NAME@REVISION"; nothing where that is not a name that the hub could have.
 std::optional<HubName> parse_hub_name(std::string_view text);
 
 // models--ORG--NAME in the cache.

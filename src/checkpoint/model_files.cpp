@@ -102,23 +102,24 @@ fs::path folder_of(std::string_view name) {
   const std::string file = io::shown(name);
   if (fs::exists(path, error)) io::fail(file, "", "is a file, expected a model's folder");
   std::optional<HubName> hub = parse_hub_name(name);
-  if (!hub) io::fail(file, "", "is no folder, and no name that a model on the hub could have");
+  if (!hub) io::fail(file, "", "is not a folder, and not a name that a model on the hub could have");
 
   if (const auto folder = kept_folder(*hub)) return *folder;
   if (hub->repository.find('/') == std::string::npos) {  // as sentence-transformers does it
     hub->repository.insert(0, "sentence-transformers/");
     if (const auto folder = kept_folder(*hub)) return *folder;
   }
-  io::fail(file, "", "is no folder, and revision ", hub->revision, " of it is neither in the hub's cache, ",
-           hub_cache_folder().string(), ", nor in ", models_folder().string(), "; `attend pull` gets it");
+  io::fail(file, "", "is not a folder, and revision ", hub->revision,
+           " of it is neither in the hub's cache, ", hub_cache_folder().string(), ", nor in ",
+           models_folder().string(), "; `attend pull` gets it");
 }
 
 }  // namespace
 
 ModelFiles find_model(std::string_view name_or_folder) {
-  if (name_or_folder.empty()) io::fail("''", "", "is no model's name");
+  if (name_or_folder.empty()) io::fail("''", "", "is not the name of a model");
   if (name_or_folder.find('\0') != std::string_view::npos)
-    io::fail(io::shown(name_or_folder), "", "is no model's name");
+    io::fail(io::shown(name_or_folder), "", "is not the name of a model");
   ModelFiles files;
   files.name = name_or_folder;
   const fs::path folder = files.root = folder_of(name_or_folder);

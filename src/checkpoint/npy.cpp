@@ -116,7 +116,7 @@ class Dictionary {
     while (!peek(')')) {
       std::int64_t size = 0;
       const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
-      if (error != std::errc() || size < 0) refuse("its header's shape has a size that is no count");
+      if (error != std::errc() || size < 0) refuse("its header's shape has a size that is not a count");
       at_ = static_cast<std::size_t>(end - text_.data());
       if (sizes.size() == kMaxRank) refuse("has more than ", kMaxRank, " dimensions");
       sizes.push_back(size);
@@ -162,12 +162,12 @@ Tensor in_row_major_order(const Tensor& tensor) {
 
 NpyHeader parse_npy(std::string_view file, std::string_view where, std::string_view start, std::size_t size) {
   if (!start.starts_with(kMagic)) io::fail(file, where, "does not begin as a .npy file does");
-  if (start.size() < 10) io::fail(file, where, "has ", size, " bytes, which is no whole header");
+  if (start.size() < 10) io::fail(file, where, "has ", size, " bytes, too few for a header");
   const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3)
     io::fail(file, where, "is .npy of version ", version, ", expected 1, 2 or 3");
   const std::size_t preamble = version == 1 ? 10 : 12;
-  if (start.size() < preamble) io::fail(file, where, "has ", size, " bytes, which is no whole header");
+  if (start.size() < preamble) io::fail(file, where, "has ", size, " bytes, too few for a header");
   const std::uint64_t length = io::little_endian(start.substr(8, preamble - 8));
   if (length > kMaxNpyHeader - preamble) {
     io::fail(file, where, "has a header of ", length, " bytes, more than ", kMaxNpyHeader - preamble);

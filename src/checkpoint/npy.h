@@ -18,7 +18,7 @@ struct NpyHeader {
   std::size_t item_bytes = 0;  // what one number takes in the file
   Dims shape;                  // at most four sizes
   bool fortran_order = false;  // the first index changes quickest
-  std::size_t data_start = 0;  // behind the header
+  std::size_t data_start = 0;  // after the header
 };
 
 // The header at the start of `size` bytes, of which `start` are the first kMaxNpyHeader or all. The numbers

@@ -1,22 +1,31 @@
 // The header of a safetensors file: which tensors it holds, and where.
 #pragma once
 
+#include <attend/dtype.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "checkpoint/safetensors_type.h"
 #include "io/open_file.h"
 
 namespace attend::checkpoint {
 
 inline constexpr std::size_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 inline constexpr int kMaxStoredRank = 8;  // attend's: keeps an entry at its size, 128 bytes
+
+// An element type of the format, as version 0.8 of its library knows them.
+struct SafetensorsType {
+  std::string_view name;
+  int bits;                    // of one element
+  std::optional<DType> dtype;  // what attend calls it; none where it has no such type
+};
 
 struct TensorEntry {
   std::string_view name;  // in the header's text

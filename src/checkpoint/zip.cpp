@@ -31,8 +31,7 @@ struct Directory {
 };
 
 Directory find_directory(const io::ByteSource& bytes) {
-  if (bytes.size < kEndBytes)
-    io::fail(bytes.name, "", "has ", bytes.size, " bytes, which is no whole archive");
+  if (bytes.size < kEndBytes) io::fail(bytes.name, "", "has ", bytes.size, " bytes, too few for an archive");
   const std::size_t tail_bytes = std::min(bytes.size, kEndBytes + kLongestComment);
   const std::size_t tail_start = bytes.size - tail_bytes;
   const std::string tail = bytes.text(tail_start, tail_bytes);
@@ -86,7 +85,7 @@ void read_large_numbers(const io::ByteSource& bytes, std::string_view name, std:
   }
 }
 
-// One entry of the directory, which is moved behind it; `offset` is still that of the member's own header.
+// One entry of the directory, which is moved past it; `offset` is still that of the member's own header.
 ZipMember read_entry(const io::ByteSource& bytes, std::string_view& directory) {
   const Record entry(directory);
   if (directory.size() < kCentralBytes || entry.u32(0) != kCentral)

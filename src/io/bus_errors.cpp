@@ -59,7 +59,7 @@ void handle_bus_error(int signal, siginfo_t* information, void* context) {
   pass_on(signal, information, context);
 }
 
-// Once: a handler that was put in place over ours may call ours, and must not be called by it in turn.
+// Once: a handler that was put in place over ours may call ours, and must not then be called by ours.
 void install() {
   if (page_size != 0) return;
   page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));

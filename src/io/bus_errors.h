@@ -1,4 +1,4 @@
-// What happens when mapped memory has no file behind it any more.
+// What happens when the file of mapped memory is no longer there.
 #pragma once
 
 #include <atomic>

@@ -18,7 +18,7 @@ namespace attend::io {
 class InputFile {
  public:
   // Follows links: the caller has named this very file. Throws FileError for what is missing, unreadable, or
-  // no regular file; a named pipe is never waited for.
+  // not a regular file; a named pipe is never waited for.
   explicit InputFile(const std::filesystem::path& path);
   // The same file under another name in messages.
   InputFile(const std::filesystem::path& path, std::string name);

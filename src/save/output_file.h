@@ -37,7 +37,7 @@ class OutputFile {
   [[noreturn]] void cannot_write(int error) const;
 
   std::string name_;
-  std::filesystem::path target_;  // behind links
+  std::filesystem::path target_;  // where links lead
   std::filesystem::path hidden_;  // empty while the file has no name
   int descriptor_ = -1;
   std::uint64_t written_ = 0;

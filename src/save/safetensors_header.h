@@ -17,7 +17,7 @@ struct StoredArray {
   std::uint64_t begin = 0, end = 0;  // in the data
 };
 
-// Refuses names that come twice, that are no UTF-8, or that the format keeps for itself.
+// Refuses names that come twice, that are not UTF-8, or that the format keeps for itself.
 std::string safetensors_header(const std::vector<StoredArray>& arrays,
                                const std::map<std::string, std::string>& metadata);
 

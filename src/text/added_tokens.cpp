@@ -23,7 +23,7 @@ std::size_t without_white_before(std::string_view text, std::size_t at) {
   return at;
 }
 
-std::size_t behind_white(std::string_view text, std::size_t at) {
+std::size_t end_of_white(std::string_view text, std::size_t at) {
   while (at < text.size()) {
     std::size_t next = at;
     if (!is(io::next_char(text, next), kWhite)) break;
@@ -118,7 +118,7 @@ void AddedTokens::find(const Finder& finder, std::string_view text, std::vector<
     if (token.single_word && (is_word_before(text, found->begin) || is_word_at(text, found->end))) continue;
     std::size_t start = found->begin, stop = found->end;
     if (token.lstrip) start = std::max(without_white_before(text, start), begin);
-    if (token.rstrip) stop = behind_white(text, stop);
+    if (token.rstrip) stop = end_of_white(text, stop);
     if (begin < start) pieces.push_back(piece(begin, start));
     pieces.push_back(piece(start, stop, token.id));
     begin = stop;

@@ -22,7 +22,7 @@ struct AddedToken {
   std::int32_t id = 0;
   bool single_word = false;  // not where a letter or digit is next to it
   bool lstrip = false;       // takes the white space before it along
-  bool rstrip = false;       // and behind it
+  bool rstrip = false;       // and after it
   bool normalized = false;   // is looked for in the normalized text
   bool special = false;      // left out by decode(skip_special)
   std::string normal;        // the content, normalized if it is to be

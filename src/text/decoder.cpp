@@ -160,7 +160,7 @@ class StripDecoder final : public Decoder {
   std::int64_t start_, stop_;
 };
 
-// <0x61> to the byte; bytes in a row that are no UTF-8 become U+FFFD, one for each.
+// <0x61> to the byte; bytes in a row that are not UTF-8 become U+FFFD, one for each.
 class ByteFallbackDecoder final : public Decoder {
  public:
   void apply(std::vector<std::string>& tokens, Allowance&) const override {

@@ -60,7 +60,7 @@ bool is_cased(char32_t c) {
          (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
 }
 
-// The sigma from byte `begin` to `end` ends a word: a letter stands before it and none behind it, whatever
+// The sigma from byte `begin` to `end` ends a word: a letter stands before it and none after it, whatever
 // ignorable characters lie between. No two sigmas look at the same stretch in the same direction, so a text
 // of any length takes linear time.
 bool ends_a_word(std::string_view text, std::size_t begin, std::size_t end) {
@@ -103,8 +103,8 @@ LowerCase::LowerCase(std::string_view text) {
 }
 
 std::int32_t LowerCase::given(std::int32_t place) const {
-  const auto behind = std::upper_bound(second_.begin(), second_.end(), place);
-  return place - static_cast<std::int32_t>(behind - second_.begin());
+  const auto after = std::upper_bound(second_.begin(), second_.end(), place);
+  return place - static_cast<std::int32_t>(after - second_.begin());
 }
 
 TextSpan LowerCase::given(TextSpan span) const {

@@ -65,7 +65,7 @@ class NormalForm final : public Normalizer {
   static void recompose(std::vector<Change>& changes) {
     constexpr std::size_t kNoBase = static_cast<std::size_t>(-1);
     std::size_t base = kNoBase, end = 0;
-    int last_class = -1;  // of the marks kept behind the base; -1: none
+    int last_class = -1;  // of the marks kept after the base; -1: none
     for (const Change current : changes) {
       const int current_class = combining_class(current.c);
       if (base != kNoBase && last_class < current_class) {

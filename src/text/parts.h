@@ -31,7 +31,7 @@ struct Tokenizer::Parts {
 
   // White space at the ends of every token; filled where the post-processor trims offsets.
   struct White {
-    std::uint8_t before, behind;
+    std::uint8_t before, after;
   };
   std::vector<White> white;
 };

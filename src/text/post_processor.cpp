@@ -33,12 +33,12 @@ void trim_offsets(Part& part, bool add_prefix_space) {
   for (std::size_t i = 0; i < part.encoding.size(); ++i) {
     TextSpan& span = part.encoding.offsets[i];
     auto before = static_cast<std::int32_t>(part.white_before[i]);
-    const auto behind = static_cast<std::int32_t>(part.white_behind[i]);
+    const auto after = static_cast<std::int32_t>(part.white_after[i]);
     if (before > 0) {
       if ((i == 0 || span.begin == 0) && add_prefix_space && before == 1) before = 0;
       span.begin = std::min(span.begin + before, span.end);
     }
-    if (behind > 0 && span.end >= behind) span.end = std::max(span.end - behind, span.begin);
+    if (after > 0 && span.end >= after) span.end = std::max(span.end - after, span.begin);
   }
 }
 
@@ -213,7 +213,7 @@ std::unique_ptr<const PostProcessor> read_post_processors(const io::JsonValue& s
   std::vector<std::unique_ptr<const PostProcessor>> steps;
   bool complete = false;
   for (const io::JsonValue step : sequence.at("processors").elements()) {
-    if (complete) step.fail("comes behind a post-processor that has put the texts together");
+    if (complete) step.fail("comes after a post-processor that has put the texts together");
     if (step.type() == "Sequence")
       step.fail("a sequence within a sequence of post-processors is not supported");
     complete = step.type() != "ByteLevel";

@@ -15,7 +15,7 @@ namespace attend::text {
 struct Part {
   Encoding encoding;
   std::vector<std::uint32_t> white_before,
-      white_behind;  // filled where a post-processor trims offsets, else empty
+      white_after;  // filled where a post-processor trims offsets, else empty
 };
 
 class PostProcessor {

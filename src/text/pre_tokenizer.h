@@ -41,7 +41,7 @@ std::unique_ptr<const PreTokenizer> make_bert_pre_tokenizer();
 std::unique_ptr<const PreTokenizer> read_byte_level(const io::JsonValue& pre_tokenizer);
 std::unique_ptr<const PreTokenizer> read_metaspace(const io::JsonValue& pre_tokenizer);
 
-// Cuts every piece that is no token yet: cut(begin, end, emit) calls emit(begin, end) for its parts, from
+// Cuts every piece that is not a token yet: cut(begin, end, emit) calls emit(begin, end) for its parts, from
 // left to right.
 template <class Cut>
 void cut_pieces(Pieces& pieces, Cut&& cut) {
@@ -59,7 +59,7 @@ void cut_pieces(Pieces& pieces, Cut&& cut) {
   pieces.pieces.swap(out);
 }
 
-// Rewrites every piece that is no token yet: rewrite(begin, end, out) appends its new bytes to `out`.
+// Rewrites every piece that is not a token yet: rewrite(begin, end, out) appends its new bytes to `out`.
 template <class Rewrite>
 void rewrite_pieces(Pieces& pieces, std::string_view step, Rewrite&& rewrite) {
   AlignedText& out = pieces.other_text;

@@ -163,7 +163,7 @@ std::string from_base64(const io::JsonValue& where, std::string_view text) {
                                 : c == '+'             ? 62
                                 : c == '/'             ? 63
                                                        : 64;
-    if (value == 64) where.fail("is no base64");
+    if (value == 64) where.fail("is not base64");
     bits = bits << 6 | value;
     count += 6;
     if (count < 8) continue;

@@ -22,7 +22,7 @@ void check_ids(const io::JsonValue& where, const Tokenizer::Parts& parts) {
   if (parts.post_processor != nullptr) parts.post_processor->ids(ids);
   for (const std::int64_t id : ids) {
     if (!parts.model->vocabulary().has(id) && parts.added.by_id(id) == nullptr) {
-      where.fail("adds the id ", id, ", which is no token's");
+      where.fail("adds the id ", id, ", which no token has");
     }
   }
 }

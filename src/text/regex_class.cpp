@@ -46,7 +46,7 @@ char32_t read_u(RegexCursor& cursor) {
   return static_cast<char32_t>(value);
 }
 
-// Behind \0: up to two octal digits more.
+// After \0: up to two octal digits more.
 char32_t read_octal(RegexCursor& cursor) {
   char32_t value = 0;
   for (int i = 0; i < 2 && cursor.peek() >= '0' && cursor.peek() <= '7'; ++i)

@@ -194,7 +194,7 @@ class Translation {
   static char32_t small(char32_t c) { return c >= U'A' && c <= U'Z' ? c + 32 : c; }
   static bool begins_several(char32_t c) { return small(c) == U's' || small(c) == U'f'; }
 
-  // Behind the parenthesis. `part` is what stands to the left, and then the group.
+  // After the parenthesis. `part` is what stands to the left, and then the group.
   Item group(const RegexFlags& flags, int depth, Part& part) {
     if (cursor_.peek() == '*') cursor_.unsupported("(*");
     if (!cursor_.take("?")) {

@@ -93,7 +93,7 @@ class Encoder {
           std::string_view(source.bytes).substr(piece.begin + token.begin, token.end - token.begin);
       const auto& white = parts_.white[static_cast<std::size_t>(token.id)];
       part.white_before.push_back(from_text ? text::white_at_start(string) : white.before);
-      part.white_behind.push_back(from_text ? text::white_at_end(string) : white.behind);
+      part.white_after.push_back(from_text ? text::white_at_end(string) : white.after);
     }
   }
 
@@ -150,7 +150,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_speci
     } else if (parts_->model->vocabulary().has(id)) {
       string = parts_->model->vocabulary().token(id);
     } else {
-      refuse("tokenizer", "the id ", id, " is no token's; ids go from 0 to ", vocabulary_size() - 1);
+      refuse("tokenizer", "no token has the id ", id, "; ids go from 0 to ", vocabulary_size() - 1);
     }
     if (!skip_special || !parts_->added.is_special(string)) tokens.emplace_back(string);
   }

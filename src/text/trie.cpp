@@ -22,7 +22,7 @@ class TrieBuilder {
       pending.pop_back();
       place_children(range, pending);
     }
-    // A step may look at 256 cells behind a base.
+    // A step may look at 256 cells after a base.
     cells_.resize(static_cast<std::size_t>(used_) + 257);
     cells_.shrink_to_fit();
   }
@@ -58,7 +58,7 @@ class TrieBuilder {
     }
   }
 
-  // The first places where all children fit. After some failures behind everything, so that a file made to be
+  // The first places where all children fit. After some failures after everything, so that a file made to be
   // slow is not.
   std::int32_t find_base() {
     constexpr int kTries = 64;
@@ -108,7 +108,7 @@ class TrieBuilder {
   const Keys& keys_;
   std::vector<std::int32_t> next_, previous_;
   std::vector<Child> children_;
-  std::int32_t used_ = 0;  // one behind the last cell that is taken
+  std::int32_t used_ = 0;  // one past the last cell that is taken
 };
 
 Trie::Trie(std::vector<std::pair<std::string_view, std::int32_t>> keys) {

@@ -25,7 +25,7 @@ void keep(Part& part, std::int64_t count, bool from_left) {
   cut(encoding.words);
   cut(encoding.special);
   cut(part.white_before);
-  cut(part.white_behind);
+  cut(part.white_after);
   encoding.dropped += size - count;
 }
 

@@ -96,7 +96,8 @@ const std::unordered_map<std::uint64_t, char32_t>& compositions() {
           !is(c, kDecomposes)) {
         continue;
       }
-      // The pair behind a full decomposition: all of it but the last character, composed, and the last.
+      // The pair that a full decomposition comes from: all of it but the last character, composed, and the
+      // last.
       char32_t parts[32];
       const int size = decomposition(c, UTF8PROC_DECOMPOSE, parts);
       if (size < 2) continue;

@@ -43,7 +43,7 @@ class Vocabulary {
  private:
   struct Place {
     std::uint32_t begin = 0;
-    std::uint32_t end = 0;  // one behind the token and its closing zero; 0: no token has this id
+    std::uint32_t end = 0;  // one past the token and its closing zero; 0: no token has this id
   };
   using Entries = std::vector<std::pair<std::string_view, std::int32_t>>;
   void store(std::string_view token, std::size_t id);

@@ -45,7 +45,7 @@ class WordPiece final : public Model {
 
   std::int32_t unknown_;
   std::size_t longest_;    // in characters; a longer word is unknown
-  Trie::Node continuing_;  // behind the prefix of tokens that go on, "##"
+  Trie::Node continuing_;  // after the prefix of tokens that go on, "##"
 };
 
 }  // namespace

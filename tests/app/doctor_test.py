@@ -298,4 +298,4 @@ def test_bad_command_lines(model, texts, tmp_path):
     ]:
         done = doctor(model, *arguments, code=code)
         assert done.out == "" and sentence in done.err, done
-    assert "is no folder" in doctor(tmp_path / "nothing", code=1).err
+    assert "is not a folder" in doctor(tmp_path / "nothing", code=1).err

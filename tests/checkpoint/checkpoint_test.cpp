@@ -22,8 +22,8 @@ TEST(Checkpoint, ReadsEveryTypeThatHasAView) {
     const ConstTensorView view = weights.tensor(name);
     ASSERT_EQ(view.dtype(), dtype) << name;
     ASSERT_EQ(view.shape(), (Dims{2, 3})) << name;
-    const Tensor wide = copy_of(view, DType::f64);
-    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(wide.values<double>()[i], static_cast<double>(i)) << name;
+    const Tensor as_f64 = copy_of(view, DType::f64);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(as_f64.values<double>()[i], static_cast<double>(i)) << name;
   }
   const ConstTensorView integers = weights.tensor("i64");
   ASSERT_EQ(integers.shape(), (Dims{5}));

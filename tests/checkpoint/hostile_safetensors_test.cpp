@@ -100,9 +100,10 @@ std::vector<BadFile> bad_files() {
       {"metadata twice", with(R"({"__metadata__":{},"__metadata__":{}})"), "header",
        "\"__metadata__\" twice"},
       {"metadata key twice", with(R"({"__metadata__":{"k":"1","k":"2"}})"), "__metadata__", "\"k\" twice"},
-      {"metadata that is no text", with(R"({"__metadata__":{"k":1}})"), "__metadata__",
+      {"metadata that is not text", with(R"({"__metadata__":{"k":1}})"), "__metadata__",
        "expected a string, found a number"},
-      {"metadata that is no object", with(R"({"__metadata__":"pt"})"), "__metadata__", "expected an object"},
+      {"metadata that is not an object", with(R"({"__metadata__":"pt"})"), "__metadata__",
+       "expected an object"},
       {"name that drives a terminal", with("{\"\\u001b[2J\":1}"), "\\x1b[2J", "expected an object"},
       // entries
       {"tensor that is null", with(R"({"t":null})"), "t", "expected an object, found null"},

@@ -234,10 +234,10 @@ TEST(ModelFiles, FindsModelsInTheHubsCache) {
 TEST(ModelFiles, BadNamesAreRefused) {
   for (const char* const name :
        {"../x", "a/b/c", "/nowhere", "~/model", "org/", "org/name@", "a b", ".hidden"}) {
-    EXPECT_FILE_ERROR(find_model(name), "", "no name that a model on the hub could have") << name;
+    EXPECT_FILE_ERROR(find_model(name), "", "not a name that a model on the hub could have") << name;
   }
-  EXPECT_FILE_ERROR(find_model(""), "", "is no model's name");
-  EXPECT_FILE_ERROR(find_model(std::string("a\0b", 3)), "", "is no model's name");
+  EXPECT_FILE_ERROR(find_model(""), "", "is not the name of a model");
+  EXPECT_FILE_ERROR(find_model(std::string("a\0b", 3)), "", "is not the name of a model");
   const TemporaryFolder folder;
   EXPECT_FILE_ERROR(find_model(folder.write("file", "").string()), "",
                     "is a file, expected a model's folder");

@@ -126,7 +126,7 @@ TEST(JsonReader, SaysWhereATextIsWrong) {
 TEST(Shown, IsShortAndPrintable) {
   EXPECT_EQ(shown("plain \u00e9 \U0001F600"), "plain \u00e9 \U0001F600");
   EXPECT_EQ(shown("a\x1b[2J\n\x7f"), "a\\x1b[2J\\x0a\\x7f");
-  EXPECT_EQ(shown("\xff\xc2\x85"), "\\xff\\xc2\\x85");  // no UTF-8; a control character of two bytes
+  EXPECT_EQ(shown("\xff\xc2\x85"), "\\xff\\xc2\\x85");  // not UTF-8; a control character of two bytes
   EXPECT_EQ(shown(std::string(81, 'x')), std::string(80, 'x') + "...");
   EXPECT_LE(shown(std::string(1000, '\n')).size(), 83u);
 }

@@ -50,7 +50,7 @@ def test_what_is_wrong_is_said(tokenizer: attend.Tokenizer, tmp_path: pathlib.Pa
         attend.Tokenizer.from_json("{}", "bad.json")
     with pytest.raises(attend.FileError, match="there is no such file"):
         attend.Tokenizer.load(tmp_path / "none.json")
-    with pytest.raises(ValueError, match="the id 5000 is no token's"):
+    with pytest.raises(ValueError, match="no token has the id 5000"):
         tokenizer.decode([5000])
     with pytest.raises(TypeError, match="text is neither str nor bytes"):
         tokenizer.encode(7)  # type: ignore[arg-type]

@@ -129,11 +129,11 @@ TEST(SaveNpz, IsAZipOfNpyFiles) {
 
 TEST(SaveSafetensors, ReadsBack) {
   const TemporaryFolder folder;
-  const Tensor flags(DType::boolean, {3}), a = counted({2, 3}), wide(DType::f64, {2}), half(DType::bf16, {1}),
-                                           none(DType::f32, {0});
-  const NamedTensor tensors[] = {{"flags", flags}, {"a\"\\\n\u00e9", a},
-                                 {"wide", wide},   {"half", half},
-                                 {"none", none},   {"columns", a.view().transposed(0, 1)}};
+  const Tensor flags(DType::boolean, {3}), a = counted({2, 3}), doubles(DType::f64, {2}),
+                                           half(DType::bf16, {1}), none(DType::f32, {0});
+  const NamedTensor tensors[] = {{"flags", flags},     {"a\"\\\n\u00e9", a},
+                                 {"doubles", doubles}, {"half", half},
+                                 {"none", none},       {"columns", a.view().transposed(0, 1)}};
   save_safetensors(folder / "x.safetensors", tensors, {{"format", "pt"}, {"who", "\"attend\""}});
   const Checkpoint weights = Checkpoint::open(folder / "x.safetensors");
   EXPECT_EQ(weights.names().size(), 6u);
@@ -144,7 +144,7 @@ TEST(SaveSafetensors, ReadsBack) {
   EXPECT_EQ(weights.tensor("columns").data<float>()[1], 3.0f);
   for (const std::string& name : weights.names()) {
     const ConstTensorView tensor = weights.tensor(name);
-    const auto* const file = static_cast<const char*>(weights.tensor("wide").raw());
+    const auto* const file = static_cast<const char*>(weights.tensor("doubles").raw());
     if (tensor.count() == 0) continue;
     EXPECT_LT(static_cast<const char*>(tensor.raw()) - file, 100) << name << " was copied";
   }

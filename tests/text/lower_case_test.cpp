@@ -49,7 +49,7 @@ TEST(LowerCase, OffsetsPointIntoTheTextThatWasGiven) {
   EXPECT_EQ(plain.ids, (std::vector<std::int32_t>{5, 0}));
   EXPECT_EQ(lower.ids, (std::vector<std::int32_t>{6, 1, 4, 3}));
   EXPECT_EQ(lower.offsets, (std::vector<TextSpan>{{0, 1}, {1, 2}, {1, 2}, {2, 3}}));
-  // Bytes that are no UTF-8 count as one U+FFFD each.
+  // Bytes that are not UTF-8 count as one U+FFFD each.
   const Encoding repaired = tokenizer.encode(
       "\xFF\xFF"
       "A",

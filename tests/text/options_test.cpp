@@ -56,8 +56,8 @@ TEST(TokenizerOptions, WhatCannotBeDoneIsRefused) {
   EXPECT_REFUSES(small().encode("a", {.max_length = 0}),
                  "[tokenizer] max_length is 0, but 1 special tokens are added");
   EXPECT_REFUSES(small().encode("a", {.max_length = -1}), "max_length is -1");
-  EXPECT_REFUSES(small().decode(Ids{2, 8}), "[tokenizer] the id 8 is no token's; ids go from 0 to 7");
-  EXPECT_REFUSES(small().decode(Ids{-1}), "the id -1 is no token's");
+  EXPECT_REFUSES(small().decode(Ids{2, 8}), "[tokenizer] no token has the id 8; ids go from 0 to 7");
+  EXPECT_REFUSES(small().decode(Ids{-1}), "no token has the id -1");
   const Tokenizer first = Tokenizer::from_json(with(kSmallWordPiece, "LongestFirst", "OnlyFirst"));
   EXPECT_REFUSES(first.encode("a a", "c c c c c c c c c"),
                  "the first text alone is to be truncated, by 4 tokens, and has 2");

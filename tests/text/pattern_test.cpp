@@ -42,7 +42,7 @@ TEST(Pattern, Gpt2IsTheExpression) {
 }
 
 TEST(Pattern, EscapesMeanWhatOnigurumaMeans) {
-  EXPECT_EQ(matches(*compiled(R"(\s)"), "a\u180eb\u0085").size(), 1u);  // U+180E is no white space any more
+  EXPECT_EQ(matches(*compiled(R"(\s)"), "a\u180eb\u0085").size(), 1u);  // U+180E is no longer white space
   EXPECT_EQ(matches(*compiled(R"([\s\d]+)"), "a 1\u00a0b").size(), 1u);
   EXPECT_EQ(matches(*compiled(R"(\w+)"), "e\u0301_\u00b2").size(),
             1u);  // marks and superscripts are of a word

@@ -46,7 +46,7 @@ TEST(Words, PlacesAreCountedInCharacters) {
   const std::vector<TextSpan> words = split_words("é 我x");
   EXPECT_EQ(words, (std::vector<TextSpan>{{0, 1}, {2, 3}, {3, 4}}));
   EXPECT_EQ(split_words("a\xFF\xFE b").size(),
-            3u);  // two bytes that are no text count as one stretch of signs
+            3u);  // two bytes that are not text count as one stretch of signs
 }
 
 TEST(Words, AreGroupsOfTokens) {
