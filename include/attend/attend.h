@@ -1,6 +1,7 @@
 // The whole public API.
 #pragma once
 
+#include <attend/activation.h>
 #include <attend/attention.h>
 #include <attend/attention_backward.h>
 #include <attend/cache.h>

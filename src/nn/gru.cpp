@@ -58,8 +58,7 @@ class Factor {
  public:
   Factor(ConstTensorView w, const GruRoom& room) : w_(w) {
     if (w.dtype() == DType::f64) return;
-    packed_.emplace(w,
-                    TensorView(room.panels.data<float>(), PackedMatrix::panels_shape(w.size(0), w.size(1))));
+    packed_.emplace(w, room.packed);
   }
   void product(ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue) const {
     packed_ ? matmul(a, *packed_, out, epilogue) : matmul(a, w_, out, epilogue);
@@ -113,13 +112,13 @@ void clear(TensorView view) {
 
 }  // namespace
 
-std::int64_t gru_panels(std::int64_t in, std::int64_t width) {
+std::int64_t gru_packed_room(std::int64_t in, std::int64_t width) {
   std::int64_t most = 0;
   for (const std::int64_t from : {in, width}) {
-    most = std::max({most, element_count(PackedMatrix::panels_shape(from, 3 * width)),
-                     element_count(PackedMatrix::panels_shape(3 * width, from))});
+    most = std::max(
+        {most, PackedMatrix::bytes_needed(from, 3 * width), PackedMatrix::bytes_needed(3 * width, from)});
   }
-  return most;
+  return most / static_cast<std::int64_t>(sizeof(float));
 }
 
 void gru(ConstTensorView x, const GruWeights& weights, const GruTrace& trace, TensorView out,

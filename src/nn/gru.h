@@ -24,15 +24,15 @@ struct GruTrace {
   TensorView before{};     // (B, T, E): the state before each step
 };
 
-// Memory to work in, contiguous; panels and gradient are 64-byte aligned f32 and not looked at for f64.
+// Memory to work in, contiguous; packed and gradient are 64-byte aligned f32 and not looked at for f64.
 struct GruRoom {
   TensorView step{};      // (B, 3 E)
   TensorView carried{};   // (B, E)
   TensorView d_past{};    // (B, T, 3 E), on the way back
-  TensorView panels{};    // gru_panels(in, E) or more
+  TensorView packed{};    // gru_packed_room(in, E) or more: a packed matrix
   TensorView gradient{};  // linear_gradient_room(in, 3 E) and (E, 3 E) or more
 };
-std::int64_t gru_panels(std::int64_t in, std::int64_t width);
+std::int64_t gru_packed_room(std::int64_t in, std::int64_t width);
 
 // out[b, t] = the state of sequence b after its tokens 0 ... t; x (B, T, in), out (B, T, E), contiguous. All
 // are f32, or all f64, which is the reference. A sequence has the same bits whatever the others and the

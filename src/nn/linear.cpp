@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "base/rows.h"
 #include "kernels/matmul/matmul_reference.h"
-#include "nn/packed_product.h"
+#include "nn/packed_format.h"
 
 namespace attend {
 namespace {

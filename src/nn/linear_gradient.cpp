@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/rows.h"
 #include "nn/linear.h"
-#include "nn/packed_product.h"
+#include "nn/packed_f32.h"
 #include "nn/row_sums.h"
 
 namespace attend {
@@ -73,10 +73,14 @@ class RowsOf {
   ConstTensorView view_;
 };
 
+std::int64_t packed_floats(std::int64_t rows, std::int64_t columns) {
+  return PackedMatrix::bytes_needed(rows, columns) / static_cast<std::int64_t>(sizeof(float));
+}
+
 }  // namespace
 
 std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out) {
-  return whole_lines(kRows * in) + element_count(PackedMatrix::panels_shape(kRows, out));
+  return whole_lines(kRows * in) + packed_floats(kRows, out);
 }
 
 void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
@@ -109,12 +113,12 @@ void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_
     refuse(kLinearGradient, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
   }
   float* const turned = room.data<float>();
-  float* const panels = turned + whole_lines(kRows * in);
+  float* const packed_room = turned + whole_lines(kRows * in);
   for (std::int64_t first = 0; first < rows; first += kRows) {
     const std::int64_t last = std::min(rows, first + kRows), count = last - first;
     turn_over(x.slice(0, first, last), turned);
     const PackedMatrix packed(d_out.slice(0, first, last),
-                              TensorView(panels, PackedMatrix::panels_shape(count, out)));
+                              TensorView(packed_room, {packed_floats(count, out)}));
     matmul(ConstTensorView(turned, {in, count}), packed, d_w, {.residual = d_w});
   }
 }

@@ -5,7 +5,7 @@
 #include "base/rows.h"
 #include "kernels/gelu/gelu_reference.h"
 #include "kernels/matmul/matmul_reference.h"
-#include "nn/packed_product.h"
+#include "nn/packed_f32.h"
 
 namespace attend {
 namespace {
@@ -21,15 +21,15 @@ void check_packable(ConstTensorView w) {
   refuse_double("PackedMatrix", {"w", w});
 }
 
-void check_panels(ConstTensorView w, TensorView panels, const Dims& shape) {
+void check_memory(ConstTensorView w, TensorView memory, std::int64_t needed) {
   constexpr const char* kOperation = "PackedMatrix";
-  require_shape(kOperation, {"panels", panels}, shape);
-  require_writable(kOperation, {"panels", panels}, {{"w", w}});
-  if (panels.dtype() != DType::f32)
-    refuse(kOperation, "panels is ", name_of(panels.dtype()), ", expected f32");
-  if (panels.strides() != row_major_strides(shape)) refuse(kOperation, "panels is not contiguous");
-  if (reinterpret_cast<std::uintptr_t>(panels.raw()) % 64 != 0)
-    refuse(kOperation, "panels is not aligned to 64 bytes");
+  if (!memory.given()) refuse(kOperation, "memory is not given");
+  if (memory.strides() != row_major_strides(memory.shape())) refuse(kOperation, "memory is not contiguous");
+  const std::int64_t bytes = memory.count() * static_cast<std::int64_t>(size_of(memory.dtype()));
+  if (bytes < needed) refuse(kOperation, "memory has ", bytes, " bytes, expected ", needed, " or more");
+  if (reinterpret_cast<std::uintptr_t>(memory.raw()) % 64 != 0)
+    refuse(kOperation, "memory is not aligned to 64 bytes");
+  if (overlaps(memory, w)) refuse(kOperation, "memory overlaps w");
 }
 
 // Shapes and places; `w` is (k, n).
@@ -57,30 +57,49 @@ void check_dtypes(const char* operation, ConstTensorView a, TensorView out, cons
   if (epilogue.bias.given() && a.dtype() != DType::f64) refuse_double(operation, {"bias", epilogue.bias});
 }
 
+Tensor memory_for(std::int64_t rows, std::int64_t columns) {
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  return Tensor(DType::f32, {PackedMatrix::bytes_needed(rows, columns) / kFloat});
+}
+
 }  // namespace
+
+const PackedFormat& packed_format(DType dtype) noexcept {
+  static constexpr const PackedFormat* kFormats[] = {&kPackedF32};
+  for (const PackedFormat* const format : kFormats) {
+    if (format->dtype == dtype) return *format;
+  }
+  return kPackedF32;
+}
+
+std::int64_t PackedMatrix::bytes_needed(std::int64_t rows, std::int64_t columns) {
+  return kPackedF32.bytes_needed(rows, columns);
+}
 
 PackedMatrix::PackedMatrix(ConstTensorView w) {
   check_packable(w);
   rows_ = w.size(0);
   columns_ = w.size(1);
-  panels_ = Tensor(DType::f32, panels_shape(rows_, columns_));
-  pack_panels(w, panels_);
+  owned_ = memory_for(rows_, columns_);
+  packed_format(dtype_).pack(w, owned_.view().raw());
 }
 
-PackedMatrix::PackedMatrix(ConstTensorView w, TensorView panels) {
+PackedMatrix::PackedMatrix(ConstTensorView w, TensorView memory) {
   check_packable(w);
   rows_ = w.size(0);
   columns_ = w.size(1);
-  check_panels(w, panels, panels_shape(rows_, columns_));
-  pack_panels(w, panels);
-  lent_ = panels;
+  check_memory(w, memory, bytes_needed(rows_, columns_));
+  packed_format(dtype_).pack(w, memory.raw());
+  lent_ = memory;
 }
 
 PackedMatrix PackedMatrix::transposed() const {
   PackedMatrix result;
-  result.panels_ = transpose_panels(panels(), rows_, columns_);
   result.rows_ = columns_;
   result.columns_ = rows_;
+  result.dtype_ = dtype_;
+  result.owned_ = memory_for(columns_, rows_);
+  packed_format(dtype_).transpose(*this, result.owned_.view().raw());
   return result;
 }
 
@@ -89,7 +108,7 @@ void matmul(ConstTensorView a, const PackedMatrix& w, TensorView out, const Matm
   check(kOperation, a, w.rows(), w.columns(), out, epilogue);
   refuse_double(kOperation, {"a", a});
   check_dtypes(kOperation, a, out, epilogue);
-  require_writable(kOperation, {"out", out}, {{"w", w.panels()}});
+  require_writable(kOperation, {"out", out}, {{"w", w.memory()}});
   multiply_packed(a, w, out, epilogue);
 }
 

@@ -1,20 +1,11 @@
-// The matrix product behind matmul() and linear(), for tensors that were checked: packing, the cut into
-// blocks, storage types and strides.
+// Matrices packed as f32: panels of 16 columns, (n / 16 rounded up, k, 16), columns beyond n being 0.
 #pragma once
 
-#include <attend/matmul.h>
+#include "nn/packed_format.h"
 
 namespace attend {
 
-// w (k, n) of f32, bf16 or f16 as panels (n / 16 rounded up, k, 16) of f32; columns beyond n are 0.
-void pack_panels(ConstTensorView w, TensorView panels);
-
-// The panels of w (k, n) as those of its transpose, which is (n, k).
-Tensor transpose_panels(ConstTensorView panels, std::int64_t k, std::int64_t n);
-
-// out = activation(a w + bias) + residual, as in matmul().
-void multiply_packed(ConstTensorView a, const PackedMatrix& w, TensorView out,
-                     const MatmulEpilogue& epilogue);
+extern const PackedFormat kPackedF32;
 
 // Floats rounded up to whole cache lines, so that what follows them begins on one.
 inline std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
