@@ -20,9 +20,9 @@ namespace attend {
 
 class KeyValueCache {
  public:
-  // Stores f32, bf16, f16 or f64. capacity: rows for which there is room from the start.
+  // Stores f32, bf16, f16 or f64. capacity: rows for which there is room from the start. device: where.
   KeyValueCache(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t d, std::int64_t dv,
-                std::int64_t capacity = 0);
+                std::int64_t capacity = 0, Device device = {});
 
   // Rounded to the cache's type. Either everything is appended or, on an exception, nothing has changed. k
   // and v may be views of this cache. When the room does not suffice it is at least doubled, which copies
@@ -39,6 +39,7 @@ class KeyValueCache {
   void clear() noexcept;                                 // keeps the room
 
   DType dtype() const noexcept { return keys_.dtype(); }
+  Device device() const noexcept { return keys_.device(); }
   std::int64_t length() const noexcept;  // of the longest sequence
   std::int64_t capacity() const noexcept { return keys_.size(2); }
   const std::vector<std::int64_t>& lengths() const noexcept { return lengths_; }

@@ -1,6 +1,7 @@
 #include "attention/kernels.h"
 
 #include "attention/decode.h"
+#include "attention/host_operations.h"
 #include "attention/outputs.h"
 #include "attention/problem.h"
 #include "attention/row_blocks.h"
@@ -122,8 +123,26 @@ const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout,
   return picked == nullptr ? &pick_attention_kernel(query) : picked;
 }
 
-void forward_by_sequence(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                         const AttentionOptions& options, TensorView out, RowStateView row_state) {
+KernelChoice host::attention_kernel(const Layout& layout, DType query, const AttentionOptions& options) {
+  const AttentionKernel* const kernel = pick_attention_kernel(query, layout, options);
+  if (kernel != nullptr) return kernel->choice;
+  return {"decode and fused", "each sequence by its own number of queries: decode up to 8, fused beyond"};
+}
+
+void host::attention_rows(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                          const AttentionOptions& options, Stage stage, const RowSelection& selection,
+                          const ConstRowStateView& row_state, TensorView out) {
+  pick_attention_kernel(q.dtype()).rows(layout, q, k, options, stage, selection, row_state, out);
+}
+
+void host::summarize_weights(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                             const AttentionOptions& options, const WeightsRequest& request,
+                             const ConstRowStateView& row_state, WeightsSummary& summary) {
+  pick_attention_kernel(q.dtype()).summarize(layout, q, k, options, request, row_state, summary);
+}
+
+void host::attention(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                     const AttentionOptions& options, TensorView out, const RowStateView& row_state) {
   if (const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout, options)) {
     return kernel->forward(layout, q, k, v, options, out, row_state);
   }

@@ -32,6 +32,9 @@ struct Layout {
   std::int64_t longest_queries = 0, longest_keys = 0;
 };
 
+// The type in which queries of a type are computed: f32, and f64 for itself.
+constexpr DType computing_type(DType query) noexcept { return query == DType::f64 ? DType::f64 : DType::f32; }
+
 // Which types k and v may have: the query's, or any that is computed in the same one.
 enum class StoredAs { the_query, anything_computed_alike };
 

@@ -34,7 +34,7 @@ BasicView<Pointer> row_view(BasicView<Pointer> view, std::int64_t row) {
   using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
   const std::int64_t bytes = row_offset(view, row) * static_cast<std::int64_t>(size_of(view.dtype()));
   Byte* const start = static_cast<Byte*>(view.raw()) + (row_size(view) > 0 ? bytes : 0);
-  return {start, view.dtype(), {row_size(view)}, {row_stride(view)}};
+  return {start, view.dtype(), {row_size(view)}, {row_stride(view)}, view.device()};
 }
 
 // Rows in chunks: a thread should have some microseconds of work for each claim.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/operations.h"
 #include "base/rows.h"
 #include "kernels/gru/gru.h"
 #include "kernels/isa.h"
@@ -33,6 +34,7 @@ Sizes check(const char* operation, ConstTensorView x, const GruWeights& weights,
     if (tensor.view.strides() != row_major_strides(shape))
       refuse(operation, tensor.name, " is not contiguous");
   };
+  require_host(operation, {{"x", x}, {states.name, states.view}});
   require({"x", x}, {b, t, size.in});
   require(states, {b, t, e});
   require({"input", weights.input}, {size.in, 3 * e});
@@ -50,7 +52,7 @@ Sizes check(const char* operation, ConstTensorView x, const GruWeights& weights,
 template <class View>
 View as_rows(View view) {
   const Dims shape{view.size(0) * view.size(1), view.size(2)};
-  return View(view.raw(), view.dtype(), shape, row_major_strides(shape));
+  return view.with_layout(shape, row_major_strides(shape));
 }
 
 // A right-hand matrix that is multiplied by many times: packed once, into the room.

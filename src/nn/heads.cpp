@@ -34,7 +34,7 @@ void check_input(const char* operation, const NamedView& input, DType dtype) {
 }
 
 Tensor projected(ConstTensorView x, ConstTensorView w, ConstTensorView bias) {
-  Tensor out(x.dtype(), {x.size(0), x.size(1), w.size(1)});
+  Tensor out(x.dtype(), {x.size(0), x.size(1), w.size(1)}, x.device());
   linear(x, w, bias, out);
   return out;
 }

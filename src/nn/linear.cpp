@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/rows.h"
 #include "kernels/matmul/matmul_reference.h"
+#include "nn/host_operations.h"
 #include "nn/packed_format.h"
 
 namespace attend {
@@ -72,6 +73,11 @@ void linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorVi
     require_dtype_of(kOperation, {"bias", bias}, {"x", x});
   }
   require_writable(kOperation, {"out", out}, {{"x", x}, {"w", w}, {"bias", bias}});
+  on_device(kOperation, &Operations::linear, {{"x", x}, {"w", w}, {"bias", bias}, {"out", out}})(x, w, bias,
+                                                                                                 out);
+}
+
+void host::linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorView out) {
   if (out.count() == 0) return;
   if (x.dtype() == DType::f32) {
     multiply_packed(x, PackedMatrix(w), out, {.bias = bias});
@@ -86,6 +92,8 @@ void linear_backward(ConstTensorView x, ConstTensorView w, ConstTensorView d_out
                      TensorView d_w, TensorView d_bias) {
   constexpr const char* kOperation = "linear_backward";
   require_floats(kOperation, {"d_out", d_out}, 2, kMaxRank);
+  require_host(kOperation,
+               {{"x", x}, {"w", w}, {"d_out", d_out}, {"d_x", d_x}, {"d_w", d_w}, {"d_bias", d_bias}});
   const Matrix d(d_out);
   const std::int64_t columns = row_size(d_out);
   if (d_x.given()) {

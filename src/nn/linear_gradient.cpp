@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/rows.h"
+#include "nn/host_operations.h"
 #include "nn/linear.h"
 #include "nn/packed_f32.h"
 #include "nn/row_sums.h"
@@ -61,10 +62,8 @@ class RowsOf {
       even = even && x.stride(axis) == x.stride(axis + 1) * x.size(axis + 1);
     }
     if (!even) view_ = storage_ = copy_of(x);
-    view_ = {view_.raw(),
-             view_.dtype(),
-             {row_count(x), row_size(x)},
-             {view_.stride(x.rank() - 2), view_.stride(x.rank() - 1)}};
+    view_ = view_.with_layout({row_count(x), row_size(x)},
+                              {view_.stride(x.rank() - 2), view_.stride(x.rank() - 1)});
   }
   ConstTensorView view() const { return view_; }
 
@@ -102,6 +101,16 @@ void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_
     require_writable(kLinearGradient, {"d_bias", d_bias}, {{"x", x}, {"d_out", d_out}, {"d_w", d_w}});
   }
   if (rows == 0 || out == 0) return;
+  if (in > 0 && x.dtype() == DType::f32 && room.count() < linear_gradient_room(in, out)) {
+    refuse(kLinearGradient, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
+  }
+  on_device(kLinearGradient, &Operations::add_linear_gradient,
+            {{"x", x}, {"d_out", d_out}, {"d_w", d_w}, {"d_bias", d_bias}})(x, d_out, d_w, d_bias, room);
+}
+
+void host::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
+                               TensorView room) {
+  const std::int64_t rows = x.size(0), in = x.size(1), out = d_out.size(1);
   if (x.dtype() == DType::f64) {
     if (d_bias.given()) add_column_sums<double>(d_out, d_bias);
     if (in > 0) reference::matmul(x.transposed(0, 1), d_out, d_w, {.residual = d_w});
@@ -109,9 +118,6 @@ void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_
   }
   if (d_bias.given()) add_column_sums<float>(d_out, d_bias);
   if (in == 0) return;
-  if (room.count() < linear_gradient_room(in, out)) {
-    refuse(kLinearGradient, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
-  }
   float* const turned = room.data<float>();
   float* const packed_room = turned + whole_lines(kRows * in);
   for (std::int64_t first = 0; first < rows; first += kRows) {
@@ -151,8 +157,8 @@ void linear_gradients(ConstTensorView x, ConstTensorView w, ConstTensorView d_ou
 
   if (d_x.given()) linear(d_out, w.transposed(0, 1), {}, d_x);
   if (!d_w.given() && !d_bias.given()) return;
-  Tensor w_sum(x.dtype(), {in, out}), bias_sum(x.dtype(), {out}), room;
-  if (x.dtype() == DType::f32) room = Tensor(DType::f32, {linear_gradient_room(in, out)});
+  Tensor w_sum(x.dtype(), {in, out}, x.device()), bias_sum(x.dtype(), {out}, x.device()), room;
+  if (x.dtype() == DType::f32) room = Tensor(DType::f32, {linear_gradient_room(in, out)}, x.device());
   const RowsOf x_rows(x), d_rows(d_out);
   add_linear_gradient(x_rows.view(), d_rows.view(), w_sum, bias_sum, room);
   if (d_w.given()) copy(w_sum, d_w);

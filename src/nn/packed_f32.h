@@ -18,7 +18,7 @@ View with_merged_rows(View view) {
     if (view.stride(axis) != view.stride(axis + 1) * view.size(axis + 1)) break;
     Dims shape = view.shape().without(axis);
     shape[axis] = view.size(axis) * view.size(axis + 1);
-    view = View(view.raw(), view.dtype(), shape, view.strides().without(axis));
+    view = view.with_layout(shape, view.strides().without(axis));
   }
   return view;
 }

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/rows.h"
 #include "nn/frequencies.h"
+#include "nn/host_operations.h"
 
 namespace attend {
 namespace {
@@ -115,10 +116,17 @@ void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, co
   if (static_cast<std::int64_t>(positions.size()) != length) {
     refuse(kOperation, "got ", positions.size(), " positions for ", length, " rows");
   }
-  const std::int64_t r = turning_dimensions(kOperation, rotary, row_size(x));
-  const std::vector<double> wavelengths = wavelengths_of(kOperation, rotary.base, r, r / 2);
+  turning_dimensions(kOperation, rotary, row_size(x));
+  check_base(kOperation, rotary.base);
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
-  turn_rows(kOperation, x, turns_of(positions, wavelengths), rotary.pairing, out, inverse);
+  on_device(kOperation, &Operations::rotary, {{"x", x}, {"out", out}})(x, positions, rotary, out, inverse);
+}
+
+void host::rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
+                  TensorView out, bool inverse) {
+  const std::int64_t r = turning_dimensions("apply_rotary", rotary, row_size(x));
+  const std::vector<double> wavelengths = wavelengths_of(rotary.base, r, r / 2);
+  turn_rows("apply_rotary", x, turns_of(positions, wavelengths), rotary.pairing, out, inverse);
 }
 
 void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
@@ -129,7 +137,14 @@ void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensor
   require_shape(kOperation, {"sines", sines}, cosines.shape());
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
   require_writable(kOperation, {"out", out}, {{"cosines", cosines}, {"sines", sines}});
-  turn_rows(kOperation, x, Turns(cosines, sines), pairing, out, inverse);
+  on_device(kOperation, &Operations::rotary_tables,
+            {{"x", x}, {"cosines", cosines}, {"sines", sines}, {"out", out}})(x, cosines, sines, pairing, out,
+                                                                              inverse);
+}
+
+void host::rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
+                         RotaryPairing pairing, TensorView out, bool inverse) {
+  turn_rows("apply_rotary_tables", x, Turns(cosines, sines), pairing, out, inverse);
 }
 
 }  // namespace attend
