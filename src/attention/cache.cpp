@@ -19,7 +19,7 @@ void require_size(const char* name, std::int64_t size, std::int64_t least) {
 }
 
 // Rows [0, counts[b]) of each sequence b become rows [to[b], ...) of the target, head by head: the
-// rows of a head stand together, so most copies are one run of memory.
+// rows of a head are contiguous, so most copies are one run of memory.
 void copy_rows(ConstTensorView from, std::span<const std::int64_t> counts, TensorView target,
                const std::vector<std::int64_t>& to) {
   for (std::int64_t b = 0; b < target.size(0); ++b) {

@@ -1,6 +1,6 @@
 // What the inputs of an attention call amount to, once they have been found to make sense: heads, sizes, and
-// for each sequence where its rows are and where its queries stand. Dense batches and packed sequences look
-// the same from here on.
+// for each sequence where its rows are and at which position its queries begin. Dense batches and packed
+// sequences look the same from here on.
 #pragma once
 
 #include <attend/attention.h>

@@ -7,8 +7,8 @@
 
 namespace attend {
 
-// The rows of k or v in their own type. Only where the elements of a row do not stand side by side is there a
-// copy.
+// The rows of k or v in their own type. Copied only where the elements of a row are not
+// contiguous.
 class StoredRows {
  public:
   StoredRows(ConstTensorView source, bool packed) : view_(source) {

@@ -9,8 +9,8 @@
 namespace attend {
 namespace {
 
-// Twenty times a second is at once to a person. A check that takes long, as one does that waits for Python's
-// interpreter lock (5 ms while another thread computes there), is made less often: it may cost 2%.
+// Twenty times a second feels immediate to a person. A check that takes long, as one does that waits for
+// Python's interpreter lock (5 ms while another thread computes there), is made less often: it may cost 2%.
 constexpr std::int64_t kInterval = 50'000'000, kLongestInterval = 500'000'000;
 constexpr std::int64_t kPartOfTime = 50;
 

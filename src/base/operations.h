@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <span>
 
+#pragma GCC visibility push(default)  // as their headers declare them
 namespace attend {
 
 enum class Activation : std::uint8_t;
@@ -27,7 +28,6 @@ struct Dropout;
 struct KernelChoice;
 struct LayerNormGradients;
 struct LayerNormStateView;
-struct Layout;
 struct MatmulEpilogue;
 struct RelativeBuckets;
 struct RmsNormGradients;
@@ -37,11 +37,18 @@ struct RowStateView;
 struct WeightsRequest;
 struct WeightsSummary;
 
+}  // namespace attend
+#pragma GCC visibility pop
+
+namespace attend {
+
+struct Layout;
+
 struct Operations {
   using View = ConstTensorView;
   using Out = TensorView;
 
-  // Memory. allocate: zeroed, 64-byte aligned, null where there is not so much. copy: one of the two may be
+  // Memory. allocate: zeroed, 64-byte aligned, null where there is not enough. copy: one of the two may be
   // on the host.
   void* (*allocate)(Device device, std::size_t bytes);
   void (*free)(Device device, void* memory) noexcept;

@@ -10,7 +10,7 @@ namespace attend {
 
 class Scratch {
  public:
-  // Throws std::bad_alloc when there is not so much memory.
+  // Throws std::bad_alloc when there is not enough memory.
   template <class T>
   static Scratch of(std::int64_t count) {
     return Scratch(static_cast<std::size_t>(count) * sizeof(T));

@@ -149,12 +149,12 @@ void gru_backward(ConstTensorView x, const GruWeights& weights, const GruTrace& 
   kernels::require_isa();
   clear(room.carried);
   {
-    const Factor turned(weights.state.transposed(0, 1), room);
+    const Factor transposed(weights.state.transposed(0, 1), room);
     for (std::int64_t t = size.length; t-- > 0;) {
       x.dtype() == DType::f32 ? take_step_back<float>(size, t, trace, d_out, room)
                               : take_step_back<double>(size, t, trace, d_out, room);
       // What is before the first step is 0, and nobody asks for its gradient.
-      if (t > 0) turned.product(room.d_past.select(1, t), room.carried, {.residual = room.carried});
+      if (t > 0) transposed.product(room.d_past.select(1, t), room.carried, {.residual = room.carried});
     }
   }
   const ConstTensorView d_gates = as_rows(trace.gates), d_past = as_rows(room.d_past);

@@ -1,5 +1,5 @@
-// A layer of gated recurrent units over whole sequences, and the way back through time. In PyTorch's form:
-// one bias for the input and one for the state, the reset gate behind the product.
+// A layer of gated recurrent units over whole sequences, and its backward pass through time. In PyTorch's
+// form: one bias for the input and one for the state, the reset gate after the product.
 #pragma once
 
 #include <attend/tensor.h>
@@ -17,7 +17,7 @@ struct GruGradients {
   TensorView input{}, state{}, input_bias{}, state_bias{};
 };
 
-// What the way there keeps for the way back; contiguous.
+// What the forward pass keeps for the backward pass; contiguous.
 struct GruTrace {
   TensorView gates{};      // (B, T, 3 E)
   TensorView past_term{};  // (B, T, E)
@@ -28,7 +28,7 @@ struct GruTrace {
 struct GruRoom {
   TensorView step{};      // (B, 3 E)
   TensorView carried{};   // (B, E)
-  TensorView d_past{};    // (B, T, 3 E), on the way back
+  TensorView d_past{};    // (B, T, 3 E), in the backward pass
   TensorView packed{};    // gru_packed_room(in, E) or more: a packed matrix
   TensorView gradient{};  // linear_gradient_room(in, 3 E) and (E, 3 E) or more
 };

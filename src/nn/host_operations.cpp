@@ -1,4 +1,5 @@
-// The host's row of the table of operations. It stands here because this layer sees all of its functions.
+// The host's row of the table of operations. It is here because this is the lowest layer that sees all of its
+// functions.
 #include "nn/host_operations.h"
 
 #include "attention/host_operations.h"

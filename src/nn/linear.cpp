@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-// Enough rows for a thread's claim, few enough to go round the threads.
+// Enough rows for a thread's claim, few enough to keep all threads busy.
 constexpr std::int64_t kRowBlock = 64;
 
 kernels::MatrixStrides strides_of(ConstTensorView matrix) {

@@ -17,12 +17,12 @@ namespace {
 
 constexpr const char* kLinearGradient = "add_linear_gradient";
 
-// Rows that are multiplied together: x turned over and d_out packed are (in + out) x 4 KiB then, which stays
+// Rows that are multiplied together: x transposed and d_out packed are (in + out) x 4 KiB then, which stays
 // in the outer cache for layers of a few hundred, where all rows of a batch would not.
 constexpr std::int64_t kRows = 1024;
 
-// (rows, n) -> (n, rows), side by side. Squares of 16 by 16: a line here, a line there.
-void turn_over(ConstTensorView x, float* to) {
+// (rows, n) -> (n, rows), side by side. Squares of 16 by 16: a cache line on either side.
+void transpose_rows(ConstTensorView x, float* to) {
   constexpr std::int64_t kSquare = 16;
   const std::int64_t rows = x.size(0), n = x.size(1), row_step = x.stride(0), step = x.stride(1);
   const float* const from = x.data<float>();
@@ -118,14 +118,14 @@ void host::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorV
   }
   if (d_bias.given()) add_column_sums<float>(d_out, d_bias);
   if (in == 0) return;
-  float* const turned = room.data<float>();
-  float* const packed_room = turned + whole_lines(kRows * in);
+  float* const transposed = room.data<float>();
+  float* const packed_room = transposed + whole_lines(kRows * in);
   for (std::int64_t first = 0; first < rows; first += kRows) {
     const std::int64_t last = std::min(rows, first + kRows), count = last - first;
-    turn_over(x.slice(0, first, last), turned);
+    transpose_rows(x.slice(0, first, last), transposed);
     const PackedMatrix packed(d_out.slice(0, first, last),
                               TensorView(packed_room, {packed_floats(count, out)}));
-    matmul(ConstTensorView(turned, {in, count}), packed, d_w, {.residual = d_w});
+    matmul(ConstTensorView(transposed, {in, count}), packed, d_w, {.residual = d_w});
   }
 }
 

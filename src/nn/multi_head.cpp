@@ -1,4 +1,4 @@
-// Multi-head attention and its two small sisters, composed of linear layers and attention().
+// Multi-head attention and its two simpler forms, composed of linear layers and attention().
 #include <attend/multi_head.h>
 
 #include "attention/layout.h"

@@ -47,8 +47,8 @@ std::int64_t far_bucket(std::int64_t distance, const Side& side, std::int64_t ma
   return side.exact + (further < static_cast<float>(last) ? static_cast<std::int64_t>(further) : last);
 }
 
-// Hugging Face's T5 takes key - query and puts keys after the query into the upper half; MPNet turns the sign
-// (n = query - key) and puts n < 0 there, which is the same bucket for the same pair.
+// Hugging Face's T5 takes key - query and puts keys after the query into the upper half; MPNet changes the
+// sign (n = query - key) and puts n < 0 there, which is the same bucket for the same pair.
 std::int64_t bucket_of(std::int64_t key_minus_query, const Side& side, const RelativeBuckets& shape) {
   const bool after = key_minus_query > 0;
   std::int64_t distance = 0;
