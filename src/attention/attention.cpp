@@ -73,9 +73,9 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
   run_attention(operation, check_attention(operation, q, k, v, options), q, k, v, options, out, row_state);
 }
 
-void run_attention(const char* operation, const Layout& layout, ConstTensorView q, ConstTensorView k,
-                   ConstTensorView v, const AttentionOptions& options, TensorView out,
-                   RowStateView row_state) {
+void detail::run_attention(const char* operation, const Layout& layout, ConstTensorView q, ConstTensorView k,
+                           ConstTensorView v, const AttentionOptions& options, TensorView out,
+                           RowStateView row_state) {
   const DType computes_in = computing_type(q.dtype());
   if (out.given() && out.dtype() != q.dtype() && out.dtype() != computes_in) {
     refuse(operation, "out is ", name_of(out.dtype()), ", expected ", name_of(q.dtype()),

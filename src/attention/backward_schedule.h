@@ -16,7 +16,7 @@
 #include "base/parallel.h"
 #include "kernels/attention/head.h"
 
-namespace attend {
+namespace attend::detail {
 
 struct BackwardUnit {
   std::int64_t sequence = 0, key_head = 0;
@@ -116,4 +116,4 @@ class BackwardSchedule {
   std::vector<std::vector<BackwardUnit>> strands_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -92,27 +92,27 @@ static_assert(kMostDecodedQueries == 8, "as the table says");
 
 }  // namespace
 
-std::span<const AttentionKernel> attention_kernels() noexcept { return kKernels; }
+std::span<const AttentionKernel> detail::attention_kernels() noexcept { return kKernels; }
 
-const AttentionKernel& reference_kernel() noexcept { return attention_kernels().back(); }
+const AttentionKernel& detail::reference_kernel() noexcept { return attention_kernels().back(); }
 
-const AttentionKernel& pick_attention_kernel(DType query, const SequenceLayout& sequence,
-                                             const AttentionOptions& options) noexcept {
+const AttentionKernel& detail::pick_attention_kernel(DType query, const SequenceLayout& sequence,
+                                                     const AttentionOptions& options) noexcept {
   for (const AttentionKernel& kernel : attention_kernels()) {
     if (kernel.supports(query) && kernel.takes(sequence, options)) return kernel;
   }
   return reference_kernel();
 }
 
-const AttentionKernel& pick_attention_kernel(DType query) noexcept {
+const AttentionKernel& detail::pick_attention_kernel(DType query) noexcept {
   for (const AttentionKernel& kernel : attention_kernels()) {
     if (kernel.supports(query) && kernel.takes == any_sequence) return kernel;
   }
   return reference_kernel();
 }
 
-const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout,
-                                             const AttentionOptions& options) noexcept {
+const AttentionKernel* detail::pick_attention_kernel(DType query, const Layout& layout,
+                                                     const AttentionOptions& options) noexcept {
   const AttentionKernel* picked = nullptr;
   for (const SequenceLayout& sequence : layout.sequences) {
     if (sequence.queries == 0) continue;

@@ -8,7 +8,7 @@
 #include "attention/layout.h"
 #include "attention/on_demand.h"
 
-namespace attend {
+namespace attend::detail {
 
 struct AttentionKernel {
   KernelChoice choice;
@@ -33,4 +33,4 @@ const AttentionKernel& pick_attention_kernel(DType query) noexcept;
 const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout,
                                              const AttentionOptions& options) noexcept;
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 
-namespace attend {
+namespace attend::detail {
 
 struct SequenceLayout {
   std::int64_t query_begin = 0;  // packed: first row in q; dense: 0
@@ -55,4 +55,4 @@ void check_row_state(const char* operation, RowStateView row_state, const Dims& 
 void check_given_row_state(const char* operation, ConstRowStateView row_state, ConstTensorView q,
                            DType computes_in);
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -8,7 +8,7 @@
 #include "kernels/convert/copy_row.h"
 #include "kernels/isa.h"
 
-namespace attend {
+namespace attend::detail {
 
 // copy() of floating types, but by vectors and on all threads.
 inline void convert_rows(ConstTensorView from, TensorView to) {
@@ -131,4 +131,4 @@ class StagedBias {
   BroadcastStrides strides_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

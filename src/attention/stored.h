@@ -5,7 +5,7 @@
 #include "attention/problem.h"
 #include "kernels/attention/attention_decode.h"
 
-namespace attend {
+namespace attend::detail {
 
 // The rows of k or v in their own type. Copied only where the elements of a row are not
 // contiguous.
@@ -36,4 +36,4 @@ class StoredRows {
   Placement place_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

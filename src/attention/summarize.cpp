@@ -12,7 +12,7 @@
 #include "kernels/attention/weights.h"
 #include "kernels/isa.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 struct FusedSummary {
@@ -243,4 +243,4 @@ void summarize_reference(const Layout& layout, ConstTensorView q, ConstTensorVie
   Summarizer<ReferenceSummary>(layout, q, k, options, request, row_state, summary).run();
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -53,11 +53,11 @@ Interruptible::Interruptible(std::function<void()> check)
 
 Interruptible::~Interruptible() { asked = outer_; }
 
-void interruption_point() {
+void detail::interruption_point() {
   if (asked != nullptr && InterruptionAccess::is_time(*asked)) InterruptionAccess::ask(*asked);
 }
 
-bool abandoned() noexcept {
+bool detail::abandoned() noexcept {
   if (watched != nullptr) return watched->abandoned();
   return others_flag != nullptr && others_flag->load(std::memory_order_relaxed);
 }
@@ -84,6 +84,6 @@ bool WatchedJob::abandoned() noexcept {
   return false;
 }
 
-void look_at(const std::atomic<bool>& flag) noexcept { others_flag = &flag; }
+void detail::look_at(const std::atomic<bool>& flag) noexcept { others_flag = &flag; }
 
 }  // namespace attend

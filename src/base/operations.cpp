@@ -40,24 +40,24 @@ std::vector<Device> devices() {
   return all;
 }
 
-void add_device(Device device, const Operations& operations) {
+void detail::add_device(Device device, const Operations& operations) {
   if (device.is_host() || place_of(device) == nullptr) {
     refuse("add_device", to_string(device), " cannot be added");
   }
   place_of(device)->store(&operations, std::memory_order_release);
 }
 
-void remove_device(Device device) noexcept {
+void detail::remove_device(Device device) noexcept {
   if (std::atomic<const Operations*>* const place = place_of(device)) place->store(nullptr);
 }
 
-const Operations& operations_of(const char* operation, Device device) {
+const Operations& detail::operations_of(const char* operation, Device device) {
   const Operations* const operations = found(device);
   if (operations == nullptr) refuse(operation, "there is no device ", to_string(device), " here");
   return *operations;
 }
 
-Device common_device(const char* operation, std::initializer_list<PlacedOperand> operands) {
+Device detail::common_device(const char* operation, std::initializer_list<PlacedOperand> operands) {
   const PlacedOperand* first = nullptr;
   for (const PlacedOperand& operand : operands) {
     if (!operand.given) continue;
@@ -70,7 +70,7 @@ Device common_device(const char* operation, std::initializer_list<PlacedOperand>
   return first == nullptr ? Device{} : first->device;
 }
 
-void require_host(const char* operation, std::initializer_list<PlacedOperand> operands) {
+void detail::require_host(const char* operation, std::initializer_list<PlacedOperand> operands) {
   for (const PlacedOperand& operand : operands) {
     if (operand.given && !operand.device.is_host()) {
       refuse(operation, operand.name, " is on ", to_string(operand.device),
@@ -79,7 +79,7 @@ void require_host(const char* operation, std::initializer_list<PlacedOperand> op
   }
 }
 
-void refuse_missing(const char* operation, Device device) {
+void detail::refuse_missing(const char* operation, Device device) {
   refuse(operation, "is not implemented on ", to_string(device));
 }
 

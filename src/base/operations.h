@@ -13,6 +13,8 @@
 #include <initializer_list>
 #include <span>
 
+#include "base/detail.h"
+
 #pragma GCC visibility push(default)  // as their headers declare them
 namespace attend {
 
@@ -40,7 +42,7 @@ struct WeightsSummary;
 }  // namespace attend
 #pragma GCC visibility pop
 
-namespace attend {
+namespace attend::detail {
 
 struct Layout;
 
@@ -149,4 +151,4 @@ Function* on_device(const char* operation, Function* Operations::*entry,
   return function;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -8,7 +8,9 @@
 #include <limits>
 #include <numbers>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // splitmix64 (Steele, Lea, Flood 2014), used as a counter.
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
@@ -79,4 +81,4 @@ class DropoutStream {
   std::int32_t threshold_ = kNone;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

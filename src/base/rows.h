@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/detail.h"
 #include "base/for_each.h"
 #include "base/parallel.h"
 
-namespace attend {
+namespace attend::detail {
 
 inline std::int64_t row_size(ConstTensorView view) { return view.size(view.rank() - 1); }
 inline std::int64_t row_stride(ConstTensorView view) { return view.stride(view.rank() - 1); }
@@ -62,4 +63,4 @@ void for_each_row(std::int64_t rows, std::int64_t size, const Body& body) {
   for_each_row(chunks, lanes_for(chunks.count()), body);
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 class Scratch {
  public:
@@ -45,4 +47,4 @@ class LaneScratch {
   Scratch scratch_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -220,7 +220,7 @@ void set_threads(std::int64_t count) {
   all.count.store(count == 0 ? default_threads() : static_cast<int>(count));
 }
 
-int lanes_for(std::int64_t chunks) {
+int detail::lanes_for(std::int64_t chunks) {
   return static_cast<int>(std::clamp<std::int64_t>(chunks, 1, threads()));
 }
 

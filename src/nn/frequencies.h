@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace attend {
+namespace attend::detail {
 
 inline void check_base(const char* operation, double base) {
   if (!(base > 0) || std::isinf(base)) {
@@ -25,4 +25,4 @@ inline std::vector<double> wavelengths_of(double base, std::int64_t d, std::int6
   return wavelengths;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -12,7 +12,7 @@
 #include "kernels/isa.h"
 #include "nn/linear_gradient.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 struct Sizes {
@@ -164,4 +164,4 @@ void gru_backward(ConstTensorView x, const GruWeights& weights, const GruTrace& 
   Factor(weights.input.transposed(0, 1), room).product(d_gates, as_rows(d_x), {});
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // (in, 3 E), (E, 3 E), (3 E), (3 E): reset, update, new, side by side.
 struct GruWeights {
@@ -45,4 +47,4 @@ void gru(ConstTensorView x, const GruWeights& weights, const GruTrace& trace, Te
 void gru_backward(ConstTensorView x, const GruWeights& weights, const GruTrace& trace, ConstTensorView d_out,
                   const GruGradients& gradients, TensorView d_x, const GruRoom& room);
 
-}  // namespace attend
+}  // namespace attend::detail

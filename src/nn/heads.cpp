@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "nn/linear.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 void check_given(const char* operation, const NamedView& tensor) {
@@ -120,4 +120,4 @@ void check_tokens(const char* operation, ConstTensorView x) {
   if (x.size(1) == 0) refuse(operation, "x has no columns");
 }
 
-}  // namespace attend
+}  // namespace attend::detail

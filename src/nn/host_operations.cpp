@@ -7,7 +7,7 @@
 
 namespace attend {
 
-constinit const Operations kHostOperations{
+constinit const Operations detail::kHostOperations{
     .allocate = host::allocate,
     .free = host::free,
     .copy = host::copy,

@@ -54,7 +54,7 @@ struct Matrix {
 
 }  // namespace
 
-void linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorView out) {
+void detail::linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorView out) {
   constexpr const char* kOperation = "linear";
   require_floats(kOperation, {"x", x}, 2, kMaxRank);
   require_floats(kOperation, {"w", w}, 2, 2);
@@ -88,8 +88,8 @@ void host::linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, Te
   multiply_reference(x, w, wide_bias ? wide_bias->values<double>().data() : nullptr, out);
 }
 
-void linear_backward(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
-                     TensorView d_w, TensorView d_bias) {
+void detail::linear_backward(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
+                             TensorView d_w, TensorView d_bias) {
   constexpr const char* kOperation = "linear_backward";
   require_floats(kOperation, {"d_out", d_out}, 2, kMaxRank);
   require_host(kOperation,

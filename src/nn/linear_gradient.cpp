@@ -78,12 +78,12 @@ std::int64_t packed_floats(std::int64_t rows, std::int64_t columns) {
 
 }  // namespace
 
-std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out) {
+std::int64_t detail::linear_gradient_room(std::int64_t in, std::int64_t out) {
   return whole_lines(kRows * in) + packed_floats(kRows, out);
 }
 
-void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
-                         TensorView room) {
+void detail::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
+                                 TensorView room) {
   require_floats(kLinearGradient, {"x", x}, 2, 2);
   require_floats(kLinearGradient, {"d_out", d_out}, 2, 2);
   const std::int64_t rows = x.size(0), in = x.size(1), out = d_out.size(1);
@@ -129,8 +129,8 @@ void host::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorV
   }
 }
 
-void linear_gradients(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
-                      TensorView d_w, TensorView d_bias) {
+void detail::linear_gradients(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
+                              TensorView d_w, TensorView d_bias) {
   constexpr const char* kBackward = "linear_backward";
   require_floats(kBackward, {"x", x}, 2, kMaxRank);
   require_floats(kBackward, {"w", w}, 2, 2);

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // d_w += x^T d_out and d_bias += the sum of d_out over the rows. x (rows, in), d_out (rows, out), d_w (in,
 // out), d_bias (out) or not given; any strides; all f32, or all f64, which is the reference. The same bits
@@ -25,4 +27,4 @@ std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out);
 void linear_gradients(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
                       TensorView d_w, TensorView d_bias);
 
-}  // namespace attend
+}  // namespace attend::detail

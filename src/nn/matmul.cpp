@@ -65,7 +65,7 @@ Tensor memory_for(std::int64_t rows, std::int64_t columns, Device device) {
 
 }  // namespace
 
-const PackedFormat& packed_format(DType dtype) noexcept {
+const PackedFormat& detail::packed_format(DType dtype) noexcept {
   static constexpr const PackedFormat* kFormats[] = {&kPackedF32};
   for (const PackedFormat* const format : kFormats) {
     if (format->dtype == dtype) return *format;

@@ -9,7 +9,7 @@
 #include "kernels/matmul/matmul.h"
 #include "nn/row_of.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 using kernels::kMatmulRows;
@@ -201,4 +201,4 @@ void multiply_panels(ConstTensorView a_given, const PackedMatrix& w, TensorView 
 
 const PackedFormat kPackedF32{DType::f32, bytes_of_panels, pack_panels, transpose_panels, multiply_panels};
 
-}  // namespace attend
+}  // namespace attend::detail

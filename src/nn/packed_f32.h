@@ -3,7 +3,7 @@
 
 #include "nn/packed_format.h"
 
-namespace attend {
+namespace attend::detail {
 
 extern const PackedFormat kPackedF32;
 
@@ -23,4 +23,4 @@ View with_merged_rows(View view) {
   return view;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 struct PackedFormat {
   DType dtype;
@@ -27,4 +29,4 @@ inline void multiply_packed(ConstTensorView a, const PackedMatrix& w, TensorView
   packed_format(w.dtype()).multiply(a, w, out, epilogue);
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -6,10 +6,10 @@
 
 #include "train/layers.h"
 
-namespace attend {
+namespace attend::detail {
 struct GruWeights;
 struct GruTrace;
-}  // namespace attend
+}  // namespace attend::detail
 
 namespace attend::train {
 
@@ -31,8 +31,8 @@ class GruLayer {
   void backward(Pass& pass, ConstTensorView x, TensorView d);
 
  private:
-  GruWeights weights(const Pass& pass) const;
-  GruTrace trace(const Pass& pass) const;
+  detail::GruWeights weights(const Pass& pass) const;
+  detail::GruTrace trace(const Pass& pass) const;
   bool drops(const Pass& pass) const { return dropout_ > 0 && pass.training; }
 
   std::int64_t hidden_;

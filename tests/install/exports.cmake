@@ -1,5 +1,6 @@
 # Fails when the shared library exports a name of attend that no public header has.
 #   cmake -DLIBRARY=libattend.so -DHEADERS=<include/attend> -DNM=<nm> -P exports.cmake
+cmake_minimum_required(VERSION 3.25)
 file(GLOB headers ${HEADERS}/*.h)
 set(declared "")
 foreach(header IN LISTS headers)
