@@ -11,13 +11,13 @@
 namespace attend {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLimitless = std::numeric_limits<float>::infinity();
 
 TEST(Relu, KeepsWhatIsNotNegative) {
-  const Tensor x = Tensor::from<float>({5}, {-2, -0.0F, 3, -kInfinity, kInfinity});
+  const Tensor x = Tensor::from<float>({5}, {-2, -0.0F, 3, -kLimitless, kLimitless});
   Tensor out(DType::f32, {5});
   relu(x, out);
-  EXPECT_TRUE(same_bits(out, Tensor::from<float>({5}, {0, -0.0F, 3, 0, kInfinity})));
+  EXPECT_TRUE(same_bits(out, Tensor::from<float>({5}, {0, -0.0F, 3, 0, kLimitless})));
   Tensor nan = Tensor::from<float>({1}, {std::nanf("")});
   relu(nan, nan);
   EXPECT_TRUE(std::isnan(nan.values<float>()[0]));
@@ -25,7 +25,7 @@ TEST(Relu, KeepsWhatIsNotNegative) {
 
 TEST(Relu, TheGradientPassesWhereXIsPositive) {
   const Tensor x = Tensor::from<float>({4}, {-2, 0, 3, -1});
-  const Tensor d_out = Tensor::from<float>({4}, {5, 6, 7, kInfinity});
+  const Tensor d_out = Tensor::from<float>({4}, {5, 6, 7, kLimitless});
   Tensor d_x(DType::f32, {4});
   relu_backward(x, d_out, d_x);
   EXPECT_TRUE(same_bits(d_x, Tensor::from<float>({4}, {0, 0, 7, 0})));
