@@ -59,9 +59,9 @@ void activate(const char* operation, ConstTensorView x, Activation form, TensorV
 void activate_reference(const char* operation, ConstTensorView x, Activation form, TensorView out) {
   check(operation, x, out);
   require_host(operation, {{"x", x}, {"out", out}});
-  Tensor wide = copy_of(x, DType::f64);
-  for (double& value : wide.values<double>()) value = kernels::activation_reference(value, form);
-  copy(wide, out);
+  Tensor values = copy_of(x, DType::f64);
+  for (double& value : values.values<double>()) value = kernels::activation_reference(value, form);
+  copy(values, out);
 }
 
 void check_backward(const char* operation, ConstTensorView x, ConstTensorView d_out, TensorView d_x) {
@@ -85,10 +85,10 @@ void backward_reference(const char* operation, ConstTensorView x, Activation for
                         TensorView d_x) {
   check_backward(operation, x, d_out, d_x);
   require_host(operation, {{"x", x}, {"d_out", d_out}, {"d_x", d_x}});
-  const Tensor wide = copy_of(x, DType::f64);
+  const Tensor values = copy_of(x, DType::f64);
   Tensor result = copy_of(d_out, DType::f64);
   double* const data = result.values<double>().data();
-  backward_row(wide.values<double>().data(), data, result.count(), form, data);
+  backward_row(values.values<double>().data(), data, result.count(), form, data);
   copy(result, d_x);
 }
 

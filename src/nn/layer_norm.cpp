@@ -147,17 +147,17 @@ void reference::layer_norm(ConstTensorView x, ConstTensorView residual, ConstTen
   if (residual.given()) check_residual(kOperation, x, residual, out);
   require_host(kOperation,
                {{"x", x}, {"residual", residual}, {"gamma", gamma}, {"beta", beta}, {"out", out}});
-  Tensor wide = copy_of(x, DType::f64);
+  Tensor result = copy_of(x, DType::f64);
   const RowOf<double> scale(gamma), shift(beta);
   const Tensor others = residual.given() ? copy_of(residual, DType::f64) : Tensor();
   const std::int64_t n = row_size(x);
   for (std::int64_t row = 0; n > 0 && row < row_count(x); ++row) {
-    double* const values = wide.values<double>().data() + row * n;
+    double* const values = result.values<double>().data() + row * n;
     kernels::layer_norm_row_reference(values,
                                       residual.given() ? others.values<double>().data() + row * n : nullptr,
                                       n, scale.data(), shift.data(), epsilon, values);
   }
-  copy(wide, out);
+  copy(result, out);
 }
 
 }  // namespace attend

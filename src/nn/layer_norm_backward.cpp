@@ -169,8 +169,10 @@ void reference::layer_norm_backward(ConstTensorView x, ConstTensorView gamma, do
                             {"d_x", gradients.x},
                             {"d_gamma", gradients.gamma},
                             {"d_beta", gradients.beta}});
-  const auto wide = [](ConstTensorView view) { return view.given() ? copy_of(view, DType::f64) : Tensor(); };
-  const Tensor x64 = wide(x), d_out64 = wide(d_out), residual64 = wide(residual);
+  const auto as_f64 = [](ConstTensorView view) {
+    return view.given() ? copy_of(view, DType::f64) : Tensor();
+  };
+  const Tensor x64 = as_f64(x), d_out64 = as_f64(d_out), residual64 = as_f64(residual);
   Tensor d_x(DType::f64, x.shape());
   backward<double>(x64, gamma, epsilon, d_out64,
                    {.x = gradients.x.given() ? d_x.view() : TensorView(),

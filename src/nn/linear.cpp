@@ -62,7 +62,7 @@ void detail::linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, 
     refuse(kOperation, "x is ", name_of(x.dtype()), ", expected f32 or f64");
   }
   if (w.size(0) != row_size(x)) {
-    refuse(kOperation, "x has shape ", to_string(x.shape()), ", which does not go with w of shape ",
+    refuse(kOperation, "x has shape ", to_string(x.shape()), ", which does not match w of shape ",
            to_string(w.shape()));
   }
   require_shape(kOperation, {"out", out}, with_row_size(x, w.size(1)));
@@ -83,9 +83,9 @@ void host::linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, Te
     multiply_packed(x, PackedMatrix(w), out, {.bias = bias});
     return;
   }
-  std::optional<Tensor> wide_bias;
-  if (bias.given()) wide_bias = copy_of(bias);
-  multiply_reference(x, w, wide_bias ? wide_bias->values<double>().data() : nullptr, out);
+  std::optional<Tensor> contiguous_bias;
+  if (bias.given()) contiguous_bias = copy_of(bias);
+  multiply_reference(x, w, contiguous_bias ? contiguous_bias->values<double>().data() : nullptr, out);
 }
 
 void detail::linear_backward(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,

@@ -38,7 +38,7 @@ void check(const char* operation, ConstTensorView a, std::int64_t k, std::int64_
            const MatmulEpilogue& epilogue) {
   require_floats(operation, {"a", a}, 2, kMaxRank);
   if (row_size(a) != k) {
-    refuse(operation, "a has shape ", to_string(a.shape()), ", which does not go with w of shape ",
+    refuse(operation, "a has shape ", to_string(a.shape()), ", which does not match w of shape ",
            to_string(Dims{k, n}));
   }
   Dims shape(a.shape());

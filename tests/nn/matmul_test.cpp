@@ -230,7 +230,7 @@ TEST(MatmulEdges, Refuses) {
                  "[PackedMatrix] w has shape (3,), expected 2 dimensions");
   EXPECT_REFUSES(PackedMatrix(ConstTensorView()), "[PackedMatrix] w is not given");
   EXPECT_REFUSES(matmul(out, packed, out),
-                 "[matmul] a has shape (5, 3), which does not go with w of shape (4, 3)");
+                 "[matmul] a has shape (5, 3), which does not match w of shape (4, 3)");
   EXPECT_REFUSES(matmul(a, packed, a), "[matmul] out has shape (5, 4), expected (5, 3)");
   EXPECT_REFUSES(matmul(a, packed, {}), "[matmul] out is not given");
   EXPECT_REFUSES(matmul(a, packed, doubles), "[matmul] out is f64, expected f32 as a");
