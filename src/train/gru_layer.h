@@ -6,10 +6,13 @@
 
 #include "train/layers.h"
 
-namespace attend::detail {
+namespace attend {
+namespace detail {
 struct GruWeights;
 struct GruTrace;
-}  // namespace attend::detail
+}  // namespace detail
+using namespace detail;
+}  // namespace attend
 
 namespace attend::train {
 
@@ -31,8 +34,8 @@ class GruLayer {
   void backward(Pass& pass, ConstTensorView x, TensorView d);
 
  private:
-  detail::GruWeights weights(const Pass& pass) const;
-  detail::GruTrace trace(const Pass& pass) const;
+  GruWeights weights(const Pass& pass) const;
+  GruTrace trace(const Pass& pass) const;
   bool drops(const Pass& pass) const { return dropout_ > 0 && pass.training; }
 
   std::int64_t hidden_;
