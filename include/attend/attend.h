@@ -1,11 +1,14 @@
 // The whole public API.
 #pragma once
 
+#include <attend/activation.h>
+#include <attend/add.h>
 #include <attend/attention.h>
 #include <attend/attention_backward.h>
 #include <attend/cache.h>
 #include <attend/checkpoint.h>
 #include <attend/cross_entropy.h>
+#include <attend/device.h>
 #include <attend/dropout.h>
 #include <attend/dtype.h>
 #include <attend/embedding.h>
@@ -24,8 +27,11 @@
 #include <attend/model_files.h>
 #include <attend/multi_head.h>
 #include <attend/pooling.h>
+#include <attend/pooling_kind.h>
 #include <attend/positions.h>
 #include <attend/reference.h>
+#include <attend/reference_attention.h>
+#include <attend/relu.h>
 #include <attend/rms_norm.h>
 #include <attend/save.h>
 #include <attend/softmax.h>

@@ -24,7 +24,7 @@
 
 namespace attend {
 
-// Where query 0 of a sequence stands on the key axis: query i stands at position i + offset. Causal, window
+// Where query 0 of a sequence is on the key axis: query i is at position i + offset. Causal, window
 // and ALiBi measure from there. With a cache of past keys the offset is the number of past keys.
 class QueryOffset {
  public:

@@ -20,31 +20,32 @@ namespace attend {
 
 class KeyValueCache {
  public:
-  // Stores f32, bf16, f16 or f64. capacity: rows for which there is room from the start.
+  // Stores f32, bf16, f16 or f64. capacity: rows for which there is room from the start. device: where.
   KeyValueCache(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t d, std::int64_t dv,
-                std::int64_t capacity = 0);
+                std::int64_t capacity = 0, Device device = {});
 
   // Rounded to the cache's type. Either everything is appended or, on an exception, nothing has changed. k
-  // and v may be views of this cache. When the room does not suffice it is at least doubled, which copies
+  // and v may be views of this cache. When there is not enough room, it is at least doubled, which copies
   // everything and makes views of the cache invalid.
   void append(ConstTensorView k, ConstTensorView v);
-  // counts (B): of sequence b the first counts[b] rows. The queries that belong to them then stand at the
+  // counts (B): of sequence b the first counts[b] rows. The queries that belong to them are then at the
   // lengths from before: options.query_offset = cache.lengths(), taken before appending.
   void append(ConstTensorView k, ConstTensorView v, std::span<const std::int64_t> counts);
 
   void reserve(std::int64_t capacity);
-  // Takes back what is behind `length`, which must not exceed length(); shorter sequences stay as they are.
+  // Drops what comes after `length`, which must not exceed length(); shorter sequences stay as they are.
   void truncate(std::int64_t length);
   void truncate(std::span<const std::int64_t> lengths);  // (B), none longer than it is
   void clear() noexcept;                                 // keeps the room
 
   DType dtype() const noexcept { return keys_.dtype(); }
+  Device device() const noexcept { return keys_.device(); }
   std::int64_t length() const noexcept;  // of the longest sequence
   std::int64_t capacity() const noexcept { return keys_.size(2); }
   const std::vector<std::int64_t>& lengths() const noexcept { return lengths_; }
 
-  // (B, Hkv, length(), D) and (B, Hkv, length(), Dv). Behind the end of a shorter sequence anything may
-  // stand.
+  // (B, Hkv, length(), D) and (B, Hkv, length(), Dv). After the end of a shorter sequence the
+  // contents are unspecified.
   ConstTensorView keys() const&;
   ConstTensorView values() const&;
   ConstTensorView keys() const&& = delete;

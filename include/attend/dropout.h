@@ -1,4 +1,5 @@
-// Dropout (Srivastava et al. 2014) whose coins can be tossed again: nothing has to be kept for the way back.
+// Dropout (Srivastava et al. 2014). Which elements are dropped follows from a seed, so nothing has to be kept
+// for the backward pass.
 #pragma once
 
 #include <cstdint>

@@ -6,13 +6,13 @@
 
 namespace attend {
 
-// While one lives, long calls that its thread makes into the library call `check` now and then: about twenty
-// times a second, from this thread alone, between two tiles of work. check ends the call by throwing, and
-// what it throws leaves the call once the other threads are done with the tiles they are at.
+// While one lives, long calls that its thread makes into the library call `check` from time to time: about
+// twenty times a second, from this thread alone, between two tiles of work. check ends the call by throwing,
+// and what it throws leaves the call once the other threads are done with the tiles they are at.
 //
-// What an ended call was to write holds anything; all else is as it was before. The library serves the next
-// call as if nothing had happened. Calls that change an object by long work (a model that learns) say what
-// becomes of it.
+// What an ended call was to write is unspecified; everything else is as it was before. The library serves the
+// next call as if nothing had happened. Calls that change an object by long work (a model that learns) say
+// what becomes of it.
 //
 // Inside another one it takes the other's place. An empty check: nothing ends the calls.
 class Interruptible {

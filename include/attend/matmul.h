@@ -3,14 +3,10 @@
 
 #include <cstdint>
 
+#include <attend/activation.h>
 #include <attend/tensor.h>
 
 namespace attend {
-
-// GELU is x Phi(x), Phi being the normal distribution function: `gelu` by the error function, `gelu_tanh` by
-// its approximation with a hyperbolic tangent (Hendrycks and Gimpel 2016), which some models were trained
-// with. `relu` is x where that is not negative, else 0; NaN stays NaN.
-enum class Activation : std::uint8_t { none, gelu, gelu_tanh, relu };
 
 // What follows the product: out = activation(a w + bias) + residual. A view that is not given adds nothing.
 struct MatmulEpilogue {
@@ -19,34 +15,38 @@ struct MatmulEpilogue {
   ConstTensorView residual{};  // the shape and dtype of out, any strides
 };
 
-// A right-hand matrix in the order in which the product reads it, as f32: a copy, so the original may go.
-// Moves are cheap. A const one may be used by several threads at once.
+// A right-hand matrix, copied once into the order in which the product reads it, so the original may go. What
+// that order is, and in which number type it is held, is the library's own affair. Moves are cheap. A const
+// one may be used by several threads at once.
 class PackedMatrix {
  public:
   PackedMatrix() = default;  // (0, 0)
   // w (k, n): any strides; f32, bf16 or f16. A weight stored as (out, in) is passed as
   // weight.transposed(0, 1).
   explicit PackedMatrix(ConstTensorView w);
-  // The same in memory of the caller's, which outlives it: `panels` is contiguous, 64-byte aligned f32 of
-  // panels_shape(). The matrices of a model side by side in one tensor get large pages, which those of a few
-  // megabytes each do not.
-  PackedMatrix(ConstTensorView w, TensorView panels);
-  static Dims panels_shape(std::int64_t rows, std::int64_t columns) {
-    return {(columns + 15) / 16, rows, 16};
-  }
+  // The same in memory of the caller's, which outlives it: on the device of w, contiguous, 64-byte aligned,
+  // of bytes_needed() or more; its type does not matter. The matrices of a model side by side in one tensor
+  // get large pages, which those of a few megabytes each do not.
+  PackedMatrix(ConstTensorView w, TensorView memory);
+  // A multiple of 64, so that a matrix after another is aligned, too.
+  static std::int64_t bytes_needed(std::int64_t rows, std::int64_t columns, Device device = {});
 
   std::int64_t rows() const noexcept { return rows_; }        // k
   std::int64_t columns() const noexcept { return columns_; }  // n
+  DType dtype() const noexcept { return dtype_; }             // in which its numbers are held
+  Device device() const noexcept { return lent_.given() ? lent_.device() : owned_.device(); }
 
-  // The transpose, (n, k), packed: what a gradient is multiplied by on its way back.
+  // The transpose, (n, k), packed: what a gradient is multiplied by in a backward pass.
   PackedMatrix transposed() const;
 
-  // The packed copy, for kernels: panels of 16 columns, (n / 16 rounded up, k, 16).
-  ConstTensorView panels() const& { return lent_.given() ? lent_ : panels_.view(); }
+  // The packed numbers as plain memory, for those who know their order.
+  ConstTensorView memory() const& { return lent_.given() ? lent_ : owned_.view(); }
+  ConstTensorView memory() const&& = delete;
 
  private:
   std::int64_t rows_ = 0, columns_ = 0;
-  Tensor panels_{DType::f32, {0, 0, 16}};
+  DType dtype_ = DType::f32;
+  Tensor owned_;
   ConstTensorView lent_{};
 };
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <attend/file_error.h>
-#include <attend/matmul.h>
+#include <attend/activation.h>
 
 namespace attend {
 

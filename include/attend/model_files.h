@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <attend/file_error.h>
-#include <attend/pooling.h>
+#include <attend/pooling_kind.h>
 
 namespace attend {
 

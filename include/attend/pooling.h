@@ -1,6 +1,7 @@
 // One vector for a text, from those of its tokens.
 #pragma once
 
+#include <attend/pooling_kind.h>
 #include <attend/tensor.h>
 
 #include <cstdint>
@@ -10,15 +11,6 @@
 #include <vector>
 
 namespace attend {
-
-enum class Pooling : std::uint8_t {
-  cls,               // that of the first token: [CLS]
-  max,               // of each element the largest
-  mean,              //
-  mean_sqrt_length,  // the sum over the square root of the number of tokens
-  weighted_mean,     // token i counts i + 1 times
-  last_token,        // that of the last token
-};
 
 std::string_view name_of(Pooling pooling) noexcept;  // "cls", "max", ...
 std::optional<Pooling> pooling_named(std::string_view name) noexcept;

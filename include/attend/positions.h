@@ -19,7 +19,7 @@ void sinusoidal_positions(TensorView out, std::int64_t start = 0, double base = 
 void add_learned_positions(ConstTensorView x, ConstTensorView table, std::span<const std::int64_t> positions,
                            TensorView out);
 
-// Which two elements of a head vector turn together.
+// Which two elements of a head vector rotate together.
 enum class RotaryPairing : std::uint8_t {
   interleaved,  // (0, 1), (2, 3), ...: GPT-J, RoFormer
   halves,       // (0, r/2), (1, r/2 + 1), ...: GPT-NeoX, Llama in Hugging Face's layout
@@ -27,19 +27,19 @@ enum class RotaryPairing : std::uint8_t {
 
 struct Rotary {
   double base = 10000.0;
-  std::int64_t dimensions = 0;  // how many leading elements turn, even; 0 = all of them
+  std::int64_t dimensions = 0;  // how many leading elements rotate, even; 0 = all of them
   RotaryPairing pairing = RotaryPairing::halves;
 };
 
-// Turns pair i of the vector at position p by the angle p / base^(2i/dimensions). x and out (..., L, d), one
-// position per row of the axis before the last; out may be x. inverse = true turns back, which is also the
-// gradient.
+// Rotates pair i of the vector at position p by the angle p / base^(2i/dimensions). x and out (..., L, d),
+// one position per row of the axis before the last; out may be x. inverse = true rotates back, which is also
+// the gradient.
 void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
                   TensorView out, bool inverse = false);
 
 // The same with cosines and sines from tables that the caller holds: (..., L, pairs), of one shape, which
 // broadcasts to x's with `pairs` in place of d; any floating type. The first 2 pairs elements of a vector
-// turn, the others stay as they are.
+// rotate, the others stay as they are.
 void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
                          RotaryPairing pairing, TensorView out, bool inverse = false);
 

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <attend/device.h>
 #include <attend/dtype.h>
 
 namespace attend {
@@ -44,8 +45,9 @@ std::string to_string(const Dims& dims);        // "(2, 3)"
 std::int64_t element_count(const Dims& shape);  // throws when a size is negative or the product overflows
 Dims row_major_strides(const Dims& shape);
 
-// A view: pointer, element type, shape and strides. Copying it copies no data; the memory must outlive it.
-// Strides may be zero (broadcast) or negative. A default-constructed view means "not given".
+// A view: pointer, element type, shape, strides and the device that the memory is on. Copying it copies no
+// data; the memory must outlive it. Strides may be zero (broadcast) or negative. A default-constructed view
+// means "not given".
 template <class Pointer>
 class BasicView {
   static constexpr bool kMutable = std::is_same_v<Pointer, void*>;
@@ -54,7 +56,7 @@ class BasicView {
 
  public:
   BasicView() = default;
-  BasicView(Pointer data, DType dtype, const Dims& shape, const Dims& strides);
+  BasicView(Pointer data, DType dtype, const Dims& shape, const Dims& strides, Device device = {});
   template <class T>
     requires Element<std::remove_const_t<T>> && (!kMutable || !std::is_const_v<T>)
   BasicView(T* data, const Dims& shape) : BasicView(data, shape, row_major_strides(shape)) {}
@@ -66,10 +68,12 @@ class BasicView {
   template <class Other>
     requires(!kMutable && std::is_same_v<Other, void*>)
   BasicView(const BasicView<Other>& other)
-      : BasicView(other.raw(), other.dtype(), other.shape(), other.strides(), other.given()) {}
+      : BasicView(other.raw(), other.dtype(), other.shape(), other.strides(), other.device(), other.given()) {
+  }
 
   bool given() const noexcept { return given_; }
-  Pointer raw() const noexcept { return data_; }
+  Device device() const noexcept { return device_; }
+  Pointer raw() const noexcept { return data_; }  // an address of its device: for those who know which
   DType dtype() const noexcept { return dtype_; }
   int rank() const noexcept { return shape_.rank(); }
   const Dims& shape() const noexcept { return shape_; }
@@ -78,11 +82,16 @@ class BasicView {
   std::int64_t stride(int axis) const noexcept { return strides_[axis]; }
   std::int64_t count() const { return element_count(shape_); }
 
-  // The data as T; throws when the view holds another type.
+  // The data as T; throws when the view holds another type, or memory that the host cannot read.
   template <Element T>
   DataPointer<T> data() const {
-    require_dtype(dtype_of<T>());
+    require_host_data(dtype_of<T>());
     return static_cast<DataPointer<T>>(data_);
+  }
+  // The data as plain memory; throws when the host cannot read it.
+  Pointer host_data() const {
+    require_host();
+    return data_;
   }
 
   // Views of the same memory.
@@ -91,19 +100,25 @@ class BasicView {
   BasicView slice(int axis, std::int64_t begin, std::int64_t end) const;    // [begin, end)
   BasicView split(int axis, std::int64_t outer, std::int64_t inner) const;  // one axis -> (outer, inner)
   BasicView with_axis(int axis) const;                                      // inserts an axis of size 1
+  // From the same place on, in any shape and strides; they are not checked against the view's own.
+  BasicView with_layout(const Dims& shape, const Dims& strides) const {
+    return {data_, dtype_, shape, strides, device_};
+  }
 
  private:
   template <class>
   friend class BasicView;
-  BasicView(Pointer data, DType dtype, const Dims& shape, const Dims& strides, bool given)
-      : data_(data), dtype_(dtype), given_(given), shape_(shape), strides_(strides) {}
-  void require_dtype(DType wanted) const;
+  BasicView(Pointer data, DType dtype, const Dims& shape, const Dims& strides, Device device, bool given)
+      : data_(data), dtype_(dtype), given_(given), device_(device), shape_(shape), strides_(strides) {}
+  void require_host() const;
+  void require_host_data(DType wanted) const;
   void require_axis(const char* operation, int axis) const;
   BasicView moved(std::int64_t elements, const Dims& shape, const Dims& strides) const;
 
   Pointer data_ = nullptr;
   DType dtype_ = DType::f32;
   bool given_ = false;
+  Device device_{};
   Dims shape_;
   Dims strides_;
 };
@@ -119,9 +134,9 @@ extern template class BasicView<const void*>;
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(DType dtype, const Dims& shape);
+  Tensor(DType dtype, const Dims& shape, Device device = {});
 
-  // Values in row-major order; throws when their number is not the shape's.
+  // On the host. Values in row-major order; throws when their number is not the shape's.
   template <Element T>
   static Tensor from(const Dims& shape, std::span<const T> values);
   template <Element T>
@@ -130,11 +145,13 @@ class Tensor {
   }
 
   DType dtype() const noexcept { return dtype_; }
+  Device device() const noexcept { return memory_.get_deleter().device; }
   const Dims& shape() const noexcept { return shape_; }
   int rank() const noexcept { return shape_.rank(); }
   std::int64_t size(int axis) const noexcept { return shape_[axis]; }
   std::int64_t count() const { return element_count(shape_); }
 
+  // Of a tensor on the host; throws for another.
   template <Element T>
   std::span<T> values() {
     T* const data = view().data<T>();
@@ -155,8 +172,13 @@ class Tensor {
   operator ConstTensorView() const { return static_cast<const Tensor&>(*this).view(); }
 
  private:
+  using FreeFunction = void(Device device, void* memory) noexcept;
   struct Free {
-    void operator()(void* memory) const noexcept;
+    Free() noexcept : device(), free(nullptr) {}
+    Free(Device where, FreeFunction* function) noexcept : device(where), free(function) {}
+    void operator()(void* memory) const noexcept { free(device, memory); }
+    Device device;
+    FreeFunction* free;
   };
   DType dtype_ = DType::f32;
   Dims shape_{0};
@@ -164,11 +186,16 @@ class Tensor {
 };
 
 // Copies element by element, converting between the floating types (round to nearest even); the other types
-// only go to their own. Shapes must be equal.
+// only go to their own. Shapes must be equal. Between devices one of the two is the host, or both are of one
+// kind.
 void copy(ConstTensorView from, TensorView to);
 
-// A row-major copy, as `dtype` or as it was.
+// Every element becomes `value`, rounded to its type; 0 or 1 for boolean, a whole number for i64.
+void fill(TensorView out, double value);
+
+// A row-major copy, as `dtype` or as it was, on its own device or on another.
 Tensor copy_of(ConstTensorView from, DType dtype);
 Tensor copy_of(ConstTensorView from);
+Tensor copy_of(ConstTensorView from, Device device);
 
 }  // namespace attend

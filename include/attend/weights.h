@@ -2,7 +2,7 @@
 // key is looked at, how spread out each row is, and the whole matrix as a small map.
 //
 // Exact, from one pass over tiles of scores, O(n) memory besides the results. With the row state that
-// attention() left behind the pass needs one product; without it the state is computed first, which takes one
+// attention() stored, the pass needs one product; without it the state is computed first, which takes one
 // more.
 #pragma once
 

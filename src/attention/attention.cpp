@@ -1,10 +1,11 @@
 #include <attend/attention.h>
-#include <attend/reference.h>
+#include <attend/reference_attention.h>
 
 #include <algorithm>
 
 #include "attention/kernels.h"
 #include "base/error.h"
+#include "base/operations.h"
 
 namespace attend {
 namespace {
@@ -48,25 +49,22 @@ std::int64_t common_queries(const Layout& layout, const Indices& sequences) {
   return shortest;
 }
 
-Tensor stage_rows(const AttentionKernel& kernel, ConstTensorView q, ConstTensorView k,
-                  const AttentionOptions& options, Stage stage, const RowSelection& selection,
-                  ConstRowStateView row_state) {
-  const Layout layout = check_attention("attention_rows", q, k, {}, options);
-  check_given_row_state("attention_rows", row_state, q, kernel.computes_in);
+// An empty tensor for the rows that are wanted.
+Tensor rows_wanted(const Layout& layout, ConstTensorView q, DType computes_in, const RowSelection& selection,
+                   ConstRowStateView row_state) {
+  check_given_row_state("attention_rows", row_state, q, computes_in);
   const std::int64_t sequences =
       count_of(selection.sequences, "sequence", static_cast<std::int64_t>(layout.sequences.size()));
   const std::int64_t heads = count_of(selection.heads, "head", layout.query_heads);
   const std::int64_t queries = count_of(selection.rows, "row", common_queries(layout, selection.sequences));
-  Tensor out(kernel.computes_in, {sequences, heads, queries, layout.longest_keys});
-  kernel.rows(layout, q, k, options, stage, selection, row_state, out);
-  return out;
+  return Tensor(computes_in, {sequences, heads, queries, layout.longest_keys}, q.device());
 }
 
 }  // namespace
 
 RowState::RowState(ConstTensorView q)
-    : max(q.dtype() == DType::f64 ? DType::f64 : DType::f32, q.shape().without(q.rank() - 1)),
-      sum(max.dtype(), max.shape()) {}
+    : max(computing_type(q.dtype()), q.shape().without(q.rank() - 1), q.device()),
+      sum(max.dtype(), max.shape(), q.device()) {}
 
 void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
                TensorView out, RowStateView row_state) {
@@ -75,10 +73,10 @@ void attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const At
   run_attention(operation, check_attention(operation, q, k, v, options), q, k, v, options, out, row_state);
 }
 
-void run_attention(const char* operation, const Layout& layout, ConstTensorView q, ConstTensorView k,
-                   ConstTensorView v, const AttentionOptions& options, TensorView out,
-                   RowStateView row_state) {
-  const DType computes_in = pick_attention_kernel(q.dtype()).computes_in;
+void detail::run_attention(const char* operation, const Layout& layout, ConstTensorView q, ConstTensorView k,
+                           ConstTensorView v, const AttentionOptions& options, TensorView out,
+                           RowStateView row_state) {
+  const DType computes_in = computing_type(q.dtype());
   if (out.given() && out.dtype() != q.dtype() && out.dtype() != computes_in) {
     refuse(operation, "out is ", name_of(out.dtype()), ", expected ", name_of(q.dtype()),
            q.dtype() == computes_in ? "" : " or f32");
@@ -89,27 +87,50 @@ void run_attention(const char* operation, const Layout& layout, ConstTensorView 
     }
   }
   check_outputs(operation, layout, q, k, v, options, out, row_state);
-  forward_by_sequence(layout, q, k, v, options, out, row_state);
+  on_device(operation, &Operations::attention,
+            {{"query", q},
+             {"key", k},
+             {"value", v},
+             {"mask", options.mask},
+             {"bias", options.bias},
+             {"out", out},
+             {"row_state.max", row_state.max},
+             {"row_state.sum", row_state.sum}})(layout, q, k, v, options, out, row_state);
 }
 
 Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options) {
-  if (!v.given()) refuse("attention", "value is not given");
-  const Layout layout = check_attention("attention", q, k, v, options);
-  Tensor out(q.dtype(), output_shape(q, layout));
-  forward_by_sequence(layout, q, k, v, options, out, {});
+  const char* const operation = "attention";
+  if (!v.given()) refuse(operation, "value is not given");
+  const Layout layout = check_attention(operation, q, k, v, options);
+  const auto run =
+      on_device(operation, &Operations::attention,
+                {{"query", q}, {"key", k}, {"value", v}, {"mask", options.mask}, {"bias", options.bias}});
+  Tensor out(q.dtype(), output_shape(q, layout), q.device());
+  run(layout, q, k, v, options, out, {});
   return out;
 }
 
 KernelChoice attention_kernel(ConstTensorView q, ConstTensorView k, const AttentionOptions& options) {
-  const Layout layout = check_attention("attention_kernel", q, k, {}, options);
-  const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout, options);
-  if (kernel != nullptr) return kernel->choice;
-  return {"decode and fused", "each sequence by its own number of queries: decode up to 8, fused beyond"};
+  const char* const operation = "attention_kernel";
+  const Layout layout = check_attention(operation, q, k, {}, options);
+  return on_device(operation, &Operations::attention_kernel, {{"query", q}, {"key", k}})(layout, q.dtype(),
+                                                                                         options);
 }
 
 Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options, Stage stage,
                       const RowSelection& selection, ConstRowStateView row_state) {
-  return stage_rows(pick_attention_kernel(q.dtype()), q, k, options, stage, selection, row_state);
+  const char* const operation = "attention_rows";
+  const Layout layout = check_attention(operation, q, k, {}, options);
+  const auto run = on_device(operation, &Operations::attention_rows,
+                             {{"query", q},
+                              {"key", k},
+                              {"mask", options.mask},
+                              {"bias", options.bias},
+                              {"row_state.max", row_state.max},
+                              {"row_state.sum", row_state.sum}});
+  Tensor out = rows_wanted(layout, q, computing_type(q.dtype()), selection, row_state);
+  run(layout, q, k, options, stage, selection, row_state, out);
+  return out;
 }
 
 void reference::attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
@@ -118,12 +139,25 @@ void reference::attention(ConstTensorView q, ConstTensorView k, ConstTensorView 
   if (!v.given()) refuse(operation, "value is not given");
   const Layout layout = check_attention(operation, q, k, v, options);
   check_outputs(operation, layout, q, k, v, options, out, row_state);
+  require_host(operation, {{"query", q},
+                           {"key", k},
+                           {"value", v},
+                           {"mask", options.mask},
+                           {"bias", options.bias},
+                           {"out", out},
+                           {"row_state.max", row_state.max},
+                           {"row_state.sum", row_state.sum}});
   reference_kernel().forward(layout, q, k, v, options, out, row_state);
 }
 
 Tensor reference::attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
                                  Stage stage, const RowSelection& selection) {
-  return stage_rows(reference_kernel(), q, k, options, stage, selection, {});
+  const char* const operation = "attention_rows";
+  const Layout layout = check_attention(operation, q, k, {}, options);
+  require_host(operation, {{"query", q}, {"key", k}, {"mask", options.mask}, {"bias", options.bias}});
+  Tensor out = rows_wanted(layout, q, DType::f64, selection, {});
+  reference_kernel().rows(layout, q, k, options, stage, selection, {}, out);
+  return out;
 }
 
 std::string_view name_of(Stage stage) noexcept {

@@ -1,12 +1,13 @@
 // The backward pass of attention: what must hold of its inputs, and the float64 reference. The reference runs
 // on one thread: key heads are shared by query heads and a bias by whole batches, and the order in which
 // their gradients are added is then always the same.
-#include <attend/reference.h>
+#include <attend/reference_attention.h>
 
 #include <algorithm>
 #include <iterator>
 
 #include "attention/backward_fused.h"
+#include "attention/host_operations.h"
 #include "attention/problem.h"
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -79,6 +80,18 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
                                    const AttentionGradients& gradients) {
   const char* const operation = "reference::attention_backward";
   const Layout layout = check_backward(operation, q, k, v, options, d_out, gradients);
+  require_host(operation, {{"query", q},
+                           {"key", k},
+                           {"value", v},
+                           {"mask", options.mask},
+                           {"bias", options.bias},
+                           {"d_out", d_out},
+                           {"d_q", gradients.q},
+                           {"d_k", gradients.k},
+                           {"d_v", gradients.v},
+                           {"d_bias", gradients.bias},
+                           {"d_alibi_slopes", gradients.alibi_slopes},
+                           {"d_sinks", gradients.sinks}});
   Accumulator d_q(gradients.q);
   Accumulator d_k(gradients.k);
   Accumulator d_v(gradients.v);
@@ -131,7 +144,7 @@ void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                         ConstTensorView d_out, const AttentionGradients& gradients) {
   const char* const operation = "attention_backward";
   const Layout layout = check_backward(operation, q, k, v, options, d_out, gradients);
-  const DType computes_in = q.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const DType computes_in = computing_type(q.dtype());
   const auto require_type = [&](const char* name, ConstTensorView view, DType usual) {
     if (!view.given() || view.dtype() == usual || view.dtype() == computes_in) return;
     refuse(operation, name, " is ", name_of(view.dtype()), ", expected ", name_of(usual),
@@ -162,7 +175,29 @@ void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
         NamedView{"d_sinks", gradients.sinks}}) {
     for (const NamedView& input : inputs) require_writable(operation, target, {input});
   }
-  if (computes_in == DType::f64) {
+  on_device(operation, &Operations::attention_backward,
+            {{"query", q},
+             {"key", k},
+             {"value", v},
+             {"mask", options.mask},
+             {"bias", options.bias},
+             {"out", out},
+             {"row_state.max", row_state.max},
+             {"row_state.sum", row_state.sum},
+             {"d_out", d_out},
+             {"d_q", gradients.q},
+             {"d_k", gradients.k},
+             {"d_v", gradients.v},
+             {"d_bias", gradients.bias},
+             {"d_alibi_slopes", gradients.alibi_slopes},
+             {"d_sinks", gradients.sinks}})(layout, q, k, v, options, out, row_state, d_out, gradients);
+}
+
+void host::attention_backward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                              const AttentionOptions& options, ConstTensorView out,
+                              const ConstRowStateView& row_state, ConstTensorView d_out,
+                              const AttentionGradients& gradients) {
+  if (q.dtype() == DType::f64) {
     reference::attention_backward(q, k, v, options, d_out, gradients);
   } else {
     backward_fused(layout, q, k, v, options, out, row_state, d_out, gradients);

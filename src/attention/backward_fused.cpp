@@ -11,7 +11,7 @@
 #include "kernels/attention/attention_backward.h"
 #include "kernels/isa.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 using kernels::BackwardHead;
@@ -173,4 +173,4 @@ void backward_fused(const Layout& layout, ConstTensorView q, ConstTensorView k, 
   Backward(layout, q, k, v, options, out, row_state, d_out, gradients).run();
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -5,10 +5,10 @@
 
 #include "attention/layout.h"
 
-namespace attend {
+namespace attend::detail {
 
 void backward_fused(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                     const AttentionOptions& options, ConstTensorView out, ConstRowStateView row_state,
                     ConstTensorView d_out, const AttentionGradients& gradients);
 
-}  // namespace attend
+}  // namespace attend::detail

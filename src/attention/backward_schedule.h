@@ -16,7 +16,7 @@
 #include "base/parallel.h"
 #include "kernels/attention/head.h"
 
-namespace attend {
+namespace attend::detail {
 
 struct BackwardUnit {
   std::int64_t sequence = 0, key_head = 0;
@@ -88,17 +88,17 @@ class BackwardSchedule {
     parallel_for(strands, lanes, [&](std::int64_t strand, int) noexcept {
       for (const BackwardUnit& unit : strands_[static_cast<std::size_t>(strand)]) prepare(unit);
     });
-    for (std::size_t turn = 0;; ++turn) {
+    for (std::size_t step = 0;; ++step) {
       std::int64_t parts = 0;
       for (const auto& strand : strands_) {
-        if (turn < strand.size()) parts = std::max(parts, strand[turn].parts);
+        if (step < strand.size()) parts = std::max(parts, strand[step].parts);
       }
       if (parts == 0) return;
       for (std::int64_t phase = 0; phase < parts; ++phase) {
         parallel_for(strands * parts, lanes, [&](std::int64_t index, int lane) noexcept {
           const auto& strand = strands_[static_cast<std::size_t>(index / parts)];
-          if (turn >= strand.size()) return;
-          const BackwardVisit now{strand[turn], index % parts, phase};
+          if (step >= strand.size()) return;
+          const BackwardVisit now{strand[step], index % parts, phase};
           if (now.part < now.unit.parts && phase < now.unit.parts) visit(now, lane);
         });
       }
@@ -116,4 +116,4 @@ class BackwardSchedule {
   std::vector<std::vector<BackwardUnit>> strands_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -12,7 +12,7 @@
 #include "attention/staged.h"
 #include "kernels/attention/attention_backward.h"
 
-namespace attend {
+namespace attend::detail {
 
 class BiasGradient {
  public:
@@ -110,4 +110,4 @@ class BiasGradient {
   PerHead of_query_, of_key_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

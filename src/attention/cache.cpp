@@ -19,7 +19,7 @@ void require_size(const char* name, std::int64_t size, std::int64_t least) {
 }
 
 // Rows [0, counts[b]) of each sequence b become rows [to[b], ...) of the target, head by head: the
-// rows of a head stand together, so most copies are one run of memory.
+// rows of a head are contiguous, so most copies are one run of memory.
 void copy_rows(ConstTensorView from, std::span<const std::int64_t> counts, TensorView target,
                const std::vector<std::int64_t>& to) {
   for (std::int64_t b = 0; b < target.size(0); ++b) {
@@ -34,7 +34,7 @@ void copy_rows(ConstTensorView from, std::span<const std::int64_t> counts, Tenso
 
 // A tensor of `room` rows a head that begins with the rows of the old one.
 Tensor with_room(const Tensor& old, const std::vector<std::int64_t>& lengths, std::int64_t room) {
-  Tensor result(old.dtype(), {old.size(0), old.size(1), room, old.size(3)});
+  Tensor result(old.dtype(), {old.size(0), old.size(1), room, old.size(3)}, old.device());
   copy_rows(old, lengths, result, std::vector<std::int64_t>(lengths.size(), 0));
   return result;
 }
@@ -42,15 +42,15 @@ Tensor with_room(const Tensor& old, const std::vector<std::int64_t>& lengths, st
 }  // namespace
 
 KeyValueCache::KeyValueCache(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t d,
-                             std::int64_t dv, std::int64_t capacity) {
+                             std::int64_t dv, std::int64_t capacity, Device device) {
   if (!is_float(dtype)) refuse("KeyValueCache", name_of(dtype), " is not a floating type");
   require_size("batch", batch, 0);
   require_size("heads", heads, 0);
   require_size("d", d, 1);
   require_size("dv", dv, 0);
   require_size("capacity", capacity, 0);
-  keys_ = Tensor(dtype, {batch, heads, capacity, d});
-  values_ = Tensor(dtype, {batch, heads, capacity, dv});
+  keys_ = Tensor(dtype, {batch, heads, capacity, d}, device);
+  values_ = Tensor(dtype, {batch, heads, capacity, dv}, device);
   lengths_.resize(static_cast<std::size_t>(batch));
 }
 
@@ -173,7 +173,7 @@ Tensor KeyValueCache::attention(ConstTensorView q, const AttentionOptions& optio
   const Layout layout = check_attention(kAttention, q, k, v, filled, StoredAs::anything_computed_alike);
   Dims shape = q.shape();
   shape[3] = layout.dv;
-  Tensor out(q.dtype(), shape);
+  Tensor out(q.dtype(), shape, q.device());
   run_attention(kAttention, layout, q, k, v, filled, out, {});
   return out;
 }

@@ -11,7 +11,7 @@
 #include "kernels/attention/attention_decode.h"
 #include "kernels/isa.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 // How a call is cut: for each sequence, key heads x panels of rows x blocks of keys. The rows of a key head
@@ -147,4 +147,4 @@ void forward_decode(const Layout& layout, ConstTensorView q, ConstTensorView k, 
   outputs.deliver();
 }
 
-}  // namespace attend
+}  // namespace attend::detail

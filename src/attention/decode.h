@@ -4,7 +4,7 @@
 
 #include "attention/layout.h"
 
-namespace attend {
+namespace attend::detail {
 
 // Up to so many queries a sequence is decoded. Measured where the fused kernel, which fills its vectors with
 // queries, takes over: docs/kernels/decoding.md.
@@ -13,4 +13,4 @@ inline constexpr std::int64_t kMostDecodedQueries = 8;
 void forward_decode(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                     const AttentionOptions& options, TensorView out, RowStateView row_state);
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -4,7 +4,7 @@
 #include "attention/problem.h"
 #include "kernels/attention/weights.h"
 
-namespace attend {
+namespace attend::detail {
 
 template <Element T>
 class GivenRowState {
@@ -31,4 +31,4 @@ class GivenRowState {
   Placement max_place_, sum_place_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -1,6 +1,7 @@
 #include "attention/kernels.h"
 
 #include "attention/decode.h"
+#include "attention/host_operations.h"
 #include "attention/outputs.h"
 #include "attention/problem.h"
 #include "attention/row_blocks.h"
@@ -91,27 +92,27 @@ static_assert(kMostDecodedQueries == 8, "as the table says");
 
 }  // namespace
 
-std::span<const AttentionKernel> attention_kernels() noexcept { return kKernels; }
+std::span<const AttentionKernel> detail::attention_kernels() noexcept { return kKernels; }
 
-const AttentionKernel& reference_kernel() noexcept { return attention_kernels().back(); }
+const AttentionKernel& detail::reference_kernel() noexcept { return attention_kernels().back(); }
 
-const AttentionKernel& pick_attention_kernel(DType query, const SequenceLayout& sequence,
-                                             const AttentionOptions& options) noexcept {
+const AttentionKernel& detail::pick_attention_kernel(DType query, const SequenceLayout& sequence,
+                                                     const AttentionOptions& options) noexcept {
   for (const AttentionKernel& kernel : attention_kernels()) {
     if (kernel.supports(query) && kernel.takes(sequence, options)) return kernel;
   }
   return reference_kernel();
 }
 
-const AttentionKernel& pick_attention_kernel(DType query) noexcept {
+const AttentionKernel& detail::pick_attention_kernel(DType query) noexcept {
   for (const AttentionKernel& kernel : attention_kernels()) {
     if (kernel.supports(query) && kernel.takes == any_sequence) return kernel;
   }
   return reference_kernel();
 }
 
-const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout,
-                                             const AttentionOptions& options) noexcept {
+const AttentionKernel* detail::pick_attention_kernel(DType query, const Layout& layout,
+                                                     const AttentionOptions& options) noexcept {
   const AttentionKernel* picked = nullptr;
   for (const SequenceLayout& sequence : layout.sequences) {
     if (sequence.queries == 0) continue;
@@ -122,8 +123,26 @@ const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout,
   return picked == nullptr ? &pick_attention_kernel(query) : picked;
 }
 
-void forward_by_sequence(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                         const AttentionOptions& options, TensorView out, RowStateView row_state) {
+KernelChoice host::attention_kernel(const Layout& layout, DType query, const AttentionOptions& options) {
+  const AttentionKernel* const kernel = pick_attention_kernel(query, layout, options);
+  if (kernel != nullptr) return kernel->choice;
+  return {"decode and fused", "each sequence by its own number of queries: decode up to 8, fused beyond"};
+}
+
+void host::attention_rows(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                          const AttentionOptions& options, Stage stage, const RowSelection& selection,
+                          const ConstRowStateView& row_state, TensorView out) {
+  pick_attention_kernel(q.dtype()).rows(layout, q, k, options, stage, selection, row_state, out);
+}
+
+void host::summarize_weights(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                             const AttentionOptions& options, const WeightsRequest& request,
+                             const ConstRowStateView& row_state, WeightsSummary& summary) {
+  pick_attention_kernel(q.dtype()).summarize(layout, q, k, options, request, row_state, summary);
+}
+
+void host::attention(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                     const AttentionOptions& options, TensorView out, const RowStateView& row_state) {
   if (const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout, options)) {
     return kernel->forward(layout, q, k, v, options, out, row_state);
   }

@@ -1,5 +1,4 @@
-// The kernels that can carry out an attention call, best first, the reference last. A new kernel or device is
-// one more row.
+// The host's kernels for an attention call, best first, the reference last. A new kernel is one more row.
 #pragma once
 
 #include <attend/attention.h>
@@ -9,7 +8,7 @@
 #include "attention/layout.h"
 #include "attention/on_demand.h"
 
-namespace attend {
+namespace attend::detail {
 
 struct AttentionKernel {
   KernelChoice choice;
@@ -34,8 +33,4 @@ const AttentionKernel& pick_attention_kernel(DType query) noexcept;
 const AttentionKernel* pick_attention_kernel(DType query, const Layout& layout,
                                              const AttentionOptions& options) noexcept;
 
-// Each sequence by its own kernel, so that what it shares a batch with cannot change its result.
-void forward_by_sequence(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
-                         const AttentionOptions& options, TensorView out, RowStateView row_state);
-
-}  // namespace attend
+}  // namespace attend::detail

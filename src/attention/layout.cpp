@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 // Far beyond any sequence, and far enough from the ends of int64 that sums of three cannot overflow.
@@ -250,4 +250,4 @@ void check_given_row_state(const char* operation, ConstRowStateView row_state, C
   }
 }
 
-}  // namespace attend
+}  // namespace attend::detail

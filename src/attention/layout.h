@@ -1,6 +1,6 @@
 // What the inputs of an attention call amount to, once they have been found to make sense: heads, sizes, and
-// for each sequence where its rows are and where its queries stand. Dense batches and packed sequences look
-// the same from here on.
+// for each sequence where its rows are and at which position its queries begin. Dense batches and packed
+// sequences look the same from here on.
 #pragma once
 
 #include <attend/attention.h>
@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 
-namespace attend {
+namespace attend::detail {
 
 struct SequenceLayout {
   std::int64_t query_begin = 0;  // packed: first row in q; dense: 0
@@ -31,6 +31,9 @@ struct Layout {
   std::vector<SequenceLayout> sequences;
   std::int64_t longest_queries = 0, longest_keys = 0;
 };
+
+// The type in which queries of a type are computed: f32, and f64 for itself.
+constexpr DType computing_type(DType query) noexcept { return query == DType::f64 ? DType::f64 : DType::f32; }
 
 // Which types k and v may have: the query's, or any that is computed in the same one.
 enum class StoredAs { the_query, anything_computed_alike };
@@ -52,4 +55,4 @@ void check_row_state(const char* operation, RowStateView row_state, const Dims& 
 void check_given_row_state(const char* operation, ConstRowStateView row_state, ConstTensorView q,
                            DType computes_in);
 
-}  // namespace attend
+}  // namespace attend::detail

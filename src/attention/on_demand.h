@@ -6,7 +6,7 @@
 
 #include "attention/layout.h"
 
-namespace attend {
+namespace attend::detail {
 
 // Fills rows of one stage, in the order of the lists; out is (sequences, heads, rows, longest keys).
 using RowsFunction = void(const Layout& layout, ConstTensorView q, ConstTensorView k,
@@ -20,4 +20,4 @@ using SummarizeFunction = void(const Layout& layout, ConstTensorView q, ConstTen
                                ConstRowStateView row_state, WeightsSummary& summary);
 SummarizeFunction summarize_fused, summarize_reference;
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -3,7 +3,7 @@
 
 #include "attention/problem.h"
 
-namespace attend {
+namespace attend::detail {
 
 template <Element T>
 class Outputs {
@@ -47,4 +47,4 @@ class Outputs {
   bool keeps_state_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

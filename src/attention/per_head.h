@@ -6,7 +6,7 @@
 
 #include "attention/layout.h"
 
-namespace attend {
+namespace attend::detail {
 
 class PerHead {
  public:
@@ -46,4 +46,4 @@ class PerHead {
   float* data_ = nullptr;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

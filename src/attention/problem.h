@@ -6,7 +6,7 @@
 #include "attention/staged.h"
 #include "kernels/attention/head.h"
 
-namespace attend {
+namespace attend::detail {
 
 // Where row 0 of (sequence, head) is, in elements, for a tensor laid out as q, k, v, out or a row state are.
 struct Placement {
@@ -98,4 +98,4 @@ class Problem {
   Placement q_place_, k_place_, v_place_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -8,7 +8,7 @@
 
 #include "attention/layout.h"
 
-namespace attend {
+namespace attend::detail {
 
 class RowBlocks {
  public:
@@ -78,4 +78,4 @@ class BlockRuns {
   std::vector<std::int64_t> begins_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

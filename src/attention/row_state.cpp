@@ -1,7 +1,7 @@
 // What can be made of row states without looking at queries and keys again.
 #include <attend/attention.h>
 
-#include "attention/layout.h"
+#include "attention/host_operations.h"
 #include "base/error.h"
 #include "base/for_each.h"
 #include "kernels/attention/row_state.h"
@@ -51,6 +51,13 @@ void log_sum_exp(ConstRowStateView row_state, TensorView out) {
   check_state(operation, "row_state", row_state, row_state.max.shape());
   require_shape(operation, {"out", out}, row_state.max.shape());
   require_writable(operation, {"out", out}, {});
+  on_device(operation, &Operations::log_sum_exp,
+            {{"row_state.max", row_state.max}, {"row_state.sum", row_state.sum}, {"out", out}})(row_state,
+                                                                                                out);
+}
+
+void host::log_sum_exp(const ConstRowStateView& row_state, TensorView out) {
+  const char* const operation = "log_sum_exp";
   with_float_type(operation, row_state.max.dtype(), [&]<class State>(State) {
     with_float_type(operation, out.dtype(), [&]<class Out>(Out) {
       for_each_index(out.shape(), [&](const Dims& index) {
@@ -84,6 +91,21 @@ void merge_attention(ConstTensorView out_a, ConstRowStateView state_a, ConstTens
     require_writable(operation, {"row_state.max", row_state.max}, {{"a state's sum", part.sum}});
     require_writable(operation, {"row_state.sum", row_state.sum}, {{"a state's max", part.max}});
   }
+  on_device(operation, &Operations::merge_attention,
+            {{"out_a", out_a},
+             {"state_a.max", state_a.max},
+             {"state_a.sum", state_a.sum},
+             {"out_b", out_b},
+             {"state_b.max", state_b.max},
+             {"state_b.sum", state_b.sum},
+             {"out", out},
+             {"row_state.max", row_state.max},
+             {"row_state.sum", row_state.sum}})(out_a, state_a, out_b, state_b, out, row_state);
+}
+
+void host::merge_attention(ConstTensorView out_a, const ConstRowStateView& state_a, ConstTensorView out_b,
+                           const ConstRowStateView& state_b, TensorView out, const RowStateView& row_state) {
+  const char* const operation = "merge_attention";
   with_float_type(operation, out.dtype(), [&]<class T>(T) {
     with_float_type(operation, row_state.max.dtype(), [&]<class State>(State) {
       merge_rows<T, State>(out_a, state_a, out_b, state_b, out, row_state);

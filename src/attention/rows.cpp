@@ -11,7 +11,7 @@
 #include "kernels/attention/weights.h"
 #include "kernels/isa.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 struct FusedRows {
@@ -89,4 +89,4 @@ void rows_reference(const Layout& layout, ConstTensorView q, ConstTensorView k,
   rows<ReferenceRows>(layout, q, k, options, stage, selection, row_state, out);
 }
 
-}  // namespace attend
+}  // namespace attend::detail

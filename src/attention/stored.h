@@ -5,10 +5,10 @@
 #include "attention/problem.h"
 #include "kernels/attention/attention_decode.h"
 
-namespace attend {
+namespace attend::detail {
 
-// The rows of k or v in their own type. Only where the elements of a row do not stand side by side is there a
-// copy.
+// The rows of k or v in their own type. Copied only where the elements of a row are not
+// contiguous.
 class StoredRows {
  public:
   StoredRows(ConstTensorView source, bool packed) : view_(source) {
@@ -36,4 +36,4 @@ class StoredRows {
   Placement place_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -12,7 +12,7 @@
 #include "kernels/attention/weights.h"
 #include "kernels/isa.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 struct FusedSummary {
@@ -37,7 +37,8 @@ struct ReferenceSummary {
 // At least 8 tiles of queries, so that partial results are small beside the work; at most 32 chunks, so that
 // they stay O(n).
 constexpr std::int64_t kTilesPerChunk = 8, kMostChunks = 32;
-// Partial results that exist at one time, in numbers; heads take turns when theirs would be more. 32 MiB.
+// Partial results that exist at one time, in numbers; heads are taken in groups where theirs would be more.
+// 32 MiB.
 constexpr std::int64_t kMostPartial = 1 << 22;
 
 struct Chunk {
@@ -47,7 +48,7 @@ struct Chunk {
 };
 
 // Some heads, all of whose chunks are carried out before their partial results are added up.
-struct Turn {
+struct HeadGroup {
   struct Head {
     std::int64_t sequence, head;
     std::size_t first_chunk, last_chunk;
@@ -73,16 +74,16 @@ class Summarizer {
         scratch_size_(Kernel::scratch(layout, request)) {}
 
   void run() {
-    Turn turn;
+    HeadGroup group;
     for (std::int64_t s = 0; s < static_cast<std::int64_t>(layout_.sequences.size()); ++s) {
       for (std::int64_t h = 0; h < layout_.query_heads; ++h) {
-        add_head(turn, s, h);
-        if (turn.partial < kMostPartial) continue;
-        carry_out(turn);
-        turn = {};
+        add_head(group, s, h);
+        if (group.partial < kMostPartial) continue;
+        carry_out(group);
+        group = {};
       }
     }
-    if (!turn.heads.empty()) carry_out(turn);
+    if (!group.heads.empty()) carry_out(group);
   }
 
  private:
@@ -95,37 +96,37 @@ class Summarizer {
     return {problem_.sequence(s).keys, std::min(request_.map_columns, problem_.sequence(s).keys)};
   }
 
-  void add_head(Turn& turn, std::int64_t s, std::int64_t h) const {
+  void add_head(HeadGroup& group, std::int64_t s, std::int64_t h) const {
     const SequenceLayout& sequence = problem_.sequence(s);
     const std::int64_t tiles = (sequence.queries + tile_ - 1) / tile_;
     const std::int64_t step = tile_ * std::max(kTilesPerChunk, (tiles + kMostChunks - 1) / kMostChunks);
-    const std::size_t first_chunk = turn.chunks.size();
+    const std::size_t first_chunk = group.chunks.size();
     for (std::int64_t first = 0; first < sequence.queries; first += step) {
       Chunk chunk{s, h, first, std::min(first + step, sequence.queries), 0, 0};
       if (request_.received) {
-        chunk.received_at = turn.partial;
-        turn.partial += sequence.keys;
+        chunk.received_at = group.partial;
+        group.partial += sequence.keys;
       }
       if (wants_map() && sequence.keys > 0) {
         chunk.first_cell = rows(s).holding(chunk.first);
         chunk.cells = rows(s).holding(chunk.last - 1) - chunk.first_cell + 1;
-        chunk.map_at = turn.partial;
-        turn.partial += chunk.cells * columns(s).count;
+        chunk.map_at = group.partial;
+        group.partial += chunk.cells * columns(s).count;
       }
-      turn.chunks.push_back(chunk);
+      group.chunks.push_back(chunk);
     }
-    turn.heads.push_back({s, h, first_chunk, turn.chunks.size()});
+    group.heads.push_back({s, h, first_chunk, group.chunks.size()});
   }
 
-  void carry_out(const Turn& turn) {
-    Tensor partial(DType::f64, {turn.partial});
+  void carry_out(const HeadGroup& group) {
+    Tensor partial(DType::f64, {group.partial});
     double* const sums = partial.values<double>().data();
-    const auto count = static_cast<std::int64_t>(turn.chunks.size());
+    const auto count = static_cast<std::int64_t>(group.chunks.size());
     const int lanes = lanes_for(count);
     const LaneScratch<T> scratch(lanes, scratch_size_);
     // Last chunks first: with causal attention they are the long ones.
     parallel_for(count, lanes, [&](std::int64_t index, int lane) noexcept {
-      const Chunk& chunk = turn.chunks[static_cast<std::size_t>(count - 1 - index)];
+      const Chunk& chunk = group.chunks[static_cast<std::size_t>(count - 1 - index)];
       const std::int64_t row = problem_.sequence(chunk.sequence).query_begin;
       for (std::int64_t first = chunk.first; first < chunk.last && !abandoned(); first += tile_) {
         Kernel::run(problem_.head(chunk.sequence, chunk.head), given_.of(chunk.sequence, row, chunk.head),
@@ -133,15 +134,15 @@ class Summarizer {
       }
     });
     if (request_.received) {
-      parallel_for(static_cast<std::int64_t>(turn.heads.size()), [&](std::int64_t index, int) noexcept {
-        add_received(turn, turn.heads[static_cast<std::size_t>(index)], sums);
+      parallel_for(static_cast<std::int64_t>(group.heads.size()), [&](std::int64_t index, int) noexcept {
+        add_received(group, group.heads[static_cast<std::size_t>(index)], sums);
       });
     }
     if (wants_map()) {
-      const auto map_rows = static_cast<std::int64_t>(turn.heads.size()) * request_.map_rows;
+      const auto map_rows = static_cast<std::int64_t>(group.heads.size()) * request_.map_rows;
       parallel_for(map_rows, [&](std::int64_t index, int) noexcept {
-        const Turn::Head& head = turn.heads[static_cast<std::size_t>(index / request_.map_rows)];
-        fill_map_row(turn, head, index % request_.map_rows, sums);
+        const HeadGroup::Head& head = group.heads[static_cast<std::size_t>(index / request_.map_rows)];
+        fill_map_row(group, head, index % request_.map_rows, sums);
       });
     }
   }
@@ -174,7 +175,7 @@ class Summarizer {
     return target;
   }
 
-  void add_received(const Turn& turn, const Turn::Head& head, const double* sums) const noexcept {
+  void add_received(const HeadGroup& group, const HeadGroup::Head& head, const double* sums) const noexcept {
     const SequenceLayout& sequence = problem_.sequence(head.sequence);
     if (sequence.keys == 0) return;  // where no sequence has keys there is no memory to point into
     TensorView received = summary_.received.view();
@@ -183,13 +184,13 @@ class Summarizer {
     for (std::int64_t j = 0; j < sequence.keys; ++j) {
       double sum = 0;
       for (std::size_t c = head.first_chunk; c < head.last_chunk; ++c) {
-        sum += sums[turn.chunks[c].received_at + j];
+        sum += sums[group.chunks[c].received_at + j];
       }
       out[j * place.row_stride] = static_cast<T>(sum);
     }
   }
 
-  void fill_map_row(const Turn& turn, const Turn::Head& head, std::int64_t r,
+  void fill_map_row(const HeadGroup& group, const HeadGroup::Head& head, std::int64_t r,
                     const double* sums) const noexcept {
     const kernels::Cells rows = this->rows(head.sequence), columns = this->columns(head.sequence);
     if (rows.count == 0 || columns.count == 0) return;
@@ -199,7 +200,7 @@ class Summarizer {
     const double* parts[kMostChunks];
     std::size_t count = 0;
     for (std::size_t i = head.first_chunk; i < head.last_chunk; ++i) {
-      const Chunk& chunk = turn.chunks[i];
+      const Chunk& chunk = group.chunks[i];
       if (row < chunk.first_cell || row >= chunk.first_cell + chunk.cells) continue;
       parts[count++] = sums + chunk.map_at + (row - chunk.first_cell) * columns.count;
     }
@@ -242,4 +243,4 @@ void summarize_reference(const Layout& layout, ConstTensorView q, ConstTensorVie
   Summarizer<ReferenceSummary>(layout, q, k, options, request, row_state, summary).run();
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -1,11 +1,12 @@
 // Weights on demand: what may be asked for, and the shape of the answer.
-#include <attend/reference.h>
+#include <attend/reference_attention.h>
 #include <attend/weights.h>
 
 #include <limits>
 
 #include "attention/kernels.h"
 #include "base/error.h"
+#include "base/operations.h"
 
 namespace attend {
 namespace {
@@ -29,32 +30,29 @@ void check_request(const char* operation, const WeightsRequest& request, const L
   }
 }
 
-WeightsSummary summarize(const char* operation, const AttentionKernel& kernel, ConstTensorView q,
-                         ConstTensorView k, const AttentionOptions& options, const WeightsRequest& request,
-                         ConstRowStateView row_state) {
-  const Layout layout = check_attention(operation, q, k, {}, options);
-  check_given_row_state(operation, row_state, q, kernel.computes_in);
-  check_request(operation, request, layout);
-
+// What is asked for, with room for the answers.
+WeightsSummary answers_wanted(const Layout& layout, ConstTensorView q, ConstTensorView k, DType number,
+                              const WeightsRequest& request) {
   WeightsSummary summary;
-  const DType number = kernel.computes_in;
+  const Device device = q.device();
   const int last = q.rank() - 1;
   if (request.top_k > 0) {
     Dims shape = q.shape();
     shape[last] = request.top_k;
-    summary.top_keys = Tensor(DType::i64, shape);
-    summary.top_weights = Tensor(number, shape);
+    summary.top_keys = Tensor(DType::i64, shape, device);
+    summary.top_weights = Tensor(number, shape, device);
   }
   if (request.received) {
-    summary.received = layout.packed ? Tensor(number, {k.size(0), layout.query_heads})
-                                     : Tensor(number, {q.size(0), layout.query_heads, k.size(2)});
+    summary.received = layout.packed ? Tensor(number, {k.size(0), layout.query_heads}, device)
+                                     : Tensor(number, {q.size(0), layout.query_heads, k.size(2)}, device);
   }
-  if (request.entropy) summary.entropy = Tensor(number, q.shape().without(last));
+  if (request.entropy) summary.entropy = Tensor(number, q.shape().without(last), device);
   if (request.map_rows > 0) {
-    summary.map = Tensor(number, {static_cast<std::int64_t>(layout.sequences.size()), layout.query_heads,
-                                  request.map_rows, request.map_columns});
+    summary.map = Tensor(number,
+                         {static_cast<std::int64_t>(layout.sequences.size()), layout.query_heads,
+                          request.map_rows, request.map_columns},
+                         device);
   }
-  kernel.summarize(layout, q, k, options, request, row_state, summary);
   return summary;
 }
 
@@ -62,12 +60,31 @@ WeightsSummary summarize(const char* operation, const AttentionKernel& kernel, C
 
 WeightsSummary summarize_weights(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
                                  const WeightsRequest& request, ConstRowStateView row_state) {
-  return summarize("summarize_weights", pick_attention_kernel(q.dtype()), q, k, options, request, row_state);
+  const char* const operation = "summarize_weights";
+  const Layout layout = check_attention(operation, q, k, {}, options);
+  check_given_row_state(operation, row_state, q, computing_type(q.dtype()));
+  check_request(operation, request, layout);
+  const auto run = on_device(operation, &Operations::summarize_weights,
+                             {{"query", q},
+                              {"key", k},
+                              {"mask", options.mask},
+                              {"bias", options.bias},
+                              {"row_state.max", row_state.max},
+                              {"row_state.sum", row_state.sum}});
+  WeightsSummary summary = answers_wanted(layout, q, k, computing_type(q.dtype()), request);
+  run(layout, q, k, options, request, row_state, summary);
+  return summary;
 }
 
 WeightsSummary reference::summarize_weights(ConstTensorView q, ConstTensorView k,
                                             const AttentionOptions& options, const WeightsRequest& request) {
-  return summarize("reference::summarize_weights", reference_kernel(), q, k, options, request, {});
+  const char* const operation = "reference::summarize_weights";
+  const Layout layout = check_attention(operation, q, k, {}, options);
+  check_request(operation, request, layout);
+  require_host(operation, {{"query", q}, {"key", k}, {"mask", options.mask}, {"bias", options.bias}});
+  WeightsSummary summary = answers_wanted(layout, q, k, DType::f64, request);
+  reference_kernel().summarize(layout, q, k, options, request, {}, summary);
+  return summary;
 }
 
 }  // namespace attend

@@ -5,10 +5,11 @@
 
 #include <initializer_list>
 
+#include "base/detail.h"
 #include "base/error.h"
 #include "base/overlap.h"
 
-namespace attend {
+namespace attend::detail {
 
 struct NamedView {
   const char* name;
@@ -66,4 +67,4 @@ inline void require_writable_in_place(const char* operation, const NamedView& ou
   }
 }
 
-}  // namespace attend
+}  // namespace attend::detail

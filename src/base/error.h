@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // The parts as one text.
 template <class... Parts>
@@ -21,4 +23,4 @@ template <class... Parts>
   throw std::invalid_argument(joined('[', operation, "] ", parts...));
 }
 
-}  // namespace attend
+}  // namespace attend::detail

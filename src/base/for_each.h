@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/detail.h"
 #include "base/error.h"
 
-namespace attend {
+namespace attend::detail {
 
 // Calls body(index), index being Dims, for every index of the shape, last axis
 // fastest.
@@ -90,4 +91,4 @@ T narrow(double value) noexcept {
   if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(value);
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -9,8 +9,8 @@
 namespace attend {
 namespace {
 
-// Twenty times a second is at once to a person. A check that takes long, as one does that waits for Python's
-// interpreter lock (5 ms while another thread computes there), is made less often: it may cost 2%.
+// Twenty times a second feels immediate to a person. A check that takes long, as one does that waits for
+// Python's interpreter lock (5 ms while another thread computes there), is made less often: it may cost 2%.
 constexpr std::int64_t kInterval = 50'000'000, kLongestInterval = 500'000'000;
 constexpr std::int64_t kPartOfTime = 50;
 
@@ -53,11 +53,11 @@ Interruptible::Interruptible(std::function<void()> check)
 
 Interruptible::~Interruptible() { asked = outer_; }
 
-void interruption_point() {
+void detail::interruption_point() {
   if (asked != nullptr && InterruptionAccess::is_time(*asked)) InterruptionAccess::ask(*asked);
 }
 
-bool abandoned() noexcept {
+bool detail::abandoned() noexcept {
   if (watched != nullptr) return watched->abandoned();
   return others_flag != nullptr && others_flag->load(std::memory_order_relaxed);
 }
@@ -84,6 +84,6 @@ bool WatchedJob::abandoned() noexcept {
   return false;
 }
 
-void look_at(const std::atomic<bool>& flag) noexcept { others_flag = &flag; }
+void detail::look_at(const std::atomic<bool>& flag) noexcept { others_flag = &flag; }
 
 }  // namespace attend

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <exception>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // Between two parts of long work that no job does, such as the texts of a list: throws what the thread's
 // check throws. Costs some nanoseconds, and does nothing inside a job.
@@ -44,4 +46,4 @@ class WatchedJob {
 // A thread that works for others' jobs looks at their flag.
 void look_at(const std::atomic<bool>& flag) noexcept;
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace attend {
+namespace attend::detail {
 
 void ask_for_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(MADV_HUGEPAGE)
@@ -18,4 +18,4 @@ void ask_for_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::si
 #endif
 }
 
-}  // namespace attend
+}  // namespace attend::detail

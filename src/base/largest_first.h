@@ -4,8 +4,10 @@
 
 #include <cmath>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 inline bool larger_first(double a, double b) noexcept { return std::isnan(a) ? !std::isnan(b) : a > b; }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ std::string memory_text(double bytes) {
   return number + unit;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 // Element (i, j, ...) of b starts base + sum of step * t bytes after element (k, l, ...) of a, where each t
@@ -106,4 +106,4 @@ bool may_repeat_elements(ConstTensorView view) {
   return false;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -3,7 +3,9 @@
 
 #include <attend/tensor.h>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // True when some byte belongs to an element of both. Exact, so two column blocks of one matrix are apart
 // although their rows interleave; only for strides so odd that the search grows long is a possible overlap
@@ -17,4 +19,4 @@ bool same_elements(ConstTensorView a, ConstTensorView b);
 // to write to. Strides that interleave axes in other ways are taken for a repetition.
 bool may_repeat_elements(ConstTensorView view);
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -4,15 +4,15 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // The most lanes a job of so many chunks can use: scratch memory is one piece for each.
 int lanes_for(std::int64_t chunks);
 
-namespace detail {
 using ChunkBody = void (*)(void* context, std::int64_t chunk, int lane);
 void run_chunks(std::int64_t chunks, int lanes, ChunkBody body, void* context);
-}  // namespace detail
 
 // Calls body(chunk, lane) once for each chunk in [0, chunks), in any order, and returns when all are done;
 // lane is below `lanes`. body must not throw. A call from inside a job, or while another thread's job runs,
@@ -21,7 +21,7 @@ void run_chunks(std::int64_t chunks, int lanes, ChunkBody body, void* context);
 template <class Body>
 void parallel_for(std::int64_t chunks, int lanes, Body&& body) {
   static_assert(std::is_nothrow_invocable_v<Body&, std::int64_t, int>, "a chunk must be noexcept");
-  detail::run_chunks(
+  run_chunks(
       chunks, lanes,
       [](void* context, std::int64_t chunk, int lane) {
         (*static_cast<std::remove_reference_t<Body>*>(context))(chunk, lane);
@@ -34,4 +34,4 @@ void parallel_for(std::int64_t chunks, Body&& body) {
   parallel_for(chunks, lanes_for(chunks), body);
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -8,7 +8,9 @@
 #include <limits>
 #include <numbers>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // splitmix64 (Steele, Lea, Flood 2014), used as a counter.
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
@@ -33,7 +35,7 @@ inline double normal_at(std::uint64_t seed, std::uint64_t counter) {
   return radius * std::cos(2 * std::numbers::pi * uniform_at(seed, 2 * counter + 1));
 }
 
-// Which weights of one head dropout lets go: element (row, column) of a table of independent coins, each had
+// Which weights of one head dropout drops: element (row, column) of a table of independent choices, each made
 // in a few 32-bit operations, so that vectors make the same ones as this. Rows and columns count modulo 2^32.
 class DropoutStream {
  public:
@@ -79,4 +81,4 @@ class DropoutStream {
   std::int32_t threshold_ = kNone;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/detail.h"
 #include "base/for_each.h"
 #include "base/parallel.h"
 
-namespace attend {
+namespace attend::detail {
 
 inline std::int64_t row_size(ConstTensorView view) { return view.size(view.rank() - 1); }
 inline std::int64_t row_stride(ConstTensorView view) { return view.stride(view.rank() - 1); }
@@ -34,7 +35,7 @@ BasicView<Pointer> row_view(BasicView<Pointer> view, std::int64_t row) {
   using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
   const std::int64_t bytes = row_offset(view, row) * static_cast<std::int64_t>(size_of(view.dtype()));
   Byte* const start = static_cast<Byte*>(view.raw()) + (row_size(view) > 0 ? bytes : 0);
-  return {start, view.dtype(), {row_size(view)}, {row_stride(view)}};
+  return {start, view.dtype(), {row_size(view)}, {row_stride(view)}, view.device()};
 }
 
 // Rows in chunks: a thread should have some microseconds of work for each claim.
@@ -62,4 +63,4 @@ void for_each_row(std::int64_t rows, std::int64_t size, const Body& body) {
   for_each_row(chunks, lanes_for(chunks.count()), body);
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -5,7 +5,7 @@
 
 #include "base/large_pages.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 constexpr std::align_val_t kScratchAlignment{64};
@@ -42,4 +42,4 @@ Scratch::~Scratch() {
   kept.bytes = bytes_;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

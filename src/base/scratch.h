@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 class Scratch {
  public:
-  // Throws std::bad_alloc when there is not so much memory.
+  // Throws std::bad_alloc when there is not enough memory.
   template <class T>
   static Scratch of(std::int64_t count) {
     return Scratch(static_cast<std::size_t>(count) * sizeof(T));
@@ -45,4 +47,4 @@ class LaneScratch {
   Scratch scratch_;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -1,6 +1,7 @@
 #include <attend/tensor.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -9,14 +10,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/for_each.h"
-#include "base/large_pages.h"
+#include "base/operations.h"
 
 namespace attend {
 namespace {
-
-// A cache line and a 512-bit vector; with 16 bytes vector kernels lose 9% of peak.
-constexpr std::size_t kAlignment = 64;
 
 // std::bad_alloc, which callers know how to answer, with a sentence.
 class NoMemory : public std::bad_alloc {
@@ -27,31 +24,6 @@ class NoMemory : public std::bad_alloc {
  private:
   std::string sentence_;
 };
-
-bool is_row_major(const Dims& shape, const Dims& strides) {
-  std::int64_t expected = 1;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    if (shape[axis] != 1 && strides[axis] != expected) return false;
-    expected *= shape[axis];
-  }
-  return true;
-}
-
-// Row by row, so that the loop over the last axis is a plain one.
-template <class From, class To, class Convert>
-void copy_elements(ConstTensorView from, TensorView to, Convert convert) {
-  const int last = from.rank() - 1;
-  const bool scalar = last < 0;
-  const std::int64_t count = scalar ? 1 : from.size(last);
-  const std::int64_t from_step = scalar ? 0 : from.stride(last), to_step = scalar ? 0 : to.stride(last);
-  const auto* const source = static_cast<const From*>(from.raw());
-  auto* const target = static_cast<To*>(to.raw());
-  for_each_index(scalar ? Dims() : from.shape().without(last), [&](const Dims& index) {
-    const From* const in = source + offset_of(from.strides(), index);
-    To* const out = target + offset_of(to.strides(), index);
-    for (std::int64_t i = 0; i < count; ++i) out[i * to_step] = convert(in[i * from_step]);
-  });
-}
 
 }  // namespace
 
@@ -122,8 +94,9 @@ Dims row_major_strides(const Dims& shape) {
 }
 
 template <class Pointer>
-BasicView<Pointer>::BasicView(Pointer data, DType dtype, const Dims& shape, const Dims& strides)
-    : BasicView(data, dtype, shape, strides, true) {
+BasicView<Pointer>::BasicView(Pointer data, DType dtype, const Dims& shape, const Dims& strides,
+                              Device device)
+    : BasicView(data, dtype, shape, strides, device, true) {
   if (shape.rank() != strides.rank()) {
     refuse("tensor", "shape ", to_string(shape), " and strides ", to_string(strides), " differ in rank");
   }
@@ -136,7 +109,15 @@ BasicView<Pointer>::BasicView(Pointer data, DType dtype, const Dims& shape, cons
 }
 
 template <class Pointer>
-void BasicView<Pointer>::require_dtype(DType wanted) const {
+void BasicView<Pointer>::require_host() const {
+  if (!device_.is_host()) {
+    refuse("tensor", "the data is on ", to_string(device_), ", where the host cannot read it; copy it first");
+  }
+}
+
+template <class Pointer>
+void BasicView<Pointer>::require_host_data(DType wanted) const {
+  require_host();
   if (dtype_ != wanted) {
     refuse("tensor", "asked for ", name_of(wanted), " data of a tensor that holds ", name_of(dtype_));
   }
@@ -155,7 +136,7 @@ BasicView<Pointer> BasicView<Pointer>::moved(std::int64_t elements, const Dims& 
   using Byte = std::conditional_t<kMutable, char, const char>;
   Byte* start = static_cast<Byte*>(data_);
   if (start != nullptr) start += elements * static_cast<std::int64_t>(size_of(dtype_));
-  return BasicView(start, dtype_, shape, strides, given_);
+  return BasicView(start, dtype_, shape, strides, device_, given_);
 }
 
 template <class Pointer>
@@ -212,27 +193,23 @@ BasicView<Pointer> BasicView<Pointer>::with_axis(int axis) const {
 template class BasicView<void*>;
 template class BasicView<const void*>;
 
-void Tensor::Free::operator()(void* memory) const noexcept {
-  ::operator delete(memory, std::align_val_t{kAlignment});
-}
-
-Tensor::Tensor(DType dtype, const Dims& shape) : dtype_(dtype), shape_(shape) {
+Tensor::Tensor(DType dtype, const Dims& shape, Device device)
+    : dtype_(dtype), shape_(shape), memory_(nullptr, Free(device, nullptr)) {
   const std::int64_t count = element_count(shape);
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(count, static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
     refuse("tensor", "shape ", to_string(shape), " of ", name_of(dtype),
            " has more bytes than 64 bits can count");
   }
+  const Operations& operations = operations_of("tensor", device);
   if (bytes == 0) return;
-  void* const memory =
-      ::operator new(static_cast<std::size_t>(bytes), std::align_val_t{kAlignment}, std::nothrow);
+  void* const memory = operations.allocate(device, static_cast<std::size_t>(bytes));
   if (memory == nullptr) {
     throw NoMemory(joined("[tensor] no memory for shape ", to_string(shape), " of ", name_of(dtype), ", ",
-                          bytes, " bytes"));
+                          bytes, " bytes", device.is_host() ? "" : " on ",
+                          device.is_host() ? "" : to_string(device)));
   }
-  memory_.reset(memory);
-  ask_for_large_pages(memory, static_cast<std::size_t>(bytes));
-  std::memset(memory, 0, static_cast<std::size_t>(bytes));
+  memory_ = {memory, Free(device, operations.free)};
 }
 
 template <Element T>
@@ -253,8 +230,10 @@ template Tensor Tensor::from<float16>(const Dims&, std::span<const float16>);
 template Tensor Tensor::from<bool>(const Dims&, std::span<const bool>);
 template Tensor Tensor::from<std::int64_t>(const Dims&, std::span<const std::int64_t>);
 
-TensorView Tensor::view() & { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
-ConstTensorView Tensor::view() const& { return {memory_.get(), dtype_, shape_, row_major_strides(shape_)}; }
+TensorView Tensor::view() & { return {memory_.get(), dtype_, shape_, row_major_strides(shape_), device()}; }
+ConstTensorView Tensor::view() const& {
+  return {memory_.get(), dtype_, shape_, row_major_strides(shape_), device()};
+}
 
 void copy(ConstTensorView from, TensorView to) {
   if (!from.given() || !to.given()) {
@@ -266,35 +245,40 @@ void copy(ConstTensorView from, TensorView to) {
   if (from.dtype() != to.dtype() && !(is_float(from.dtype()) && is_float(to.dtype()))) {
     refuse("copy", name_of(from.dtype()), " and ", name_of(to.dtype()), " do not convert");
   }
-  const std::int64_t count = element_count(from.shape());
-  if (count == 0) return;
-  if (from.dtype() == to.dtype() && from.dtype() != DType::boolean &&
-      is_row_major(from.shape(), from.strides()) && is_row_major(to.shape(), to.strides())) {
-    std::memmove(to.raw(), from.raw(), static_cast<std::size_t>(count) * size_of(from.dtype()));
-    return;
+  if (element_count(from.shape()) == 0) return;
+  const Device device = from.device().is_host() ? to.device() : from.device();
+  if (!from.device().is_host() && !to.device().is_host() && from.device().kind != to.device().kind) {
+    refuse("copy", "cannot copy from ", to_string(from.device()), " to ", to_string(to.device()));
   }
-  if (from.dtype() == DType::boolean) {
-    copy_elements<std::uint8_t, std::uint8_t>(
-        from, to, [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
-    return;
+  const auto run = operations_of("copy", device).copy;
+  if (run == nullptr) refuse_missing("copy", device);
+  run(from, to);
+}
+
+void fill(TensorView out, double value) {
+  if (!out.given()) refuse("fill", "the tensor is not given");
+  if (element_count(out.shape()) == 0) return;
+  if (out.dtype() == DType::boolean && value != 0 && value != 1) {
+    refuse("fill", "value ", value, " is not a boolean");
   }
-  if (from.dtype() == DType::i64) {
-    copy_elements<std::int64_t, std::int64_t>(from, to, [](std::int64_t value) { return value; });
-    return;
+  if (out.dtype() == DType::i64 && !(std::abs(value) <= 0x1p53 && value == std::trunc(value))) {
+    refuse("fill", "value ", value, " is not a whole number that f64 holds exactly");
   }
-  with_float_type("copy", from.dtype(), [&]<class From>(From) {
-    with_float_type("copy", to.dtype(), [&]<class To>(To) {
-      copy_elements<From, To>(from, to, [](From value) { return narrow<To>(widen(value)); });
-    });
-  });
+  on_device("fill", &Operations::fill, {{"out", out}})(out, value);
 }
 
 Tensor copy_of(ConstTensorView from, DType dtype) {
-  Tensor result(dtype, from.shape());
+  Tensor result(dtype, from.shape(), from.device());
   copy(from, result);
   return result;
 }
 
 Tensor copy_of(ConstTensorView from) { return copy_of(from, from.dtype()); }
+
+Tensor copy_of(ConstTensorView from, Device device) {
+  Tensor result(from.dtype(), from.shape(), device);
+  copy(from, result);
+  return result;
+}
 
 }  // namespace attend

@@ -66,7 +66,7 @@ class ClaimPool {
     try {
       for (int lane = 1; lane < lanes; ++lane) workers_.emplace_back([this, lane] { work(lane); });
     } catch (const std::exception&) {
-      // The system gives no more threads, or no memory for them: the chunks are done by those there are.
+      // The system gives no more threads, or no memory for them: those that exist do the work.
     }
   }
 
@@ -182,7 +182,7 @@ struct Threads {
 
 // Never destroyed: a program's own static objects may still call the library while they are. A fork()ed child
 // has the memory of the pool but not its threads, and perhaps a mutex that nobody will unlock, so it starts
-// afresh with the same number.
+// anew with the same number.
 std::atomic<Threads*> current{nullptr};
 
 void start_afresh_in_child() {
@@ -220,7 +220,7 @@ void set_threads(std::int64_t count) {
   all.count.store(count == 0 ? default_threads() : static_cast<int>(count));
 }
 
-int lanes_for(std::int64_t chunks) {
+int detail::lanes_for(std::int64_t chunks) {
   return static_cast<int>(std::clamp<std::int64_t>(chunks, 1, threads()));
 }
 

@@ -165,7 +165,7 @@ std::uint64_t Pretrained::fingerprint() const {
     const ConstTensorView tensor = checkpoint_.tensor(name);
     const auto bytes = static_cast<std::size_t>(tensor.count()) * size_of(tensor.dtype());
     print = fingerprint_of(name, print);
-    print = fingerprint_of({static_cast<const char*>(tensor.raw()), bytes}, print);
+    print = fingerprint_of({static_cast<const char*>(tensor.host_data()), bytes}, print);
   }
   return print;
 }

@@ -182,9 +182,11 @@ void normalize_rows(ConstTensorView x, TensorView out) {
   require_dtype_of(kOperation, {"out", out}, {"x", x});
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
   with_computing_type(kOperation, x.dtype(), [&]<class T>(T) {
+    const T* const x_data = x.data<T>();
+    T* const out_data = out.data<T>();
     for_each_row(x.size(0), x.size(1), [&](std::int64_t row, int) noexcept {
-      const T* const from = static_cast<const T*>(x.raw()) + row * x.stride(0);
-      T* const to = static_cast<T*>(out.raw()) + row * out.stride(0);
+      const T* const from = x_data + row * x.stride(0);
+      T* const to = out_data + row * out.stride(0);
       double squares = 0;
       for (std::int64_t j = 0; j < x.size(1); ++j) {
         const auto value = static_cast<double>(from[j * x.stride(1)]);

@@ -3,6 +3,7 @@
 
 #include <attend/gelu.h>
 #include <attend/layer_norm.h>
+#include <attend/matmul.h>
 
 #include <algorithm>
 

@@ -11,6 +11,13 @@
 #include "model/tensor_source.h"
 
 namespace attend {
+namespace {
+
+std::int64_t packed_floats(std::int64_t in, std::int64_t out) {
+  return PackedMatrix::bytes_needed(in, out) / static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace
 
 // Without memory for packed matrices it compares every tensor with the configuration, and makes nothing of
 // them: only what the file really holds may decide how much memory is asked for.
@@ -96,9 +103,8 @@ class Encoder::Weights::Loader {
 
   // The next piece of the memory for packed matrices.
   TensorView place(std::int64_t in, std::int64_t out) const {
-    const Dims shape = PackedMatrix::panels_shape(in, out);
-    const std::int64_t begin = std::exchange(used_, used_ + element_count(shape));
-    return {packed_->data<float>() + begin, shape};
+    const std::int64_t begin = std::exchange(used_, used_ + packed_floats(in, out));
+    return packed_->slice(0, begin, used_);
   }
 
   // (in, out), however the file stores it.
@@ -126,9 +132,7 @@ namespace {
 
 std::int64_t packed_size(const ModelConfig& config, const Names& names) {
   const std::int64_t e = config.hidden_size;
-  const auto size = [](std::int64_t in, std::int64_t out) {
-    return element_count(PackedMatrix::panels_shape(in, out));
-  };
+  const auto size = packed_floats;
   std::int64_t sum = 0;
   for (std::int64_t index = 0; index < config.layers; ++index) {
     const LayerNames layer = names.layer(index);

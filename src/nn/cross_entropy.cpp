@@ -10,6 +10,7 @@
 #include "kernels/isa.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/softmax/softmax_reference.h"
+#include "nn/host_operations.h"
 #include "nn/transform_rows.h"
 
 namespace attend {
@@ -72,6 +73,13 @@ CrossEntropy cross_entropy(ConstTensorView logits, std::span<const std::int32_t>
     require_dtype_of(kOperation, {"d_logits", d_logits}, {"logits", logits});
     require_writable_in_place(kOperation, {"d_logits", d_logits}, {"logits", logits});
   }
+  return on_device(kOperation, &Operations::cross_entropy, {{"logits", logits}, {"d_logits", d_logits}})(
+      logits, targets, weight, d_logits);
+}
+
+CrossEntropy host::cross_entropy(ConstTensorView logits, std::span<const std::int32_t> targets, double weight,
+                                 TensorView d_logits) {
+  const std::int64_t rows = logits.size(0), n = logits.size(1);
   kernels::require_isa();
   std::vector<RowLoss> losses(targets.size());
   const auto run = [&]<class T>(T) {

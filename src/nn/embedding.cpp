@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/rows.h"
+#include "nn/host_operations.h"
 
 namespace attend {
 namespace {
@@ -27,11 +28,14 @@ void with_type(DType dtype, Body body) {
   dtype == DType::f32 ? body(float{}) : body(double{});
 }
 
-template <bool kAdd>
-void look_up(const char* operation, std::span<const std::int32_t> ids, ConstTensorView table,
-             TensorView out) {
+void check_look_up(const char* operation, std::span<const std::int32_t> ids, ConstTensorView table,
+                   TensorView out) {
   check(operation, ids, {"table", table}, {"out", out});
   require_writable(operation, {"out", out}, {{"table", table}});
+}
+
+template <bool kAdd>
+void look_up(std::span<const std::int32_t> ids, ConstTensorView table, TensorView out) {
   with_type(out.dtype(), [&]<class T>(T) {
     const T* const from = table.data<T>();
     T* const to = out.data<T>();
@@ -49,17 +53,33 @@ void look_up(const char* operation, std::span<const std::int32_t> ids, ConstTens
 }  // namespace
 
 void embedding(std::span<const std::int32_t> ids, ConstTensorView table, TensorView out) {
-  look_up<false>("embedding", ids, table, out);
+  check_look_up("embedding", ids, table, out);
+  on_device("embedding", &Operations::embedding, {{"table", table}, {"out", out}})(ids, table, out);
+}
+
+void host::embedding(std::span<const std::int32_t> ids, ConstTensorView table, TensorView out) {
+  look_up<false>(ids, table, out);
 }
 
 void add_embedding(std::span<const std::int32_t> ids, ConstTensorView table, TensorView out) {
-  look_up<true>("add_embedding", ids, table, out);
+  check_look_up("add_embedding", ids, table, out);
+  on_device("add_embedding", &Operations::add_embedding, {{"table", table}, {"out", out}})(ids, table, out);
+}
+
+void host::add_embedding(std::span<const std::int32_t> ids, ConstTensorView table, TensorView out) {
+  look_up<true>(ids, table, out);
 }
 
 void add_embedding_gradient(std::span<const std::int32_t> ids, ConstTensorView d_out, TensorView d_table) {
   constexpr const char* kOperation = "add_embedding_gradient";
   check(kOperation, ids, {"d_table", d_table}, {"d_out", d_out});
   require_writable(kOperation, {"d_table", d_table}, {{"d_out", d_out}});
+  on_device(kOperation, &Operations::add_embedding_gradient, {{"d_out", d_out}, {"d_table", d_table}})(
+      ids, d_out, d_table);
+}
+
+void host::add_embedding_gradient(std::span<const std::int32_t> ids, ConstTensorView d_out,
+                                  TensorView d_table) {
   // A thread owns columns, not rows: two ids may be the same.
   constexpr std::int64_t kColumns = 64;
   const std::int64_t n = d_table.size(1);

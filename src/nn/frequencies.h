@@ -7,15 +7,17 @@
 
 #include "base/error.h"
 
-namespace attend {
+namespace attend::detail {
 
-// base^(2i/d) for i < count: pair i turns by the angle p / that at position p. In float64: at position 10^6
-// an f32 angle would be off by up to 0.06 radians.
-inline std::vector<double> wavelengths_of(const char* operation, double base, std::int64_t d,
-                                          std::int64_t count) {
+inline void check_base(const char* operation, double base) {
   if (!(base > 0) || std::isinf(base)) {
     refuse(operation, "base is ", base, ", expected a positive finite number");
   }
+}
+
+// base^(2i/d) for i < count: pair i turns by the angle p / that at position p. In float64: at position 10^6
+// an f32 angle would be off by up to 0.06 radians.
+inline std::vector<double> wavelengths_of(double base, std::int64_t d, std::int64_t count) {
   std::vector<double> wavelengths(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < wavelengths.size(); ++i) {
     wavelengths[i] = std::pow(base, 2 * static_cast<double>(i) / static_cast<double>(d));
@@ -23,4 +25,4 @@ inline std::vector<double> wavelengths_of(const char* operation, double base, st
   return wavelengths;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

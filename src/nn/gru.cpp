@@ -6,12 +6,13 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/operations.h"
 #include "base/rows.h"
 #include "kernels/gru/gru.h"
 #include "kernels/isa.h"
 #include "nn/linear_gradient.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 struct Sizes {
@@ -33,6 +34,7 @@ Sizes check(const char* operation, ConstTensorView x, const GruWeights& weights,
     if (tensor.view.strides() != row_major_strides(shape))
       refuse(operation, tensor.name, " is not contiguous");
   };
+  require_host(operation, {{"x", x}, {states.name, states.view}});
   require({"x", x}, {b, t, size.in});
   require(states, {b, t, e});
   require({"input", weights.input}, {size.in, 3 * e});
@@ -50,7 +52,7 @@ Sizes check(const char* operation, ConstTensorView x, const GruWeights& weights,
 template <class View>
 View as_rows(View view) {
   const Dims shape{view.size(0) * view.size(1), view.size(2)};
-  return View(view.raw(), view.dtype(), shape, row_major_strides(shape));
+  return view.with_layout(shape, row_major_strides(shape));
 }
 
 // A right-hand matrix that is multiplied by many times: packed once, into the room.
@@ -58,8 +60,7 @@ class Factor {
  public:
   Factor(ConstTensorView w, const GruRoom& room) : w_(w) {
     if (w.dtype() == DType::f64) return;
-    packed_.emplace(w,
-                    TensorView(room.panels.data<float>(), PackedMatrix::panels_shape(w.size(0), w.size(1))));
+    packed_.emplace(w, room.packed);
   }
   void product(ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue) const {
     packed_ ? matmul(a, *packed_, out, epilogue) : matmul(a, w_, out, epilogue);
@@ -113,13 +114,13 @@ void clear(TensorView view) {
 
 }  // namespace
 
-std::int64_t gru_panels(std::int64_t in, std::int64_t width) {
+std::int64_t gru_packed_room(std::int64_t in, std::int64_t width) {
   std::int64_t most = 0;
   for (const std::int64_t from : {in, width}) {
-    most = std::max({most, element_count(PackedMatrix::panels_shape(from, 3 * width)),
-                     element_count(PackedMatrix::panels_shape(3 * width, from))});
+    most = std::max(
+        {most, PackedMatrix::bytes_needed(from, 3 * width), PackedMatrix::bytes_needed(3 * width, from)});
   }
-  return most;
+  return most / static_cast<std::int64_t>(sizeof(float));
 }
 
 void gru(ConstTensorView x, const GruWeights& weights, const GruTrace& trace, TensorView out,
@@ -148,12 +149,12 @@ void gru_backward(ConstTensorView x, const GruWeights& weights, const GruTrace& 
   kernels::require_isa();
   clear(room.carried);
   {
-    const Factor turned(weights.state.transposed(0, 1), room);
+    const Factor transposed(weights.state.transposed(0, 1), room);
     for (std::int64_t t = size.length; t-- > 0;) {
       x.dtype() == DType::f32 ? take_step_back<float>(size, t, trace, d_out, room)
                               : take_step_back<double>(size, t, trace, d_out, room);
       // What is before the first step is 0, and nobody asks for its gradient.
-      if (t > 0) turned.product(room.d_past.select(1, t), room.carried, {.residual = room.carried});
+      if (t > 0) transposed.product(room.d_past.select(1, t), room.carried, {.residual = room.carried});
     }
   }
   const ConstTensorView d_gates = as_rows(trace.gates), d_past = as_rows(room.d_past);
@@ -163,4 +164,4 @@ void gru_backward(ConstTensorView x, const GruWeights& weights, const GruTrace& 
   Factor(weights.input.transposed(0, 1), room).product(d_gates, as_rows(d_x), {});
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -1,12 +1,14 @@
-// A layer of gated recurrent units over whole sequences, and the way back through time. In PyTorch's form:
-// one bias for the input and one for the state, the reset gate behind the product.
+// A layer of gated recurrent units over whole sequences, and its backward pass through time. In PyTorch's
+// form: one bias for the input and one for the state, the reset gate after the product.
 #pragma once
 
 #include <attend/tensor.h>
 
 #include <cstdint>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // (in, 3 E), (E, 3 E), (3 E), (3 E): reset, update, new, side by side.
 struct GruWeights {
@@ -17,22 +19,22 @@ struct GruGradients {
   TensorView input{}, state{}, input_bias{}, state_bias{};
 };
 
-// What the way there keeps for the way back; contiguous.
+// What the forward pass keeps for the backward pass; contiguous.
 struct GruTrace {
   TensorView gates{};      // (B, T, 3 E)
   TensorView past_term{};  // (B, T, E)
   TensorView before{};     // (B, T, E): the state before each step
 };
 
-// Memory to work in, contiguous; panels and gradient are 64-byte aligned f32 and not looked at for f64.
+// Memory to work in, contiguous; packed and gradient are 64-byte aligned f32 and not looked at for f64.
 struct GruRoom {
   TensorView step{};      // (B, 3 E)
   TensorView carried{};   // (B, E)
-  TensorView d_past{};    // (B, T, 3 E), on the way back
-  TensorView panels{};    // gru_panels(in, E) or more
+  TensorView d_past{};    // (B, T, 3 E), in the backward pass
+  TensorView packed{};    // gru_packed_room(in, E) or more: a packed matrix
   TensorView gradient{};  // linear_gradient_room(in, 3 E) and (E, 3 E) or more
 };
-std::int64_t gru_panels(std::int64_t in, std::int64_t width);
+std::int64_t gru_packed_room(std::int64_t in, std::int64_t width);
 
 // out[b, t] = the state of sequence b after its tokens 0 ... t; x (B, T, in), out (B, T, E), contiguous. All
 // are f32, or all f64, which is the reference. A sequence has the same bits whatever the others and the
@@ -45,4 +47,4 @@ void gru(ConstTensorView x, const GruWeights& weights, const GruTrace& trace, Te
 void gru_backward(ConstTensorView x, const GruWeights& weights, const GruTrace& trace, ConstTensorView d_out,
                   const GruGradients& gradients, TensorView d_x, const GruRoom& room);
 
-}  // namespace attend
+}  // namespace attend::detail

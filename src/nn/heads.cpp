@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "nn/linear.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 void check_given(const char* operation, const NamedView& tensor) {
@@ -34,7 +34,7 @@ void check_input(const char* operation, const NamedView& input, DType dtype) {
 }
 
 Tensor projected(ConstTensorView x, ConstTensorView w, ConstTensorView bias) {
-  Tensor out(x.dtype(), {x.size(0), x.size(1), w.size(1)});
+  Tensor out(x.dtype(), {x.size(0), x.size(1), w.size(1)}, x.device());
   linear(x, w, bias, out);
   return out;
 }
@@ -120,4 +120,4 @@ void check_tokens(const char* operation, ConstTensorView x) {
   if (x.size(1) == 0) refuse(operation, "x has no columns");
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace attend {
+namespace attend::detail {
 
 // The sizes that the shapes of x, context and the weights agree on.
 struct HeadSizes {
@@ -48,4 +48,4 @@ inline AttentionOptions unscaled() {
   return options;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "kernels/isa.h"
 #include "kernels/layer_norm/layer_norm_reference.h"
+#include "nn/host_operations.h"
 #include "nn/row_of.h"
 #include "nn/transform_rows.h"
 
@@ -87,9 +88,23 @@ void normalise(const char* operation, ConstTensorView x, ConstTensorView residua
   require_dtype_of(operation, {"out", out}, {"x", x});
   check_state(operation, x,
               {{"x", x}, {"residual", residual}, {"gamma", gamma}, {"beta", beta}, {"out", out}}, state);
+  on_device(operation, &Operations::layer_norm,
+            {{"x", x},
+             {"residual", residual},
+             {"gamma", gamma},
+             {"beta", beta},
+             {"out", out},
+             {"mean", state.mean},
+             {"inverse_deviation", state.inverse_deviation}})(x, residual, gamma, beta, epsilon, out, state);
+}
+
+}  // namespace
+
+void host::layer_norm(ConstTensorView x, ConstTensorView residual, ConstTensorView gamma,
+                      ConstTensorView beta, double epsilon, TensorView out, const LayerNormStateView& state) {
   kernels::require_isa();
   const std::int64_t n = row_size(x);
-  with_float_type(operation, x.dtype(), [&]<class T>(T) {
+  with_float_type("layer_norm", x.dtype(), [&]<class T>(T) {
     const RowOf<Computed<T>> gammas(gamma), betas(beta);
     const auto* const scale = gammas.data();
     const auto* const shift = betas.data();
@@ -108,8 +123,6 @@ void normalise(const char* operation, ConstTensorView x, ConstTensorView residua
     }
   });
 }
-
-}  // namespace
 
 void layer_norm(ConstTensorView x, ConstTensorView gamma, ConstTensorView beta, double epsilon,
                 TensorView out, LayerNormStateView state) {
@@ -132,17 +145,19 @@ void reference::layer_norm(ConstTensorView x, ConstTensorView residual, ConstTen
   constexpr const char* kOperation = "reference::layer_norm";
   check(kOperation, x, gamma, beta, epsilon, out);
   if (residual.given()) check_residual(kOperation, x, residual, out);
-  Tensor wide = copy_of(x, DType::f64);
+  require_host(kOperation,
+               {{"x", x}, {"residual", residual}, {"gamma", gamma}, {"beta", beta}, {"out", out}});
+  Tensor result = copy_of(x, DType::f64);
   const RowOf<double> scale(gamma), shift(beta);
   const Tensor others = residual.given() ? copy_of(residual, DType::f64) : Tensor();
   const std::int64_t n = row_size(x);
   for (std::int64_t row = 0; n > 0 && row < row_count(x); ++row) {
-    double* const values = wide.values<double>().data() + row * n;
+    double* const values = result.values<double>().data() + row * n;
     kernels::layer_norm_row_reference(values,
                                       residual.given() ? others.values<double>().data() + row * n : nullptr,
                                       n, scale.data(), shift.data(), epsilon, values);
   }
-  copy(wide, out);
+  copy(result, out);
 }
 
 }  // namespace attend

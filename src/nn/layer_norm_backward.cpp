@@ -10,6 +10,7 @@
 #include "base/scratch.h"
 #include "kernels/isa.h"
 #include "kernels/layer_norm/layer_norm_reference.h"
+#include "nn/host_operations.h"
 #include "nn/row_sums.h"
 #include "nn/transform_rows.h"
 
@@ -138,17 +139,40 @@ void layer_norm_backward(ConstTensorView x, ConstTensorView gamma, double epsilo
   require_dtype_of(kOperation, {"d_out", d_out}, {"x", x});
   if (residual.given()) require_dtype_of(kOperation, {"residual", residual}, {"x", x});
   if (gradients.x.given()) require_dtype_of(kOperation, {"d_x", gradients.x}, {"x", x});
+  on_device(kOperation, &Operations::layer_norm_backward,
+            {{"x", x},
+             {"gamma", gamma},
+             {"d_out", d_out},
+             {"residual", residual},
+             {"d_x", gradients.x},
+             {"d_gamma", gradients.gamma},
+             {"d_beta", gradients.beta}})(x, gamma, epsilon, d_out, gradients, residual);
+}
+
+void host::layer_norm_backward(ConstTensorView x, ConstTensorView gamma, double epsilon,
+                               ConstTensorView d_out, const LayerNormGradients& gradients,
+                               ConstTensorView residual) {
   kernels::require_isa();
-  with_float_type(kOperation, x.dtype(),
+  with_float_type("layer_norm_backward", x.dtype(),
                   [&]<class T>(T) { backward<T>(x, gamma, epsilon, d_out, gradients, residual); });
 }
 
 void reference::layer_norm_backward(ConstTensorView x, ConstTensorView gamma, double epsilon,
                                     ConstTensorView d_out, const LayerNormGradients& gradients,
                                     ConstTensorView residual) {
-  check("reference::layer_norm_backward", x, gamma, epsilon, d_out, gradients, residual);
-  const auto wide = [](ConstTensorView view) { return view.given() ? copy_of(view, DType::f64) : Tensor(); };
-  const Tensor x64 = wide(x), d_out64 = wide(d_out), residual64 = wide(residual);
+  constexpr const char* kOperation = "reference::layer_norm_backward";
+  check(kOperation, x, gamma, epsilon, d_out, gradients, residual);
+  require_host(kOperation, {{"x", x},
+                            {"gamma", gamma},
+                            {"d_out", d_out},
+                            {"residual", residual},
+                            {"d_x", gradients.x},
+                            {"d_gamma", gradients.gamma},
+                            {"d_beta", gradients.beta}});
+  const auto as_f64 = [](ConstTensorView view) {
+    return view.given() ? copy_of(view, DType::f64) : Tensor();
+  };
+  const Tensor x64 = as_f64(x), d_out64 = as_f64(d_out), residual64 = as_f64(residual);
   Tensor d_x(DType::f64, x.shape());
   backward<double>(x64, gamma, epsilon, d_out64,
                    {.x = gradients.x.given() ? d_x.view() : TensorView(),

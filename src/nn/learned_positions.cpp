@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/rows.h"
+#include "nn/host_operations.h"
 
 namespace attend {
 namespace {
@@ -34,7 +35,13 @@ void add_learned_positions(ConstTensorView x, ConstTensorView table, std::span<c
   require_positions(kOperation, positions, x.size(0), table.size(0));
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
   require_writable(kOperation, {"out", out}, {{"table", table}});
-  with_float_type(kOperation, x.dtype(), [&]<class T>(T) {
+  on_device(kOperation, &Operations::add_learned_positions, {{"x", x}, {"table", table}, {"out", out}})(
+      x, table, positions, out);
+}
+
+void host::add_learned_positions(ConstTensorView x, ConstTensorView table,
+                                 std::span<const std::int64_t> positions, TensorView out) {
+  with_float_type("add_learned_positions", x.dtype(), [&]<class T>(T) {
     const T* const x_data = x.data<T>();
     const T* const table_data = table.data<T>();
     T* const out_data = out.data<T>();
@@ -58,6 +65,7 @@ void reference::learned_positions_backward(ConstTensorView d_out, std::span<cons
   require_shape(kOperation, {"d_table", d_table}, {d_table.size(0), d_out.size(1)});
   require_positions(kOperation, positions, d_out.size(0), d_table.size(0));
   require_writable(kOperation, {"d_table", d_table}, {{"d_out", d_out}});
+  require_host(kOperation, {{"d_out", d_out}, {"d_table", d_table}});
   const std::int64_t d = d_out.size(1);
   const Tensor given = copy_of(d_out, DType::f64);
   Tensor sums(DType::f64, d_table.shape());

@@ -7,12 +7,13 @@
 #include "base/parallel.h"
 #include "base/rows.h"
 #include "kernels/matmul/matmul_reference.h"
-#include "nn/packed_product.h"
+#include "nn/host_operations.h"
+#include "nn/packed_format.h"
 
 namespace attend {
 namespace {
 
-// Enough rows for a thread's claim, few enough to go round the threads.
+// Enough rows for a thread's claim, few enough to keep all threads busy.
 constexpr std::int64_t kRowBlock = 64;
 
 kernels::MatrixStrides strides_of(ConstTensorView matrix) {
@@ -53,7 +54,7 @@ struct Matrix {
 
 }  // namespace
 
-void linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorView out) {
+void detail::linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorView out) {
   constexpr const char* kOperation = "linear";
   require_floats(kOperation, {"x", x}, 2, kMaxRank);
   require_floats(kOperation, {"w", w}, 2, 2);
@@ -61,7 +62,7 @@ void linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorVi
     refuse(kOperation, "x is ", name_of(x.dtype()), ", expected f32 or f64");
   }
   if (w.size(0) != row_size(x)) {
-    refuse(kOperation, "x has shape ", to_string(x.shape()), ", which does not go with w of shape ",
+    refuse(kOperation, "x has shape ", to_string(x.shape()), ", which does not match w of shape ",
            to_string(w.shape()));
   }
   require_shape(kOperation, {"out", out}, with_row_size(x, w.size(1)));
@@ -72,20 +73,27 @@ void linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorVi
     require_dtype_of(kOperation, {"bias", bias}, {"x", x});
   }
   require_writable(kOperation, {"out", out}, {{"x", x}, {"w", w}, {"bias", bias}});
+  on_device(kOperation, &Operations::linear, {{"x", x}, {"w", w}, {"bias", bias}, {"out", out}})(x, w, bias,
+                                                                                                 out);
+}
+
+void host::linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorView out) {
   if (out.count() == 0) return;
   if (x.dtype() == DType::f32) {
     multiply_packed(x, PackedMatrix(w), out, {.bias = bias});
     return;
   }
-  std::optional<Tensor> wide_bias;
-  if (bias.given()) wide_bias = copy_of(bias);
-  multiply_reference(x, w, wide_bias ? wide_bias->values<double>().data() : nullptr, out);
+  std::optional<Tensor> contiguous_bias;
+  if (bias.given()) contiguous_bias = copy_of(bias);
+  multiply_reference(x, w, contiguous_bias ? contiguous_bias->values<double>().data() : nullptr, out);
 }
 
-void linear_backward(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
-                     TensorView d_w, TensorView d_bias) {
+void detail::linear_backward(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
+                             TensorView d_w, TensorView d_bias) {
   constexpr const char* kOperation = "linear_backward";
   require_floats(kOperation, {"d_out", d_out}, 2, kMaxRank);
+  require_host(kOperation,
+               {{"x", x}, {"w", w}, {"d_out", d_out}, {"d_x", d_x}, {"d_w", d_w}, {"d_bias", d_bias}});
   const Matrix d(d_out);
   const std::int64_t columns = row_size(d_out);
   if (d_x.given()) {

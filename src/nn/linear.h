@@ -3,7 +3,9 @@
 
 #include <attend/tensor.h>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // x (..., in) of rank 2 to 4, w (in, out), bias (out) or not given, out (..., out). Any strides; all f32, or
 // all f64, which is the reference. Each row of out has the same bits whatever the other rows and the number
@@ -15,4 +17,4 @@ void linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorVi
 void linear_backward(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
                      TensorView d_w, TensorView d_bias);
 
-}  // namespace attend
+}  // namespace attend::detail

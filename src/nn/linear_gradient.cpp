@@ -7,8 +7,9 @@
 
 #include "base/check.h"
 #include "base/rows.h"
+#include "nn/host_operations.h"
 #include "nn/linear.h"
-#include "nn/packed_product.h"
+#include "nn/packed_f32.h"
 #include "nn/row_sums.h"
 
 namespace attend {
@@ -16,12 +17,12 @@ namespace {
 
 constexpr const char* kLinearGradient = "add_linear_gradient";
 
-// Rows that are multiplied together: x turned over and d_out packed are (in + out) x 4 KiB then, which stays
+// Rows that are multiplied together: x transposed and d_out packed are (in + out) x 4 KiB then, which stays
 // in the outer cache for layers of a few hundred, where all rows of a batch would not.
 constexpr std::int64_t kRows = 1024;
 
-// (rows, n) -> (n, rows), side by side. Squares of 16 by 16: a line here, a line there.
-void turn_over(ConstTensorView x, float* to) {
+// (rows, n) -> (n, rows), side by side. Squares of 16 by 16: a cache line on either side.
+void transpose_rows(ConstTensorView x, float* to) {
   constexpr std::int64_t kSquare = 16;
   const std::int64_t rows = x.size(0), n = x.size(1), row_step = x.stride(0), step = x.stride(1);
   const float* const from = x.data<float>();
@@ -61,10 +62,8 @@ class RowsOf {
       even = even && x.stride(axis) == x.stride(axis + 1) * x.size(axis + 1);
     }
     if (!even) view_ = storage_ = copy_of(x);
-    view_ = {view_.raw(),
-             view_.dtype(),
-             {row_count(x), row_size(x)},
-             {view_.stride(x.rank() - 2), view_.stride(x.rank() - 1)}};
+    view_ = view_.with_layout({row_count(x), row_size(x)},
+                              {view_.stride(x.rank() - 2), view_.stride(x.rank() - 1)});
   }
   ConstTensorView view() const { return view_; }
 
@@ -73,14 +72,18 @@ class RowsOf {
   ConstTensorView view_;
 };
 
-}  // namespace
-
-std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out) {
-  return whole_lines(kRows * in) + element_count(PackedMatrix::panels_shape(kRows, out));
+std::int64_t packed_floats(std::int64_t rows, std::int64_t columns) {
+  return PackedMatrix::bytes_needed(rows, columns) / static_cast<std::int64_t>(sizeof(float));
 }
 
-void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
-                         TensorView room) {
+}  // namespace
+
+std::int64_t detail::linear_gradient_room(std::int64_t in, std::int64_t out) {
+  return whole_lines(kRows * in) + packed_floats(kRows, out);
+}
+
+void detail::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
+                                 TensorView room) {
   require_floats(kLinearGradient, {"x", x}, 2, 2);
   require_floats(kLinearGradient, {"d_out", d_out}, 2, 2);
   const std::int64_t rows = x.size(0), in = x.size(1), out = d_out.size(1);
@@ -98,6 +101,16 @@ void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_
     require_writable(kLinearGradient, {"d_bias", d_bias}, {{"x", x}, {"d_out", d_out}, {"d_w", d_w}});
   }
   if (rows == 0 || out == 0) return;
+  if (in > 0 && x.dtype() == DType::f32 && room.count() < linear_gradient_room(in, out)) {
+    refuse(kLinearGradient, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
+  }
+  on_device(kLinearGradient, &Operations::add_linear_gradient,
+            {{"x", x}, {"d_out", d_out}, {"d_w", d_w}, {"d_bias", d_bias}})(x, d_out, d_w, d_bias, room);
+}
+
+void host::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
+                               TensorView room) {
+  const std::int64_t rows = x.size(0), in = x.size(1), out = d_out.size(1);
   if (x.dtype() == DType::f64) {
     if (d_bias.given()) add_column_sums<double>(d_out, d_bias);
     if (in > 0) reference::matmul(x.transposed(0, 1), d_out, d_w, {.residual = d_w});
@@ -105,22 +118,19 @@ void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_
   }
   if (d_bias.given()) add_column_sums<float>(d_out, d_bias);
   if (in == 0) return;
-  if (room.count() < linear_gradient_room(in, out)) {
-    refuse(kLinearGradient, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
-  }
-  float* const turned = room.data<float>();
-  float* const panels = turned + whole_lines(kRows * in);
+  float* const transposed = room.data<float>();
+  float* const packed_room = transposed + whole_lines(kRows * in);
   for (std::int64_t first = 0; first < rows; first += kRows) {
     const std::int64_t last = std::min(rows, first + kRows), count = last - first;
-    turn_over(x.slice(0, first, last), turned);
+    transpose_rows(x.slice(0, first, last), transposed);
     const PackedMatrix packed(d_out.slice(0, first, last),
-                              TensorView(panels, PackedMatrix::panels_shape(count, out)));
-    matmul(ConstTensorView(turned, {in, count}), packed, d_w, {.residual = d_w});
+                              TensorView(packed_room, {packed_floats(count, out)}));
+    matmul(ConstTensorView(transposed, {in, count}), packed, d_w, {.residual = d_w});
   }
 }
 
-void linear_gradients(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
-                      TensorView d_w, TensorView d_bias) {
+void detail::linear_gradients(ConstTensorView x, ConstTensorView w, ConstTensorView d_out, TensorView d_x,
+                              TensorView d_w, TensorView d_bias) {
   constexpr const char* kBackward = "linear_backward";
   require_floats(kBackward, {"x", x}, 2, kMaxRank);
   require_floats(kBackward, {"w", w}, 2, 2);
@@ -147,8 +157,8 @@ void linear_gradients(ConstTensorView x, ConstTensorView w, ConstTensorView d_ou
 
   if (d_x.given()) linear(d_out, w.transposed(0, 1), {}, d_x);
   if (!d_w.given() && !d_bias.given()) return;
-  Tensor w_sum(x.dtype(), {in, out}), bias_sum(x.dtype(), {out}), room;
-  if (x.dtype() == DType::f32) room = Tensor(DType::f32, {linear_gradient_room(in, out)});
+  Tensor w_sum(x.dtype(), {in, out}, x.device()), bias_sum(x.dtype(), {out}, x.device()), room;
+  if (x.dtype() == DType::f32) room = Tensor(DType::f32, {linear_gradient_room(in, out)}, x.device());
   const RowsOf x_rows(x), d_rows(d_out);
   add_linear_gradient(x_rows.view(), d_rows.view(), w_sum, bias_sum, room);
   if (d_w.given()) copy(w_sum, d_w);

@@ -5,7 +5,8 @@
 #include "base/rows.h"
 #include "kernels/gelu/gelu_reference.h"
 #include "kernels/matmul/matmul_reference.h"
-#include "nn/packed_product.h"
+#include "nn/host_operations.h"
+#include "nn/packed_f32.h"
 
 namespace attend {
 namespace {
@@ -21,15 +22,15 @@ void check_packable(ConstTensorView w) {
   refuse_double("PackedMatrix", {"w", w});
 }
 
-void check_panels(ConstTensorView w, TensorView panels, const Dims& shape) {
+void check_memory(ConstTensorView w, TensorView memory, std::int64_t needed) {
   constexpr const char* kOperation = "PackedMatrix";
-  require_shape(kOperation, {"panels", panels}, shape);
-  require_writable(kOperation, {"panels", panels}, {{"w", w}});
-  if (panels.dtype() != DType::f32)
-    refuse(kOperation, "panels is ", name_of(panels.dtype()), ", expected f32");
-  if (panels.strides() != row_major_strides(shape)) refuse(kOperation, "panels is not contiguous");
-  if (reinterpret_cast<std::uintptr_t>(panels.raw()) % 64 != 0)
-    refuse(kOperation, "panels is not aligned to 64 bytes");
+  if (!memory.given()) refuse(kOperation, "memory is not given");
+  if (memory.strides() != row_major_strides(memory.shape())) refuse(kOperation, "memory is not contiguous");
+  const std::int64_t bytes = memory.count() * static_cast<std::int64_t>(size_of(memory.dtype()));
+  if (bytes < needed) refuse(kOperation, "memory has ", bytes, " bytes, expected ", needed, " or more");
+  if (reinterpret_cast<std::uintptr_t>(memory.raw()) % 64 != 0)
+    refuse(kOperation, "memory is not aligned to 64 bytes");
+  if (overlaps(memory, w)) refuse(kOperation, "memory overlaps w");
 }
 
 // Shapes and places; `w` is (k, n).
@@ -37,7 +38,7 @@ void check(const char* operation, ConstTensorView a, std::int64_t k, std::int64_
            const MatmulEpilogue& epilogue) {
   require_floats(operation, {"a", a}, 2, kMaxRank);
   if (row_size(a) != k) {
-    refuse(operation, "a has shape ", to_string(a.shape()), ", which does not go with w of shape ",
+    refuse(operation, "a has shape ", to_string(a.shape()), ", which does not match w of shape ",
            to_string(Dims{k, n}));
   }
   Dims shape(a.shape());
@@ -57,30 +58,53 @@ void check_dtypes(const char* operation, ConstTensorView a, TensorView out, cons
   if (epilogue.bias.given() && a.dtype() != DType::f64) refuse_double(operation, {"bias", epilogue.bias});
 }
 
+Tensor memory_for(std::int64_t rows, std::int64_t columns, Device device) {
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  return Tensor(DType::f32, {PackedMatrix::bytes_needed(rows, columns, device) / kFloat}, device);
+}
+
 }  // namespace
+
+const PackedFormat& detail::packed_format(DType dtype) noexcept {
+  static constexpr const PackedFormat* kFormats[] = {&kPackedF32};
+  for (const PackedFormat* const format : kFormats) {
+    if (format->dtype == dtype) return *format;
+  }
+  return kPackedF32;
+}
+
+std::int64_t PackedMatrix::bytes_needed(std::int64_t rows, std::int64_t columns, Device device) {
+  const auto bytes = operations_of("PackedMatrix", device).packed_bytes;
+  if (bytes == nullptr) refuse_missing("PackedMatrix", device);
+  return bytes(DType::f32, rows, columns);
+}
 
 PackedMatrix::PackedMatrix(ConstTensorView w) {
   check_packable(w);
   rows_ = w.size(0);
   columns_ = w.size(1);
-  panels_ = Tensor(DType::f32, panels_shape(rows_, columns_));
-  pack_panels(w, panels_);
+  owned_ = memory_for(rows_, columns_, w.device());
+  on_device("PackedMatrix", &Operations::pack, {{"w", w}})(w, dtype_, owned_.view().raw());
 }
 
-PackedMatrix::PackedMatrix(ConstTensorView w, TensorView panels) {
+PackedMatrix::PackedMatrix(ConstTensorView w, TensorView memory) {
   check_packable(w);
   rows_ = w.size(0);
   columns_ = w.size(1);
-  check_panels(w, panels, panels_shape(rows_, columns_));
-  pack_panels(w, panels);
-  lent_ = panels;
+  const auto pack = on_device("PackedMatrix", &Operations::pack, {{"w", w}, {"memory", memory}});
+  check_memory(w, memory, bytes_needed(rows_, columns_, w.device()));
+  pack(w, dtype_, memory.raw());
+  lent_ = memory;
 }
 
 PackedMatrix PackedMatrix::transposed() const {
   PackedMatrix result;
-  result.panels_ = transpose_panels(panels(), rows_, columns_);
   result.rows_ = columns_;
   result.columns_ = rows_;
+  result.dtype_ = dtype_;
+  result.owned_ = memory_for(columns_, rows_, device());
+  on_device("PackedMatrix", &Operations::transpose_packed, {{"w", memory()}})(*this,
+                                                                              result.owned_.view().raw());
   return result;
 }
 
@@ -89,8 +113,12 @@ void matmul(ConstTensorView a, const PackedMatrix& w, TensorView out, const Matm
   check(kOperation, a, w.rows(), w.columns(), out, epilogue);
   refuse_double(kOperation, {"a", a});
   check_dtypes(kOperation, a, out, epilogue);
-  require_writable(kOperation, {"out", out}, {{"w", w.panels()}});
-  multiply_packed(a, w, out, epilogue);
+  const ConstTensorView memory = w.memory();
+  require_writable(kOperation, {"out", out}, {{"w", memory}});
+  on_device(
+      kOperation, &Operations::matmul_packed,
+      {{"a", a}, {"w", memory}, {"out", out}, {"bias", epilogue.bias}, {"residual", epilogue.residual}})(
+      a, w, out, epilogue);
 }
 
 void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue) {
@@ -101,9 +129,31 @@ void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEp
   check_dtypes(kOperation, a, out, epilogue);
   if (a.dtype() == DType::f64) {
     require_dtype_of(kOperation, {"w", w}, {"a", a});
-    return reference::matmul(a, w, out, epilogue);
+  } else {
+    refuse_double(kOperation, {"w", w});
   }
-  refuse_double(kOperation, {"w", w});
+  on_device(kOperation, &Operations::matmul,
+            {{"a", a}, {"w", w}, {"out", out}, {"bias", epilogue.bias}, {"residual", epilogue.residual}})(
+      a, w, out, epilogue);
+}
+
+std::int64_t host::packed_bytes(DType held_as, std::int64_t rows, std::int64_t columns) {
+  return packed_format(held_as).bytes_needed(rows, columns);
+}
+
+void host::pack(ConstTensorView w, DType held_as, void* memory) { packed_format(held_as).pack(w, memory); }
+
+void host::transpose_packed(const PackedMatrix& w, void* memory) {
+  packed_format(w.dtype()).transpose(w, memory);
+}
+
+void host::matmul_packed(ConstTensorView a, const PackedMatrix& w, TensorView out,
+                         const MatmulEpilogue& epilogue) {
+  multiply_packed(a, w, out, epilogue);
+}
+
+void host::matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue) {
+  if (a.dtype() == DType::f64) return reference::matmul(a, w, out, epilogue);
   multiply_packed(a, PackedMatrix(w), out, epilogue);
 }
 
@@ -113,6 +163,8 @@ void reference::matmul(ConstTensorView a, ConstTensorView w, TensorView out, con
   const std::int64_t k = w.size(0), n = w.size(1);
   check(kOperation, a, k, n, out, epilogue);
   require_writable(kOperation, {"out", out}, {{"w", w}});
+  require_host(kOperation,
+               {{"a", a}, {"w", w}, {"out", out}, {"bias", epilogue.bias}, {"residual", epilogue.residual}});
   const Tensor left = copy_of(a, DType::f64), right = copy_of(w, DType::f64);
   Tensor bias, result(DType::f64, out.shape());
   if (epilogue.bias.given()) bias = copy_of(epilogue.bias, DType::f64);

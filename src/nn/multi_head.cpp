@@ -1,4 +1,4 @@
-// Multi-head attention and its two small sisters, composed of linear layers and attention().
+// Multi-head attention and its two simpler forms, composed of linear layers and attention().
 #include <attend/multi_head.h>
 
 #include "attention/layout.h"
@@ -71,7 +71,7 @@ void multi_head_attention(ConstTensorView x, ConstTensorView context, const Mult
     return;
   }
   // Heads are written where concatenation puts them, so that concatenating costs nothing.
-  Tensor concat(x.dtype(), {sizes.batch, sizes.queries, sizes.concat()});
+  Tensor concat(x.dtype(), {sizes.batch, sizes.queries, sizes.concat()}, x.device());
   attention(projected_heads.q, projected_heads.k, projected_heads.v, options, by_head(concat.view(), heads),
             row_state);
   linear(concat, weights.wo, weights.bo, out);

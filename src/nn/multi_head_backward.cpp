@@ -1,5 +1,6 @@
 // The backward pass of the forms of attention that start from token vectors: by the fast kernels, and in
 // float64.
+#include <attend/add.h>
 #include <attend/reference.h>
 
 #include <utility>
@@ -11,17 +12,6 @@
 
 namespace attend {
 namespace {
-
-template <class T>
-void add_values(Tensor& sum, const Tensor& other) {
-  const auto values = other.values<T>();
-  const auto sums = sum.values<T>();
-  for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
-}
-
-void add_to(Tensor& sum, const Tensor& other) {
-  sum.dtype() == DType::f32 ? add_values<float>(sum, other) : add_values<double>(sum, other);
-}
 
 // Calls visit(name, gradient) for each that is wanted.
 template <class Visit>
@@ -85,7 +75,9 @@ void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,
   const DType dtype = x.dtype();
   const ProjectedHeads forward = project(x, context, weights, sizes);
 
-  Tensor concat(dtype, {sizes.batch, sizes.queries, sizes.concat()}), d_concat(dtype, concat.shape());
+  const Device device = x.device();
+  Tensor concat(dtype, {sizes.batch, sizes.queries, sizes.concat()}, device),
+      d_concat(dtype, concat.shape(), device);
   RowState state(forward.q);
   attention(forward.q, forward.k, forward.v, options, by_head(concat.view(), heads), state);
   if (weights.wo.given()) {
@@ -94,8 +86,8 @@ void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,
     copy(d_out, d_concat);
   }
 
-  Tensor d_q(dtype, forward.q_storage.shape()), d_k(dtype, forward.k_storage.shape()),
-      d_v(dtype, forward.v_storage.shape());
+  Tensor d_q(dtype, forward.q_storage.shape(), device), d_k(dtype, forward.k_storage.shape(), device),
+      d_v(dtype, forward.v_storage.shape(), device);
   AttentionGradients inner = gradients.attention;
   inner.q = by_head(d_q.view(), sizes.heads);
   inner.k = by_head(d_k.view(), sizes.key_heads);
@@ -106,14 +98,14 @@ void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,
   linear_gradients(x, weights.wq, d_q, gradients.x, gradients.wq, gradients.bq);
   Tensor d_context, d_context_v;
   if (gradients.context.given()) {
-    d_context = Tensor(dtype, context.shape());
-    d_context_v = Tensor(dtype, context.shape());
+    d_context = Tensor(dtype, context.shape(), device);
+    d_context_v = Tensor(dtype, context.shape(), device);
   }
   const auto wanted = [&](Tensor& part) { return gradients.context.given() ? part.view() : TensorView(); };
   linear_gradients(context, weights.wk, d_k, wanted(d_context), gradients.wk, gradients.bk);
   linear_gradients(context, weights.wv, d_v, wanted(d_context_v), gradients.wv, gradients.bv);
   if (!gradients.context.given()) return;
-  add_to(d_context, d_context_v);
+  add(d_context, d_context_v, d_context);
   copy(d_context, gradients.context);
 }
 
@@ -127,8 +119,8 @@ void reference::self_attention_backward(ConstTensorView x, ConstTensorView d_out
   Tensor d_k(DType::f64, d_q.shape()), d_v(DType::f64, d_q.shape());
   attention_backward(one_head(x), one_head(x), one_head(x), unscaled(), one_head(d_output),
                      {.q = d_q, .k = d_k, .v = d_v});
-  add_to(d_q, d_k);
-  add_to(d_q, d_v);
+  add(d_q, d_k, d_q);
+  add(d_q, d_v, d_q);
   copy(d_q.view().select(0, 0).select(0, 0), d_x);
 }
 
@@ -181,7 +173,7 @@ void reference::multi_head_attention_backward(ConstTensorView x, ConstTensorView
   linear_backward(context64, wk, d_k, d_context, gradients.wk, gradients.bk);
   linear_backward(context64, wv, d_v, d_context_v, gradients.wv, gradients.bv);
   if (!gradients.context.given()) return;
-  add_to(d_context, d_context_v);
+  add(d_context, d_context_v, d_context);
   copy(d_context, gradients.context);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/rows.h"
+#include "nn/host_operations.h"
 
 namespace attend {
 namespace {
@@ -46,8 +47,8 @@ std::int64_t far_bucket(std::int64_t distance, const Side& side, std::int64_t ma
   return side.exact + (further < static_cast<float>(last) ? static_cast<std::int64_t>(further) : last);
 }
 
-// Hugging Face's T5 takes key - query and puts keys after the query into the upper half; MPNet turns the sign
-// (n = query - key) and puts n < 0 there, which is the same bucket for the same pair.
+// Hugging Face's T5 takes key - query and puts keys after the query into the upper half; MPNet changes the
+// sign (n = query - key) and puts n < 0 there, which is the same bucket for the same pair.
 std::int64_t bucket_of(std::int64_t key_minus_query, const Side& side, const RelativeBuckets& shape) {
   const bool after = key_minus_query > 0;
   std::int64_t distance = 0;
@@ -63,14 +64,19 @@ std::int64_t bucket_of(std::int64_t key_minus_query, const Side& side, const Rel
   return after && shape.bidirectional ? side.count + bucket : bucket;
 }
 
-// The buckets of all the distances between queries and keys: query i and key j have [j - i + queries - 1].
-std::vector<std::int64_t> buckets_between(const char* operation, std::int64_t queries, std::int64_t keys,
-                                          std::int64_t query_offset, const RelativeBuckets& shape) {
+Side check_buckets(const char* operation, std::int64_t query_offset, const RelativeBuckets& shape) {
   const Side side = side_of(operation, shape);
   constexpr std::int64_t kMostOffset = std::int64_t{1} << 62;  // keeps the differences within 64 bits
   if (query_offset < -kMostOffset || query_offset > kMostOffset) {
     refuse(operation, "query_offset ", query_offset, " is out of range");
   }
+  return side;
+}
+
+// The buckets of all the distances between queries and keys: query i and key j have [j - i + queries - 1].
+std::vector<std::int64_t> buckets_between(const char* operation, std::int64_t queries, std::int64_t keys,
+                                          std::int64_t query_offset, const RelativeBuckets& shape) {
+  const Side side = check_buckets(operation, query_offset, shape);
   std::vector<std::int64_t> buckets(
       static_cast<std::size_t>(queries == 0 || keys == 0 ? 0 : queries + keys - 1));
   for (std::size_t i = 0; i < buckets.size(); ++i) {
@@ -98,9 +104,16 @@ void relative_bias(ConstTensorView table, const RelativeBuckets& shape, std::int
   require_table(kOperation, {"table", table}, {"out", out}, shape);
   require_dtype_of(kOperation, {"out", out}, {"table", table});
   require_writable(kOperation, {"out", out}, {{"table", table}});
+  check_buckets(kOperation, query_offset, shape);
+  on_device(kOperation, &Operations::relative_bias, {{"table", table}, {"out", out}})(table, shape,
+                                                                                      query_offset, out);
+}
+
+void host::relative_bias(ConstTensorView table, const RelativeBuckets& shape, std::int64_t query_offset,
+                         TensorView out) {
   const std::int64_t queries = out.size(1), keys = out.size(2);
-  const auto buckets = buckets_between(kOperation, queries, keys, query_offset, shape);
-  with_float_type(kOperation, table.dtype(), [&]<class T>(T) {
+  const auto buckets = buckets_between("relative_bias", queries, keys, query_offset, shape);
+  with_float_type("relative_bias", table.dtype(), [&]<class T>(T) {
     const T* const table_data = table.data<T>();
     T* const out_data = out.data<T>();
     for_each_row(row_count(out), keys, [&](std::int64_t row, int) noexcept {
@@ -117,6 +130,7 @@ void reference::relative_bias_backward(ConstTensorView d_bias, const RelativeBuc
   constexpr const char* kOperation = "relative_bias_backward";
   require_table(kOperation, {"d_table", d_table}, {"d_bias", d_bias}, shape);
   require_writable(kOperation, {"d_table", d_table}, {{"d_bias", d_bias}});
+  require_host(kOperation, {{"d_bias", d_bias}, {"d_table", d_table}});
   const std::int64_t heads = d_bias.size(0), queries = d_bias.size(1), keys = d_bias.size(2);
   const auto buckets = buckets_between(kOperation, queries, keys, query_offset, shape);
   Tensor sums(DType::f64, d_table.shape()), row_values(DType::f64, {keys});

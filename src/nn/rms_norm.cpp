@@ -6,6 +6,7 @@
 #include "kernels/isa.h"
 #include "kernels/rms_norm/rms_norm.h"
 #include "kernels/rms_norm/rms_norm_reference.h"
+#include "nn/host_operations.h"
 #include "nn/row_of.h"
 #include "nn/row_sums.h"
 #include "nn/transform_rows.h"
@@ -73,8 +74,13 @@ void rms_norm(ConstTensorView x, ConstTensorView gamma, double epsilon, TensorVi
   check_like_x(kOperation, {"out", out}, x);
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
   require_writable(kOperation, {"out", out}, {{"gamma", gamma}});
+  on_device(kOperation, &Operations::rms_norm, {{"x", x}, {"gamma", gamma}, {"out", out}})(x, gamma, epsilon,
+                                                                                           out);
+}
+
+void host::rms_norm(ConstTensorView x, ConstTensorView gamma, double epsilon, TensorView out) {
   kernels::require_isa();
-  with_float_type(kOperation, x.dtype(), [&]<class T>(T) {
+  with_float_type("rms_norm", x.dtype(), [&]<class T>(T) {
     const RowOf<Computed<T>> factors(gamma);
     const auto* const scale = factors.data();
     transform_rows<T>(std::array{x}, out, [&](const auto& from, auto* to, std::int64_t) noexcept {
@@ -104,9 +110,20 @@ void rms_norm_backward(ConstTensorView x, ConstTensorView gamma, double epsilon,
     if (residual.given()) require_writable_in_place(kOperation, d_x, {"residual", residual});
     require_writable(kOperation, d_x, {{"gamma", gamma}});
   }
+  on_device(kOperation, &Operations::rms_norm_backward,
+            {{"x", x},
+             {"gamma", gamma},
+             {"d_out", d_out},
+             {"residual", residual},
+             {"d_x", gradients.x},
+             {"d_gamma", gradients.gamma}})(x, gamma, epsilon, d_out, gradients, residual);
+}
+
+void host::rms_norm_backward(ConstTensorView x, ConstTensorView gamma, double epsilon, ConstTensorView d_out,
+                             const RmsNormGradients& gradients, ConstTensorView residual) {
   kernels::require_isa();
   // d_x comes last, for it may lie where an input does.
-  with_float_type(kOperation, x.dtype(), [&]<class T>(T) {
+  with_float_type("rms_norm_backward", x.dtype(), [&]<class T>(T) {
     if (gradients.gamma.given()) sum_gamma<T>(x, epsilon, d_out, gradients.gamma);
     if (!gradients.x.given()) return;
     const RowOf<Computed<T>> factors(gamma);

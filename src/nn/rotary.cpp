@@ -1,4 +1,4 @@
-// Rotary positions (Su et al. 2021): pairs of elements turn, so that q.k depends on the distance alone.
+// Rotary positions (Su et al. 2021): pairs of elements rotate, so that q.k depends on the distance alone.
 #include <attend/positions.h>
 
 #include <cmath>
@@ -6,31 +6,32 @@
 #include "base/check.h"
 #include "base/rows.h"
 #include "nn/frequencies.h"
+#include "nn/host_operations.h"
 
 namespace attend {
 namespace {
 
-std::int64_t turning_dimensions(const char* operation, const Rotary& rotary, std::int64_t d) {
+std::int64_t rotated_dimensions(const char* operation, const Rotary& rotary, std::int64_t d) {
   const std::int64_t r = rotary.dimensions == 0 ? d : rotary.dimensions;
-  if (r < 0 || r > d) refuse(operation, "cannot turn ", r, " dimensions of vectors of ", d);
-  if (r % 2 != 0) refuse(operation, "cannot turn ", r, " dimensions in pairs: the number is odd");
+  if (r < 0 || r > d) refuse(operation, "cannot rotate ", r, " dimensions of vectors of ", d);
+  if (r % 2 != 0) refuse(operation, "cannot rotate ", r, " dimensions in pairs: the number is odd");
   return r;
 }
 
 // The cosine and sine of each pair, f64, (..., L, pairs).
-struct Turns {
-  explicit Turns(const Dims& shape) : cosines(DType::f64, shape), sines(DType::f64, shape) {}
-  Turns(ConstTensorView given_cosines, ConstTensorView given_sines)
+struct Rotations {
+  explicit Rotations(const Dims& shape) : cosines(DType::f64, shape), sines(DType::f64, shape) {}
+  Rotations(ConstTensorView given_cosines, ConstTensorView given_sines)
       : cosines(copy_of(given_cosines, DType::f64)), sines(copy_of(given_sines, DType::f64)) {}
   Tensor cosines, sines;
 };
 
-Turns turns_of(std::span<const std::int64_t> positions, const std::vector<double>& wavelengths) {
+Rotations rotations_of(std::span<const std::int64_t> positions, const std::vector<double>& wavelengths) {
   const auto rows = static_cast<std::int64_t>(positions.size());
   const auto pairs = static_cast<std::int64_t>(wavelengths.size());
-  Turns turns({rows, pairs});
-  double* const cosines = turns.cosines.values<double>().data();
-  double* const sines = turns.sines.values<double>().data();
+  Rotations rotations({rows, pairs});
+  double* const cosines = rotations.cosines.values<double>().data();
+  double* const sines = rotations.sines.values<double>().data();
   for_each_row(rows, pairs, [&](std::int64_t row, int) noexcept {
     const auto position = static_cast<double>(positions[static_cast<std::size_t>(row)]);
     for (std::int64_t i = 0; i < pairs; ++i) {
@@ -39,7 +40,7 @@ Turns turns_of(std::span<const std::int64_t> positions, const std::vector<double
       sines[row * pairs + i] = std::sin(angle);
     }
   });
-  return turns;
+  return rotations;
 }
 
 // The strides by which a row-major table is walked as the rows of x are: 0 where it has one row for many.
@@ -53,18 +54,18 @@ Dims strides_beside(const Dims& x, const Dims& table) {
   return strides;
 }
 
-// Turns the first 2 pairs elements of every row of x, and copies the others.
-void turn_rows(const char* operation, ConstTensorView x, const Turns& turns, RotaryPairing pairing,
-               TensorView out, bool inverse) {
-  const std::int64_t d = row_size(x), pairs = row_size(turns.cosines);
+// Rotates the first 2 pairs elements of every row of x, and copies the others.
+void rotate_rows(const char* operation, ConstTensorView x, const Rotations& rotations, RotaryPairing pairing,
+                 TensorView out, bool inverse) {
+  const std::int64_t d = row_size(x), pairs = row_size(rotations.cosines);
   const bool halves = pairing == RotaryPairing::halves;
   const std::int64_t first_step = halves ? 1 : 2, second = halves ? pairs : 1;
   const double sign = inverse ? -1 : 1;
-  const double* const all_cosines = turns.cosines.values<double>().data();
-  const double* const all_sines = turns.sines.values<double>().data();
+  const double* const all_cosines = rotations.cosines.values<double>().data();
+  const double* const all_sines = rotations.sines.values<double>().data();
   Dims shape = x.shape();
   shape[shape.rank() - 1] = pairs;
-  const ConstTensorView table(all_cosines, shape, strides_beside(x.shape(), turns.cosines.shape()));
+  const ConstTensorView table(all_cosines, shape, strides_beside(x.shape(), rotations.cosines.shape()));
   with_float_type(operation, x.dtype(), [&]<class T>(T) {
     const T* const x_data = x.data<T>();
     T* const out_data = out.data<T>();
@@ -115,10 +116,17 @@ void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, co
   if (static_cast<std::int64_t>(positions.size()) != length) {
     refuse(kOperation, "got ", positions.size(), " positions for ", length, " rows");
   }
-  const std::int64_t r = turning_dimensions(kOperation, rotary, row_size(x));
-  const std::vector<double> wavelengths = wavelengths_of(kOperation, rotary.base, r, r / 2);
+  rotated_dimensions(kOperation, rotary, row_size(x));
+  check_base(kOperation, rotary.base);
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
-  turn_rows(kOperation, x, turns_of(positions, wavelengths), rotary.pairing, out, inverse);
+  on_device(kOperation, &Operations::rotary, {{"x", x}, {"out", out}})(x, positions, rotary, out, inverse);
+}
+
+void host::rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
+                  TensorView out, bool inverse) {
+  const std::int64_t r = rotated_dimensions("apply_rotary", rotary, row_size(x));
+  const std::vector<double> wavelengths = wavelengths_of(rotary.base, r, r / 2);
+  rotate_rows("apply_rotary", x, rotations_of(positions, wavelengths), rotary.pairing, out, inverse);
 }
 
 void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
@@ -129,7 +137,14 @@ void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensor
   require_shape(kOperation, {"sines", sines}, cosines.shape());
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
   require_writable(kOperation, {"out", out}, {{"cosines", cosines}, {"sines", sines}});
-  turn_rows(kOperation, x, Turns(cosines, sines), pairing, out, inverse);
+  on_device(kOperation, &Operations::rotary_tables,
+            {{"x", x}, {"cosines", cosines}, {"sines", sines}, {"out", out}})(x, cosines, sines, pairing, out,
+                                                                              inverse);
+}
+
+void host::rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
+                         RotaryPairing pairing, TensorView out, bool inverse) {
+  rotate_rows("apply_rotary_tables", x, Rotations(cosines, sines), pairing, out, inverse);
 }
 
 }  // namespace attend

@@ -3,7 +3,9 @@
 
 #include <attend/tensor.h>
 
-namespace attend {
+#include "base/detail.h"
+
+namespace attend::detail {
 
 // A view of rank 1 as contiguous numbers: where they lie if they are that already, a copy otherwise. data()
 // is null for a view that is not given.
@@ -26,4 +28,4 @@ class RowOf {
   const Number* data_ = nullptr;
 };
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "base/scratch.h"
 
-namespace attend {
+namespace attend::detail {
 
 inline constexpr std::int64_t kRowsOfASum = 128;
 
@@ -38,4 +38,4 @@ std::vector<double> sum_rows(std::int64_t rows, std::int64_t n, const AddRow& ad
   return totals;
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -7,6 +7,7 @@
 #include "kernels/isa.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/softmax/softmax_reference.h"
+#include "nn/host_operations.h"
 #include "nn/transform_rows.h"
 
 namespace attend {
@@ -25,8 +26,12 @@ void softmax(ConstTensorView x, TensorView out) {
   require_shape(kOperation, {"out", out}, x.shape());
   require_dtype_of(kOperation, {"out", out}, {"x", x});
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
+  on_device(kOperation, &Operations::softmax, {{"x", x}, {"out", out}})(x, out);
+}
+
+void host::softmax(ConstTensorView x, TensorView out) {
   kernels::require_isa();
-  with_float_type(kOperation, x.dtype(), [&]<class T>(T) {
+  with_float_type("softmax", x.dtype(), [&]<class T>(T) {
     transform_rows<T>(std::array{x}, out, [&](const auto& from, auto* to, std::int64_t) noexcept {
       softmax_row(from[0], row_size(x), to);
     });
@@ -40,6 +45,7 @@ void reference::softmax_backward(ConstTensorView weights, ConstTensorView d_weig
   require_shape(kOperation, {"d_x", d_x}, weights.shape());
   require_writable_in_place(kOperation, {"d_x", d_x}, {"weights", weights});
   require_writable_in_place(kOperation, {"d_x", d_x}, {"d_weights", d_weights});
+  require_host(kOperation, {{"weights", weights}, {"d_weights", d_weights}, {"d_x", d_x}});
   const std::int64_t n = row_size(weights);
   Tensor w(DType::f64, {n}), d(DType::f64, {n});
   for (std::int64_t row = 0; row < row_count(weights); ++row) {

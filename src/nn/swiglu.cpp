@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "kernels/isa.h"
 #include "kernels/swiglu/swiglu.h"
+#include "nn/host_operations.h"
 #include "nn/transform_rows.h"
 
 namespace attend {
@@ -40,8 +41,12 @@ void swiglu(ConstTensorView gate, ConstTensorView up, TensorView out) {
   check_like_gate(kOperation, {"out", out}, gate);
   require_writable_in_place(kOperation, {"out", out}, {"gate", gate});
   require_writable_in_place(kOperation, {"out", out}, {"up", up});
+  on_device(kOperation, &Operations::swiglu, {{"gate", gate}, {"up", up}, {"out", out}})(gate, up, out);
+}
+
+void host::swiglu(ConstTensorView gate, ConstTensorView up, TensorView out) {
   kernels::require_isa();
-  with_float_type(kOperation, gate.dtype(), [&]<class T>(T) {
+  with_float_type("swiglu", gate.dtype(), [&]<class T>(T) {
     transform_rows<T>(std::array{gate, up}, out, [&](const auto& from, auto* to, std::int64_t) noexcept {
       gate_row(from[0], from[1], row_size(gate), to);
     });
@@ -59,9 +64,16 @@ void swiglu_backward(ConstTensorView gate, ConstTensorView up, ConstTensorView d
   require_writable(kOperation, {"d_gate", d_gate}, {{"gate", gate}, {"up", up}, {"d_out", d_out}});
   require_writable(kOperation, {"d_up", d_up},
                    {{"gate", gate}, {"up", up}, {"d_out", d_out}, {"d_gate", d_gate}});
+  on_device(kOperation, &Operations::swiglu_backward,
+            {{"gate", gate}, {"up", up}, {"d_out", d_out}, {"d_gate", d_gate}, {"d_up", d_up}})(
+      gate, up, d_out, d_gate, d_up);
+}
+
+void host::swiglu_backward(ConstTensorView gate, ConstTensorView up, ConstTensorView d_out, TensorView d_gate,
+                           TensorView d_up) {
   kernels::require_isa();
   const std::int64_t n = row_size(gate);
-  with_float_type(kOperation, gate.dtype(), [&]<class T>(T) {
+  with_float_type("swiglu_backward", gate.dtype(), [&]<class T>(T) {
     using Number = Computed<T>;
     const int lanes = lanes_for(RowChunks(row_count(gate), n).count());
     std::vector<Number> room(static_cast<std::size_t>(lanes) * 5 * static_cast<std::size_t>(n));

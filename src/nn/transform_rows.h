@@ -10,7 +10,7 @@
 #include "base/rows.h"
 #include "kernels/convert/copy_row.h"
 
-namespace attend {
+namespace attend::detail {
 
 // 16-bit types compute in f32, f64 in itself.
 template <Element T>
@@ -61,4 +61,4 @@ void transform_rows(const std::array<ConstTensorView, kInputs>& inputs, TensorVi
   });
 }
 
-}  // namespace attend
+}  // namespace attend::detail

@@ -11,7 +11,7 @@ constexpr std::int64_t kPieceBytes = 4 << 20;
 
 void write_row_major(ArrayFormat& format, ConstTensorView tensor) {
   const auto bytes = static_cast<std::size_t>(tensor.count()) * size_of(tensor.dtype());
-  format.data({static_cast<const char*>(tensor.raw()), bytes});
+  format.data({static_cast<const char*>(tensor.host_data()), bytes});
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class Arena {
     memory_ = Tensor(dtype, {end_});
     for (const Wish& wish : wishes_) {
       const TensorView flat = memory_.view().slice(0, wish.offset, wish.offset + element_count(wish.shape));
-      *wish.view = TensorView(flat.raw(), dtype, wish.shape, row_major_strides(wish.shape));
+      *wish.view = flat.with_layout(wish.shape, row_major_strides(wish.shape));
     }
   }
   std::int64_t elements() const noexcept { return end_; }

@@ -83,7 +83,7 @@ void AttentionPart::turn(const Pass& pass, const Heads& heads, bool inverse) con
 RowStateView AttentionPart::state(const Pass& pass) const {
   const Dims shape{pass.rows.sequences, count_, pass.rows.length};
   const auto shaped = [&](const TensorView& flat) {
-    return TensorView(flat.raw(), flat.dtype(), shape, row_major_strides(shape));
+    return flat.with_layout(shape, row_major_strides(shape));
   };
   return {shaped(max_), shaped(sum_)};
 }

@@ -22,7 +22,7 @@ GruRoom room_of(const Pass& pass) {
   return {.step = first_rows(room.step, pass.rows.sequences),
           .carried = first_rows(room.carried, pass.rows.sequences),
           .d_past = by_sequence(room.d_past, pass.rows),
-          .panels = room.panels,
+          .packed = room.panels,
           .gradient = room.gradient};
 }
 
@@ -48,7 +48,7 @@ void GruLayer::plan(Arena& arena, std::int64_t rows) {
 }
 
 void GruLayer::plan_room(std::int64_t& panels, std::int64_t& gradient) const {
-  panels = std::max(panels, gru_panels(hidden_, hidden_));
+  panels = std::max(panels, gru_packed_room(hidden_, hidden_));
   gradient = std::max(gradient, linear_gradient_room(hidden_, 3 * hidden_));
 }
 

@@ -7,8 +7,11 @@
 #include "train/layers.h"
 
 namespace attend {
+namespace detail {
 struct GruWeights;
 struct GruTrace;
+}  // namespace detail
+using namespace detail;
 }  // namespace attend
 
 namespace attend::train {

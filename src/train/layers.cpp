@@ -30,8 +30,7 @@ void add_rows(ConstTensorView a, ConstTensorView b, TensorView out) {
 void product(Pass& pass, ConstTensorView a, ConstTensorView w, TensorView out,
              const MatmulEpilogue& epilogue) {
   if (a.dtype() == DType::f64) return matmul(a, w, out, epilogue);
-  const Dims panels = PackedMatrix::panels_shape(w.size(0), w.size(1));
-  matmul(a, PackedMatrix(w, TensorView(pass.room.panels.data<float>(), panels)), out, epilogue);
+  matmul(a, PackedMatrix(w, pass.room.panels), out, epilogue);
 }
 
 void add(ConstTensorView a, ConstTensorView b, TensorView out) {
@@ -46,8 +45,9 @@ Linear::Linear(Parameters& parameters, const std::string& name, std::int64_t in,
       out_(out) {}
 
 void Linear::plan(std::int64_t in, std::int64_t out, std::int64_t& panels, std::int64_t& gradient) {
-  panels = std::max({panels, element_count(PackedMatrix::panels_shape(in, out)),
-                     element_count(PackedMatrix::panels_shape(out, in))});
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  panels = std::max(
+      {panels, PackedMatrix::bytes_needed(in, out) / kFloat, PackedMatrix::bytes_needed(out, in) / kFloat});
   gradient = std::max(gradient, linear_gradient_room(in, out));
 }
 

@@ -77,7 +77,7 @@ double products(const ModelShape& shape) {
     gradient = std::max(gradient, linear_gradient_room(shape.vocabulary, e));
   }
   if (shape.mixer == MixerKind::gru) {
-    panels = std::max(panels, gru_panels(e, e));
+    panels = std::max(panels, gru_packed_room(e, e));
     gradient = std::max(gradient, linear_gradient_room(e, 3 * e));
   } else {
     Linear::plan(e, 3 * e, panels, gradient);

@@ -28,7 +28,7 @@ TensorView Parameters::part(Tensor& storage, int index) {
   const Parameter& parameter = (*this)[index];
   const std::int64_t size = element_count(parameter.shape);
   const TensorView flat = storage.view().slice(0, parameter.offset, parameter.offset + size);
-  return {flat.raw(), flat.dtype(), parameter.shape, row_major_strides(parameter.shape)};
+  return flat.with_layout(parameter.shape, row_major_strides(parameter.shape));
 }
 
 void Parameters::initialise(std::uint64_t seed) {

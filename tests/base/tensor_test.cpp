@@ -158,5 +158,22 @@ TEST(Tensor, DoubleToHalfRoundsOnce) {
   EXPECT_EQ(to_float(half.values<bfloat16>()[1]), 1.0f + 0x1p-7f);
 }
 
+TEST(Fill, EveryElementOfAnyType) {
+  Tensor numbers(DType::f32, {3, 4}), halves(DType::bf16, {5}), flags(DType::boolean, {2}),
+      whole(DType::i64, {2});
+  fill(numbers.view().slice(1, 1, 3), 2.5);
+  const auto values = numbers.values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], i % 4 == 1 || i % 4 == 2 ? 2.5F : 0);
+  fill(halves, 1);
+  EXPECT_EQ(to_float(halves.values<bfloat16>()[4]), 1);
+  fill(flags, 1);
+  fill(whole, -7);
+  EXPECT_TRUE(flags.values<bool>()[1]);
+  EXPECT_EQ(whole.values<std::int64_t>()[1], -7);
+  EXPECT_REFUSES(fill(flags, 2), "[fill] value 2 is not a boolean");
+  EXPECT_REFUSES(fill(whole, 0.5), "[fill] value 0.5 is not a whole number");
+  EXPECT_REFUSES(fill(TensorView(), 0), "[fill] the tensor is not given");
+}
+
 }  // namespace
 }  // namespace attend

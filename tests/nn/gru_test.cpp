@@ -41,11 +41,11 @@ struct Work {
         step(dtype, {b, 3 * e}),
         carried(dtype, {b, e}),
         d_past(dtype, {b, t, 3 * e}),
-        panels(DType::f32, {gru_panels(in, e)}),
+        packed(DType::f32, {gru_packed_room(in, e)}),
         gradient(DType::f32, {std::max(linear_gradient_room(in, 3 * e), linear_gradient_room(e, 3 * e))}) {}
   GruTrace trace() { return {gates, past_term, before}; }
-  GruRoom room() { return {step, carried, d_past, panels, gradient}; }
-  Tensor gates, past_term, before, step, carried, d_past, panels, gradient;
+  GruRoom room() { return {step, carried, d_past, packed, gradient}; }
+  Tensor gates, past_term, before, step, carried, d_past, packed, gradient;
 };
 
 Tensor states(ConstTensorView x, const Layer& layer) {

@@ -77,7 +77,7 @@ TEST(Linear, EmptyInputs) {
 TEST(Linear, Refuses) {
   Tensor x(DType::f32, {5, 4}), w(DType::f32, {4, 3}), out(DType::f32, {5, 3});
   EXPECT_REFUSES(linear(x, Tensor(DType::f32, {3, 4}), {}, out),
-                 "[linear] x has shape (5, 4), which does not go with w of shape (3, 4)");
+                 "[linear] x has shape (5, 4), which does not match w of shape (3, 4)");
   EXPECT_REFUSES(linear(x, w, {}, x), "[linear] out has shape (5, 4), expected (5, 3)");
   EXPECT_REFUSES(linear(x, w, Tensor(DType::f32, {4}), out), "[linear] bias has shape (4,), expected (3,)");
   EXPECT_REFUSES(linear(x, w, Tensor(DType::f64, {3}), out), "[linear] bias is f64, expected f32 as x");

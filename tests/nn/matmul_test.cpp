@@ -182,32 +182,31 @@ TEST(MatmulEdges, MatricesPackedSideBySideMultiplyAsThoseThatStandAlone) {
   const Tensor a = random_normal({5, 7}, DType::f32, 1), first = random_normal({7, 18}, DType::f32, 2),
                second = random_normal({7, 33}, DType::f32, 3);
   const auto size = [](std::int64_t columns) {
-    return element_count(PackedMatrix::panels_shape(7, columns));
+    return PackedMatrix::bytes_needed(7, columns) / static_cast<std::int64_t>(sizeof(float));
   };
   Tensor memory(DType::f32, {size(18) + size(33)});
   std::ranges::fill(memory.values<float>(), std::numeric_limits<float>::quiet_NaN());
-  float* const start = memory.values<float>().data();
-  const PackedMatrix one(first, {start, PackedMatrix::panels_shape(7, 18)});
-  PackedMatrix two(second, {start + size(18), PackedMatrix::panels_shape(7, 33)});
+  const PackedMatrix one(first, memory.view().slice(0, 0, size(18)));
+  PackedMatrix two(second, memory.view().slice(0, size(18), memory.count()));
   const PackedMatrix moved = std::move(two);
-  EXPECT_EQ(one.panels().raw(), start);
+  EXPECT_EQ(one.memory().raw(), memory.view().raw());
   EXPECT_TRUE(same_bits(product(a, one), product(a, PackedMatrix(first))));
   EXPECT_TRUE(same_bits(product(a, moved), product(a, PackedMatrix(second))));
 }
 
-TEST(MatmulEdges, MemoryForPanelsIsChecked) {
+TEST(MatmulEdges, MemoryOfTheCallersIsChecked) {
   const Tensor w = random_normal({3, 5}, DType::f32, 1);
-  Tensor memory(DType::f32, {128}), wide(DType::f64, {1, 3, 16});
+  Tensor memory(DType::f32, {128});
   float* const start = memory.values<float>().data();
-  EXPECT_REFUSES(PackedMatrix(w, {start, {1, 3, 15}}),
-                 "[PackedMatrix] panels has shape (1, 3, 15), expected (1, 3, 16)");
-  EXPECT_REFUSES(PackedMatrix(w, {start + 1, {1, 3, 16}}),
-                 "[PackedMatrix] panels is not aligned to 64 bytes");
-  EXPECT_REFUSES(PackedMatrix(w, {start, {1, 3, 16}, {64, 20, 1}}),
-                 "[PackedMatrix] panels is not contiguous");
-  EXPECT_REFUSES(PackedMatrix(w, wide), "[PackedMatrix] panels is f64, expected f32");
-  EXPECT_REFUSES(PackedMatrix({start, {3, 5}}, {start, {1, 3, 16}}),
-                 "[PackedMatrix] panels overlaps w in memory");
+  const std::int64_t needed = PackedMatrix::bytes_needed(3, 5) / 4;
+  EXPECT_EQ(needed % 16, 0);
+  EXPECT_REFUSES(PackedMatrix(w, {start, {needed - 1}}), "[PackedMatrix] memory has 188 bytes, expected 192");
+  EXPECT_REFUSES(PackedMatrix(w, {start + 1, {needed}}), "[PackedMatrix] memory is not aligned to 64 bytes");
+  EXPECT_REFUSES(PackedMatrix(w, {start, {needed}, {2}}), "[PackedMatrix] memory is not contiguous");
+  EXPECT_REFUSES(PackedMatrix(w, TensorView()), "[PackedMatrix] memory is not given");
+  EXPECT_REFUSES(PackedMatrix({start, {3, 5}}, {start, {needed}}), "[PackedMatrix] memory overlaps w");
+  Tensor doubles(DType::f64, {needed / 2});  // memory is memory, whatever its type
+  EXPECT_EQ(PackedMatrix(w, doubles).dtype(), DType::f32);
 }
 
 TEST(MatmulEdges, APackedMatrixMovesAndOutlivesItsSource) {
@@ -231,7 +230,7 @@ TEST(MatmulEdges, Refuses) {
                  "[PackedMatrix] w has shape (3,), expected 2 dimensions");
   EXPECT_REFUSES(PackedMatrix(ConstTensorView()), "[PackedMatrix] w is not given");
   EXPECT_REFUSES(matmul(out, packed, out),
-                 "[matmul] a has shape (5, 3), which does not go with w of shape (4, 3)");
+                 "[matmul] a has shape (5, 3), which does not match w of shape (4, 3)");
   EXPECT_REFUSES(matmul(a, packed, a), "[matmul] out has shape (5, 4), expected (5, 3)");
   EXPECT_REFUSES(matmul(a, packed, {}), "[matmul] out is not given");
   EXPECT_REFUSES(matmul(a, packed, doubles), "[matmul] out is f64, expected f32 as a");
@@ -267,10 +266,13 @@ TEST(PackedMatrix, TheTransposeIsThatOfTheMatrix) {
     const PackedMatrix turned = PackedMatrix(w).transposed();
     EXPECT_EQ(turned.rows(), n);
     EXPECT_EQ(turned.columns(), k);
-    EXPECT_TRUE(same_bits(turned.panels(), PackedMatrix(w.view().transposed(0, 1)).panels()));
-    EXPECT_TRUE(same_bits(turned.transposed().panels(), PackedMatrix(w).panels()));
-    Tensor lent(DType::f32, PackedMatrix::panels_shape(w.size(0), w.size(1)));
-    EXPECT_TRUE(same_bits(PackedMatrix(w, lent).transposed().panels(), turned.panels()));
+    const PackedMatrix packed(w), expected_turned(w.view().transposed(0, 1));
+    const PackedMatrix back = turned.transposed();
+    EXPECT_TRUE(same_bits(turned.memory(), expected_turned.memory()));
+    EXPECT_TRUE(same_bits(back.memory(), packed.memory()));
+    Tensor lent(DType::f32, {PackedMatrix::bytes_needed(k, n) / 4});
+    const PackedMatrix lent_turned = PackedMatrix(w, lent).transposed();
+    EXPECT_TRUE(same_bits(lent_turned.memory(), turned.memory()));
     Tensor found(DType::f32, {5, k}), expected(DType::f64, {5, k});
     matmul(a, turned, found);
     reference::matmul(a, w.view().transposed(0, 1), expected);

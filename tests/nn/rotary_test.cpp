@@ -220,11 +220,12 @@ TEST(Rotary, EmptyAndRefused) {
   Tensor x(DType::f32, {3, 6});
   const RotaryAt three{0, 1, 2};
   EXPECT_REFUSES(rotated(x, {0, 1}, {}), "[apply_rotary] got 2 positions for 3 rows");
-  EXPECT_REFUSES(rotated(x, three, {10000, 3}), "[apply_rotary] cannot turn 3 dimensions in pairs");
-  EXPECT_REFUSES(rotated(x, three, {10000, 8}), "[apply_rotary] cannot turn 8 dimensions of vectors of 6");
-  EXPECT_REFUSES(rotated(x, three, {10000, -2}), "[apply_rotary] cannot turn -2 dimensions of vectors of 6");
+  EXPECT_REFUSES(rotated(x, three, {10000, 3}), "[apply_rotary] cannot rotate 3 dimensions in pairs");
+  EXPECT_REFUSES(rotated(x, three, {10000, 8}), "[apply_rotary] cannot rotate 8 dimensions of vectors of 6");
+  EXPECT_REFUSES(rotated(x, three, {10000, -2}),
+                 "[apply_rotary] cannot rotate -2 dimensions of vectors of 6");
   EXPECT_REFUSES(rotated(x.view().slice(1, 0, 5), three, {}),
-                 "[apply_rotary] cannot turn 5 dimensions in pairs");
+                 "[apply_rotary] cannot rotate 5 dimensions in pairs");
   EXPECT_REFUSES(rotated(x, three, {NAN}), "[apply_rotary] base is nan, expected a positive finite number");
   EXPECT_REFUSES(rotated(x.view().select(0, 0), three, {}), "[apply_rotary] x has shape (6,)");
   Tensor other(DType::f32, {3, 4}), wide(DType::f64, {3, 6});

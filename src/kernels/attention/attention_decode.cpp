@@ -4,7 +4,7 @@
 //   o  += p_j v_j        p_j broadcast, o in registers, value after value
 // Memory is read strictly forwards and in long runs: that keeps the machine's own prefetching ahead, and was
 // worth more than any prefetching by instruction. A row's arithmetic is the same whoever it shares the keys
-// with, and a key stands in the same lane wherever the range of keys begins.
+// with, and a key is in the same lane wherever the range of keys begins.
 #include "kernels/attention/attention_decode.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -50,7 +50,7 @@ struct DecodePanel {
   const std::int64_t count;
   const std::int64_t d = rows[0].head->d, dv = rows[0].head->dv;
   const std::int64_t q_width = padded(d), o_width = padded(dv);
-  float* const q;  // (count, q_width), scaled, zeros behind d
+  float* const q;  // (count, q_width), scaled, zeros after d
   float* const o;  // (count, o_width)
   float* const s;  // (count, kDecodeBlock): scores, then weights
 
@@ -94,7 +94,7 @@ struct DecodePanel {
     }
   }
 
-  // Scores of keys [j, j + kKeyStep) of the block; keys behind `last` are read as `last`, and masked later.
+  // Scores of keys [j, j + kKeyStep) of the block; keys after `last` are read as `last` and masked later.
   template <int kR>
   HWY_ATTR void score(std::int64_t first_key, std::int64_t j, std::int64_t last, std::int64_t r0) {
     const D dd;

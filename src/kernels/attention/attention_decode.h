@@ -2,8 +2,8 @@
 // as they are stored, once for all the queries that share them. One source, compiled for each instruction
 // set, chosen at run time.
 //
-// Keys are cut into blocks, each an independent piece of work that leaves an unfinished row (o, max, sum)
-// behind; finish_decode() puts the pieces of a row together. Blocks lie at multiples of kDecodeBlock,
+// Keys are cut into blocks, each an independent piece of work that gives an unfinished row (o, max, sum);
+// finish_decode() puts the pieces of a row together. Blocks lie at multiples of kDecodeBlock,
 // whatever the lengths, so a row's bits depend on the keys that it sees and on nothing else.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace attend::kernels {
 inline constexpr std::int64_t kDecodeBlock = 512;  // keys
 inline constexpr std::int64_t kDecodeRows = 16;    // the most rows that are worked on together
 
-// The rows of one key head, stored as f32, bf16 or f16; the elements of a row stand side by side. Strides
+// The rows of one key head, stored as f32, bf16 or f16; the elements of a row are contiguous. Strides
 // count elements.
 struct StoredKeys {
   DType dtype = DType::f32;

@@ -46,23 +46,23 @@ struct Tile {
         seen(o + h.dv * width) {}
 
   // A block of scores becomes exponentials in s and joins the sums. They are taken relative to a base that
-  // follows the maximum only when it has fallen behind by more than kSlack: rescaling everything that was
+  // follows the maximum only when the maximum exceeds it by more than kSlack: rescaling everything that was
   // made so far is then rare, and nothing can overflow. A row's base depends on its own scores alone.
   template <int kR>
   HWY_ATTR HWY_INLINE void absorb(std::int64_t j, const Slot (&score)[kR][kV]) {
     const D d;
     Slot largest[kV];
-    bool behind = false;
+    bool outgrown = false;
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
       V most = score[0][v];
 #pragma GCC unroll 8
       for (int r = 1; r < kR; ++r) most = hn::Max(most, score[r][v]);
-      behind |= !hn::AllFalse(d, hn::Gt(most, hn::Add(base[v], hn::Set(d, kSlack))));
+      outgrown |= !hn::AllFalse(d, hn::Gt(most, hn::Add(base[v], hn::Set(d, kSlack))));
       max[v] = hn::Max(max[v], most);
       largest[v] = most;
     }
-    if (HWY_UNLIKELY(behind)) {
+    if (HWY_UNLIKELY(outgrown)) {
       for (int v = 0; v < kV; ++v) raise_base(v, largest[v], j);
     }
 #pragma GCC unroll 3
@@ -117,7 +117,7 @@ struct Tile {
     });
   }
 
-  // Values behind a mask may be NaN or infinite, and 0 x NaN is NaN. Such values are taken out of the product
+  // Masked values may be NaN or infinite, and 0 x NaN is NaN. Such values are taken out of the product
   // and added lane by lane, where their key takes part. `seen` keeps the scores from before the exponentials.
   HWY_ATTR void add_values_guarded(std::int64_t first_key, std::int64_t keys) {
     const D d;

@@ -1,4 +1,4 @@
-// The gradients of a tile of queries, against one tile of keys after another. Queries stand in lanes, as in
+// The gradients of a tile of queries, against one tile of keys after another. Queries are in lanes, as in
 // score_tile-inl.h, whose scores it starts from. With 1 / sum folded into d_out where it is packed:
 //
 //   P^T  = exp(S^T - max)                     (keys, queries)
@@ -137,14 +137,14 @@ struct GradientTile {
   template <bool kMasked>
   HWY_ATTR void weigh_dropped(std::int64_t first_key, std::int64_t n) {
     const D d;
-    const DropoutLanes coins(head.dropout);
+    const DropoutLanes dropout(head.dropout);
     const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
     for (int v = 0; v < kV; ++v) {
       const V from = hn::Load(d, base + v * lanes()), less = hn::Load(d, shift + v * lanes());
-      const auto rows = coins.rows(first + v * lanes());
+      const auto rows = dropout.rows(first + v * lanes());
       for (std::int64_t j = 0; j < n; ++j) {
         const std::int64_t x = j * width + v * lanes();
-        const auto gone = coins.drops(rows, first_key + j);
+        const auto gone = dropout.drops(rows, first_key + j);
         const V score = hn::Load(d, p + x);
         V weight = exponential(hn::Sub(score, from));
         V change = hn::Mul(weight, hn::Add(hn::IfThenZeroElse(gone, hn::Load(d, ds + x)), less));

@@ -23,7 +23,7 @@ struct KeyRange {
   std::int64_t end = 0;
 };
 
-// Which keys a query may see by position alone. Query i stands at position i + query_offset on the key axis.
+// Which keys a query may see by position alone. Query i is at position i + query_offset on the key axis.
 struct Visibility {
   std::int64_t key_count = 0;  // keys that exist: [0, key_count)
   std::int64_t query_offset = 0;
@@ -72,7 +72,7 @@ struct Head {
   const T* key(std::int64_t j) const noexcept { return k + j * k_stride; }
   const T* value(std::int64_t j) const noexcept { return v + j * v_stride; }
 
-  // How far key j is from where query i stands.
+  // How far key j is from the position of query i.
   T distance(std::int64_t i, std::int64_t j) const noexcept {
     return static_cast<T>(std::abs(i + visible.query_offset - j));
   }

@@ -1,4 +1,4 @@
-// The maximum and the sum of each row of a tile of queries: read from what attention() left behind, or
+// The maximum and the sum of each row of a tile of queries: read from what attention() stored, or
 // computed from the scores. From them exp(score - max) / sum is the weight.
 #if defined(ATTEND_KERNELS_ATTENTION_LANE_STATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_ATTENTION_LANE_STATE_INL_H_

@@ -1,5 +1,5 @@
 // The weights of a tile, added to the cells of a map: first over the keys of a cell, queries in lanes; then,
-// turned round, over the queries of a cell, with the columns of the map in lanes. Each part of a cell is
+// transposed, over the queries of a cell, with the columns of the map in lanes. Each part of a cell is
 // added up in f32 and joins the rest in f64.
 #if defined(ATTEND_KERNELS_ATTENTION_MAP_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_ATTENTION_MAP_TILE_INL_H_
@@ -23,7 +23,7 @@ struct MapTile {
   const SummaryTarget<float>& target;
   const std::int64_t width = kV * lanes();
   float* const turned;       // (width, kStride)
-  std::int64_t* const ends;  // (width): the lane behind each cell of queries
+  std::int64_t* const ends;  // (width): the lane after each cell of queries
   std::int64_t first = 0, cells = 0;
 
   MapTile(const SummaryTarget<float>& t, ScratchPieces& scratch)

@@ -1,5 +1,5 @@
-// The two numbers a row leaves behind, (maximum, sum), and what follows from them. In float64, whatever the
-// storage.
+// The two numbers that are kept of a row, (maximum, sum), and what follows from them. In float64, whatever
+// the storage.
 #pragma once
 
 #include <cstdint>

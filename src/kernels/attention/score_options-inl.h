@@ -92,7 +92,7 @@ HWY_ATTR inline void apply_mask(const ScoredTile& tile) {
   const hn::Rebind<std::uint8_t, D> bytes;
   const DI di;
   const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
-  // A few keys at a time: their bytes as floats, row by row, then turned round.
+  // A few keys at a time: their bytes as floats, row by row, then transposed.
   for (std::int64_t j = 0; j < tile.n; j += kLanes) {
     const std::int64_t size = std::min<std::int64_t>(kLanes, tile.n - j);
     for (std::int64_t i = 0; i < tile.count; i += kLanes) {

@@ -1,7 +1,7 @@
 // The scores of a tile of queries against a tile of keys, after scale, cap, bias and mask: what every kernel
 // of attention starts from, whether it goes on to outputs, weights or gradients.
 //
-// Queries stand in vector lanes: S^T = K Q^T is (keys, queries). K is read in place, one element broadcast to
+// Queries are in vector lanes: S^T = K Q^T is (keys, queries). K is read in place, one element broadcast to
 // all lanes; Q^T is packed once. A lane's arithmetic is the same whoever its neighbours are.
 #if defined(ATTEND_KERNELS_ATTENTION_SCORE_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_ATTENTION_SCORE_TILE_INL_H_

@@ -1,5 +1,5 @@
 // One row of scores, keys in lanes: capped to biased, biased to weights, in place. A key's number takes the
-// same operations wherever it stands in a vector, and a key that takes no part adds an exact 0.
+// same operations wherever it is in a vector, and a key that takes no part adds an exact 0.
 #if defined(ATTEND_KERNELS_ATTENTION_STAGE_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_ATTENTION_STAGE_ROW_INL_H_
 #undef ATTEND_KERNELS_ATTENTION_STAGE_ROW_INL_H_

@@ -1,5 +1,5 @@
 // Chosen rows of one stage. The chosen queries are gathered into lanes, whatever their places, so that K is
-// read once for all of them; the scores are turned round into the rows of the result, and what depends on a
+// read once for all of them; the scores are transposed into the rows of the result, and what depends on a
 // query's own place (bias, mask, position) and the softmax follow row by row, along the keys.
 #include "kernels/attention/weights.h"
 

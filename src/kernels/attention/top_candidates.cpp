@@ -6,8 +6,8 @@
 namespace attend::kernels {
 namespace {
 
-// Puts what is larger than the candidate at `pivot` before it and the rest behind it; returns where it stands
-// then. Every element is swapped, so that nothing is decided by a branch: half of those would be
+// Puts what is larger than the candidate at `pivot` before it and the rest after it; returns its new
+// place. Every element is swapped, so that nothing is decided by a branch: half of those would be
 // mispredicted.
 Candidate* part(Candidate* first, Candidate* last, Candidate* pivot) noexcept {
   std::swap(*pivot, *(last - 1));
@@ -40,9 +40,9 @@ float keep_best(Candidate* candidates, std::int64_t count, std::int64_t keep) no
       std::nth_element(first, wanted, last, std::greater<>());
       break;
     }
-    Candidate* const stands = part(first, last, median(first, first + (last - first) / 2, last - 1));
-    if (stands == wanted) break;
-    (stands > wanted ? last : first) = stands > wanted ? stands : stands + 1;
+    Candidate* const place = part(first, last, median(first, first + (last - first) / 2, last - 1));
+    if (place == wanted) break;
+    (place > wanted ? last : first) = place > wanted ? place : place + 1;
   }
   return score_of(*wanted);
 }

@@ -1,7 +1,7 @@
 // GELU of a row of f32 and its gradient, over Google Highway.
 #pragma once
 
-#include <attend/matmul.h>
+#include <attend/activation.h>
 
 #include <cstdint>
 

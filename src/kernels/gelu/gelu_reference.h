@@ -1,7 +1,7 @@
 // Activations of one number in float64, as the formulas have them: what the f32 kernels are judged by.
 #pragma once
 
-#include <attend/matmul.h>
+#include <attend/activation.h>
 
 namespace attend::kernels {
 

@@ -16,7 +16,7 @@ struct GruStep {
   std::int64_t width = 0;     // E
   T* gates = nullptr;         // (3 E): x_r, x_z, x_n become r, z, n
   const T* past = nullptr;    // (3 E): h_r, h_z, h_n
-  T* past_term = nullptr;     // (E): h_n, kept for the way back
+  T* past_term = nullptr;     // (E): h_n, kept for the backward pass
   const T* before = nullptr;  // (E): the state before
   T* state = nullptr;         // (E)
 };

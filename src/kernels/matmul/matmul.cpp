@@ -1,4 +1,4 @@
-// How it works: columns of b stand in vector lanes, three panels at a time; rows of a are read in place by
+// How it works: columns of b are in vector lanes, three panels at a time; rows of a are read in place by
 // broadcast. For each group of columns the depth is taken in parts, and for each part all rows: the part of
 // the panels, 384 x 48 floats, stays in the second-level cache while the rows go by. The sums of a part join
 // those of the parts before it in a strip of 128 rows, and the last part's tiles go on to bias, activation

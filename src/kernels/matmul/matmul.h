@@ -2,7 +2,7 @@
 // One source over Google Highway, compiled for each instruction set, chosen at run time.
 #pragma once
 
-#include <attend/matmul.h>
+#include <attend/activation.h>
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Dropout over vectors of queries: the coins of DropoutStream, bit for bit.
+// Dropout over vectors of queries: the same choices as DropoutStream, bit for bit.
 #if defined(ATTEND_KERNELS_SIMD_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_SIMD_DROPOUT_INL_H_
 #undef ATTEND_KERNELS_SIMD_DROPOUT_INL_H_
@@ -50,12 +50,12 @@ HWY_ATTR void drop_weights(const DropoutStream& stream, std::int64_t first_query
                            std::int64_t keys, float* weights) {
   if (!stream.drops_any()) return;
   const D d;
-  const DropoutLanes coins(stream);
+  const DropoutLanes dropout(stream);
   for (int v = 0; v < kV; ++v) {
-    const VU rows = coins.rows(first_query + v * lanes());
+    const VU rows = dropout.rows(first_query + v * lanes());
     for (std::int64_t j = 0; j < keys; ++j) {
       float* const at = weights + (j * kV + v) * lanes();
-      hn::Store(hn::IfThenZeroElse(coins.drops(rows, first_key + j), hn::Load(d, at)), d, at);
+      hn::Store(hn::IfThenZeroElse(dropout.drops(rows, first_key + j), hn::Load(d, at)), d, at);
     }
   }
 }

@@ -29,7 +29,7 @@ constexpr int kTileRows = 3, kTileVectors = 4;
 constexpr int kTileRows = 6, kTileVectors = 2;
 #endif
 
-// Where the vector that starts at a column stands in a packed matrix of that depth.
+// Where the vector that starts at a column is in a packed matrix of that depth.
 HWY_INLINE const float* panel_vector(const float* panels, std::int64_t depth, std::int64_t column) {
   return panels + column / kPanelColumns * depth * kPanelColumns + column % kPanelColumns;
 }
@@ -42,7 +42,7 @@ struct Ahead {
 };
 
 // c[r][v] (+)= sum_i a[r * a_row + i] * b[v][i * kPanelColumns], i < n; rows of c are c_row apart. One sum
-// runs through the products in their order, so its bits do not depend on the tile that it stands in.
+// runs through the products in their order, so its bits do not depend on the tile that it is in.
 template <int kR, int kV, bool kAdd, bool kAhead>
 HWY_ATTR HWY_INLINE void panel_kernel(std::int64_t n, const float* HWY_RESTRICT a, std::int64_t a_row,
                                       const float* const (&b)[kV], float* HWY_RESTRICT c, std::int64_t c_row,

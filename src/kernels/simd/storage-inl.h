@@ -52,7 +52,7 @@ float stored_value(T value) {
   return to_float(value);
 }
 
-// The first `count` elements, fewer than lanes(), and zeros; nothing behind them is read.
+// The first `count` elements, fewer than lanes(), and zeros; nothing after them is read.
 template <class T>
 HWY_ATTR HWY_INLINE V load_first(const T* from, std::int64_t count) {
 #if HWY_MEM_OPS_MIGHT_FAULT

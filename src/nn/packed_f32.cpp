@@ -1,4 +1,4 @@
-#include "nn/packed_product.h"
+#include "nn/packed_f32.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -9,7 +9,7 @@
 #include "kernels/matmul/matmul.h"
 #include "nn/row_of.h"
 
-namespace attend {
+namespace attend::detail {
 namespace {
 
 using kernels::kMatmulRows;
@@ -101,16 +101,19 @@ Tensor gathered(ConstTensorView view) {
   return copy;
 }
 
-}  // namespace
+std::int64_t bytes_of_panels(std::int64_t k, std::int64_t n) {
+  return element_count({kernels::panel_count(n), k, kPanelColumns}) *
+         static_cast<std::int64_t>(sizeof(float));
+}
 
-void pack_panels(ConstTensorView w, TensorView panels) {
+void pack_panels(ConstTensorView w, void* memory) {
   kernels::require_isa();
   const std::int64_t k = w.size(0), n = w.size(1);
-  if (panels.count() == 0) return;
-  float* const data = panels.data<float>();
+  if (k == 0 || n == 0) return;
+  float* const data = static_cast<float*>(memory);
   with_float_type("matmul", w.dtype(), [&]<class T>(T) {
     const T* const source = w.data<T>();
-    parallel_for(panels.size(0), [&](std::int64_t panel, int) noexcept {
+    parallel_for(kernels::panel_count(n), [&](std::int64_t panel, int) noexcept {
       const std::int64_t first = panel * kPanelColumns, columns = std::min(kPanelColumns, n - first);
       float* const to = data + panel * k * kPanelColumns;
       if (columns < kPanelColumns) std::fill_n(to, k * kPanelColumns, 0.0F);
@@ -119,16 +122,16 @@ void pack_panels(ConstTensorView w, TensorView panels) {
   });
 }
 
-Tensor transpose_panels(ConstTensorView panels, std::int64_t k, std::int64_t n) {
-  const std::int64_t count = kernels::panel_count(k);
-  Tensor packed(DType::f32, {count, n, kPanelColumns});
-  if (k == 0 || n == 0) return packed;
-  const float* const from = panels.data<float>();
-  float* const to = packed.values<float>().data();
+void transpose_panels(const PackedMatrix& w, void* memory) {
+  const std::int64_t k = w.rows(), n = w.columns();
+  if (k == 0 || n == 0) return;
+  const auto* const from = static_cast<const float*>(w.memory().raw());
+  auto* const to = static_cast<float*>(memory);
   // Squares of 16 by 16, each within one panel here and there: 1 KiB, so that both stay in the first-level
   // cache.
-  parallel_for(count, [&](std::int64_t panel, int) noexcept {
+  parallel_for(kernels::panel_count(k), [&](std::int64_t panel, int) noexcept {
     const std::int64_t first = panel * kPanelColumns, rows = std::min(kPanelColumns, k - first);
+    if (rows < kPanelColumns) std::fill_n(to + panel * n * kPanelColumns, n * kPanelColumns, 0.0F);
     for (std::int64_t column = 0; column < n; ++column) {
       const std::int64_t source = column / kPanelColumns * k + first;
       for (std::int64_t row = 0; row < rows; ++row) {
@@ -137,10 +140,9 @@ Tensor transpose_panels(ConstTensorView panels, std::int64_t k, std::int64_t n) 
       }
     }
   });
-  return packed;
 }
 
-void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView out_given,
+void multiply_panels(ConstTensorView a_given, const PackedMatrix& w, TensorView out_given,
                      const MatmulEpilogue& epilogue) {
   if (out_given.count() == 0) return;
   kernels::require_isa();
@@ -151,7 +153,7 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
   const Rows<TensorView> out(out_given);
   const std::int64_t m = row_count(a_given), n = w.columns(), k = w.rows();
   const Cut cut(m, n, k);
-  const float* const panels = w.panels().data<float>();
+  const auto* const panels = static_cast<const float*>(w.memory().raw());
   const RowOf<float> bias(epilogue.bias);
   const float* const bias_data = bias.data();
 
@@ -195,4 +197,8 @@ void multiply_packed(ConstTensorView a_given, const PackedMatrix& w, TensorView 
   });
 }
 
-}  // namespace attend
+}  // namespace
+
+const PackedFormat kPackedF32{DType::f32, bytes_of_panels, pack_panels, transpose_panels, multiply_panels};
+
+}  // namespace attend::detail

@@ -1,0 +1,13 @@
+// The functions that a layer may put after its product.
+#pragma once
+
+#include <cstdint>
+
+namespace attend {
+
+// GELU is x Phi(x), Phi being the normal distribution function: `gelu` by the error function, `gelu_tanh` by
+// its approximation with a hyperbolic tangent (Hendrycks and Gimpel 2016), which some models were trained
+// with. `relu` is x where that is not negative, else 0; NaN stays NaN.
+enum class Activation : std::uint8_t { none, gelu, gelu_tanh, relu };
+
+}  // namespace attend

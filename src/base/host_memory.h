@@ -1,0 +1,16 @@
+// The memory operations of the host, for its row of the table of operations (base/operations.h). The
+// arguments have been checked.
+#pragma once
+
+#include <attend/tensor.h>
+
+#include <cstddef>
+
+namespace attend::host {
+
+void* allocate(Device device, std::size_t bytes);
+void free(Device device, void* memory) noexcept;
+void copy(ConstTensorView from, TensorView to);
+void fill(TensorView out, double value);
+
+}  // namespace attend::host
