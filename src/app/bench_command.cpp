@@ -29,7 +29,7 @@ struct BenchOptions {
 struct Benchmark {
   const char* name;
   const char* summary;
-  bench::Report (*run)(const bench::Settings&);
+  bench::Report (*run)(const bench::BenchSettings&);
   bool by_default = true;
 };
 
@@ -89,8 +89,8 @@ void run_bench(const BenchOptions& options, const Globals& globals) {
   std::vector<bench::Report> reports;
   {
     StatusLine line;
-    const bench::Settings settings{.quick = options.quick,
-                                   .progress = [&](std::string_view text) { line.show(text); }};
+    const bench::BenchSettings settings{.quick = options.quick,
+                                        .progress = [&](std::string_view text) { line.show(text); }};
     for (const Benchmark* benchmark : chosen) reports.push_back(benchmark->run(settings));
   }
   if (options.json) {

@@ -11,7 +11,7 @@
 #include "app/command.h"
 #include "app/output.h"
 #include "base/error.h"
-#include "doctor/machine.h"
+#include "doctor/machine_facts.h"
 #include "doctor/model_facts.h"
 #include "doctor/parity.h"
 #include "doctor/reference.h"

@@ -57,11 +57,11 @@ struct EmbedArguments {
 
 // One line on a terminal: how many texts, how fast, and for a file how long still; ten times a second at
 // most.
-class ProgressLine {
+class EmbedStatus {
  public:
-  explicit ProgressLine(const embed::TextLines& lines) : lines_(lines) {}
+  explicit EmbedStatus(const embed::TextLines& lines) : lines_(lines) {}
 
-  void show(const embed::Progress& done) {
+  void show(const embed::EmbedProgress& done) {
     if (!line_.due()) return;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     if (seconds < 0.3 || done.texts == 0) return;
@@ -194,9 +194,9 @@ void run_embed(const EmbedArguments& given) {
   embed::Outcome outcome;
   FiniteCheck checked(*sink);
   {
-    ProgressLine line(lines);
-    outcome =
-        embed::embed_texts(model, lines, job, checked, [&](const embed::Progress& done) { line.show(done); });
+    EmbedStatus line(lines);
+    outcome = embed::embed_texts(model, lines, job, checked,
+                                 [&](const embed::EmbedProgress& done) { line.show(done); });
   }
   checked.finish();
   checked.tell(outcome, model);

@@ -35,7 +35,7 @@ std::string megabytes(std::uint64_t bytes) {
 }
 
 // One line on a terminal that says which file, how much of it, and how fast; ten times a second at most.
-class Progress {
+class PullStatus {
  public:
   void show(const hub::PullProgress& state) {
     if (!line_.watched()) return;
@@ -72,7 +72,7 @@ class Progress {
 void run_pull(const std::string& name) {
   std::filesystem::path folder;
   {
-    Progress line;
+    PullStatus line;
     folder = hub::pull(hub::settings_from_environment(), name,
                        [&](const hub::PullProgress& state) { line.show(state); });
   }

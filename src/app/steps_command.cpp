@@ -11,13 +11,13 @@
 #include "draw/text_width.h"
 #include "draw_cairo/page_format.h"
 #include "steps/examples.h"
-#include "steps/figure.h"
 #include "steps/focus.h"
 #include "steps/narrate.h"
 #include "steps/order.h"
 #include "steps/saturation.h"
 #include "steps/steps_file.h"
 #include "steps/to_json.h"
+#include "steps/weights_figure.h"
 
 namespace attend::app {
 namespace {
@@ -29,7 +29,7 @@ struct StepsOptions {
 
 std::string example_list() {
   std::string text = "Built-in examples:\n";
-  for (const steps::Example& example : steps::examples()) {
+  for (const steps::BuiltInExample& example : steps::examples()) {
     text.append("  ")
         .append(draw::pad_right(example.name, 10))
         .append(" ")
@@ -60,11 +60,11 @@ std::string format_of(const std::string& file) {
   return extension;
 }
 
-const steps::Example& chosen_example(const StepsOptions& options) {
+const steps::BuiltInExample& chosen_example(const StepsOptions& options) {
   if (!options.example) return steps::examples().front();
-  if (const steps::Example* example = steps::find_example(*options.example)) return *example;
+  if (const steps::BuiltInExample* example = steps::find_example(*options.example)) return *example;
   std::string names;
-  for (const steps::Example& example : steps::examples()) {
+  for (const steps::BuiltInExample& example : steps::examples()) {
     if (!names.empty()) names += ", ";
     names += example.name;
   }
@@ -77,7 +77,7 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
   }
   const std::string format = options.output ? format_of(*options.output) : options.json ? "json" : "";
   const bool own = options.file.has_value();
-  const steps::Example* const example = own ? nullptr : &chosen_example(options);
+  const steps::BuiltInExample* const example = own ? nullptr : &chosen_example(options);
   const steps::Lesson lesson = own ? steps::read_lesson(*options.file) : example->lesson();
   const std::string name = own ? steps::display_name(*options.file) : std::string(example->name);
   const steps::Walk walk = steps::walk(name, lesson);

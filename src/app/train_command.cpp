@@ -61,18 +61,18 @@ from which --resume goes on to the same bits. Ctrl-C saves and stops.)";
 std::atomic<bool> interrupted{false};
 
 // From Ctrl-C on, the next step is the last; a second one ends the program as usual.
-class Interruptible {
+class StopOnCtrlC {
  public:
-  Interruptible() {
+  StopOnCtrlC() {
     interrupted = false;
     struct sigaction action {};
     action.sa_handler = [](int) { interrupted = true; };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, &before_);
   }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-  ~Interruptible() { sigaction(SIGINT, &before_, nullptr); }
+  StopOnCtrlC(const StopOnCtrlC&) = delete;
+  StopOnCtrlC& operator=(const StopOnCtrlC&) = delete;
+  ~StopOnCtrlC() { sigaction(SIGINT, &before_, nullptr); }
 
  private:
   struct sigaction before_ {};
@@ -173,7 +173,7 @@ void run_train(const TrainOptions& options, const Globals& globals) {
   if (options.watch) trainer.watch(*options.watch);
   write_styled(draw::paragraph(opening(trainer, options.resume), terminal));
   {
-    const Interruptible interruptible;
+    const StopOnCtrlC stop_on_ctrl_c;
     TrainProgress progress(trainer, globals.color);
     trainer.run({.step = [&](const learn::StepReport& report) { progress.show(report); },
                  .evaluation =

@@ -11,8 +11,8 @@
 #include "draw/text_width.h"
 #include "learn/pronoun.h"
 #include "learn/run_folder.h"
-#include "steps/figure.h"
 #include "steps/lesson_json.h"
+#include "steps/weights_figure.h"
 
 namespace attend::app {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace attend::bench {
 
-struct Settings {
+struct BenchSettings {
   bool quick = false;
   // Told what is being measured; for a line that comes and goes.
   std::function<void(std::string_view)> progress = [](std::string_view) {};
@@ -18,18 +18,18 @@ struct Settings {
 };
 
 // Attention, forward and backward, full and causal, as a share of the multiply-add peak.
-Report bench_attention(const Settings& settings);
+Report bench_attention(const BenchSettings& settings);
 
 // The matrix product with packed weights, as a share of the multiply-add peak.
-Report bench_matmul(const Settings& settings);
+Report bench_matmul(const BenchSettings& settings);
 
 // What asking for weights costs beside the output alone, and that memory stays O(n).
-Report bench_weights(const Settings& settings);
+Report bench_weights(const BenchSettings& settings);
 
 // One query on a long cache of keys and values, as a share of the speed at which memory is read.
-Report bench_decode(const Settings& settings);
+Report bench_decode(const BenchSettings& settings);
 
 // Time and memory by length, beside an attention that stores the n x n matrix, until that does not fit.
-Report bench_length(const Settings& settings);
+Report bench_length(const BenchSettings& settings);
 
 }  // namespace attend::bench

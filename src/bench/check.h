@@ -26,12 +26,12 @@ struct WrongAnswer : std::runtime_error {
 double require_close(const std::string& what, ConstTensorView got, ConstTensorView expected, double bound);
 
 // One query of one head.
-struct Row {
+struct SampledRow {
   std::int64_t sequence, head, query;
 };
 
 // Up to 16 different rows, spread over heads and queries; the first and the last query are among them.
-std::vector<Row> sample_rows(const Shape& shape);
+std::vector<SampledRow> sample_rows(const Shape& shape);
 
 // These return the largest difference that was found. Outputs are right within 1e-5, gradients within 1e-4 of
 // the largest of them.

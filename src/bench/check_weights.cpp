@@ -32,7 +32,7 @@ struct Checker {
                                      {.sequences = {sequence}, .heads = {head}, .rows = std::move(rows)});
   }
 
-  void row_state(const Row& row, ConstRowStateView state) {
+  void row_state(const SampledRow& row, ConstRowStateView state) {
     const std::int64_t kv_head = row.head / (inputs.q.size(1) / inputs.k.size(1));
     const auto head = [](const Tensor& x, std::int64_t b, std::int64_t h) {
       return x.view().slice(0, b, b + 1).slice(1, h, h + 1);
@@ -48,7 +48,7 @@ struct Checker {
     close("row sum", at(state.sum), sum.values<double>()[0], kWeightsBound * sum.values<double>()[0]);
   }
 
-  void top(const Row& row, const std::vector<double>& weights, const WeightsSummary& summary) {
+  void top(const SampledRow& row, const std::vector<double>& weights, const WeightsSummary& summary) {
     std::vector<double> sorted = weights;
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
     const auto keys =
@@ -66,7 +66,7 @@ struct Checker {
     }
   }
 
-  void entropy(const Row& row, const std::vector<double>& weights, const Tensor& entropies) {
+  void entropy(const SampledRow& row, const std::vector<double>& weights, const Tensor& entropies) {
     double expected = 0;
     for (const double w : weights) expected -= w > 0 ? w * std::log(w) : 0;
     const auto got = entropies.view().select(0, row.sequence).select(0, row.head).data<float>()[row.query];
@@ -138,7 +138,7 @@ double check_weights(const std::string& what, const Inputs& inputs, const Weight
   Checker checker{what, inputs};
   const Shape shape = {inputs.q.size(0), inputs.q.size(1), inputs.k.size(1),
                        inputs.q.size(2), inputs.k.size(2), inputs.q.size(3)};
-  for (const Row& row : sample_rows(shape)) {
+  for (const SampledRow& row : sample_rows(shape)) {
     const Tensor rows = checker.weights_of(row.sequence, row.head, {row.query});
     const std::vector<double> weights(rows.values<double>().begin(), rows.values<double>().end());
     checker.row_state(row, row_state);

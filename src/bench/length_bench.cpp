@@ -35,18 +35,18 @@ Record record_of(const char* kind, std::int64_t n) {
 
 // Memory first, in a call that also shows whether more of them can be afforded. What `prepare` allocates
 // counts as memory, but not as time.
-void measure_length(Record& record, const Inputs& inputs, Tensor& out, const Settings& settings,
+void measure_length(Record& record, const Inputs& inputs, Tensor& out, const BenchSettings& settings,
                     const std::function<void()>& prepare, const std::function<void()>& run) {
   const double memory = memory_growth([&] {
     prepare();
     measure_once(record, run);
   });
   record.error = check_output(record.name, inputs, {}, out);
-  if (record.seconds.median < kOnce) measure(std::array{Measured{record, run}}, settings);
+  if (record.seconds.median < kOnce) measure(std::array{MeasuredCall{record, run}}, settings);
   record.more = {{"memory_bytes", memory}, {"matrix_bytes", matrix_bytes(record.shape.lk)}};
 }
 
-Length measure_both(std::int64_t n, double available, const Settings& settings) {
+Length measure_both(std::int64_t n, double available, const BenchSettings& settings) {
   Length length{.n = n, .fused = record_of("fused", n), .naive = {}};
   const Inputs inputs = random_inputs(length.fused.shape, DType::f32);
   Tensor out(DType::f32, inputs.q.shape());
@@ -122,7 +122,7 @@ std::string where_it_ends(double available) {
 
 }  // namespace
 
-Report bench_length(const Settings& settings) {
+Report bench_length(const BenchSettings& settings) {
   const double available = available_memory();
   run_multiply_adds();  // starts the threads, whose stacks are not what is measured
   std::vector<Length> lengths;

@@ -43,7 +43,7 @@ double check_product(const ProductCase& one, const Operands& operands, ConstTens
   return error;
 }
 
-Record measure_product(const ProductCase& one, const Settings& settings) {
+Record measure_product(const ProductCase& one, const BenchSettings& settings) {
   const auto [m, n, k] = one.size;
   Record record;
   record.bench = "matmul";
@@ -60,13 +60,13 @@ Record measure_product(const ProductCase& one, const Settings& settings) {
   const auto run = [&] { matmul(operands.a, packed, out, epilogue); };
   run();
   record.error = check_product(one, operands, out);
-  measure(std::array{Measured{record, run}}, settings);
+  measure(std::array{MeasuredCall{record, run}}, settings);
   return record;
 }
 
 }  // namespace
 
-Report bench_matmul(const Settings& settings) {
+Report bench_matmul(const BenchSettings& settings) {
   Report report;
   report.title = "Matrix product";
   for (const ProductCase& one : product_cases(settings.quick)) {

@@ -33,13 +33,13 @@ double peak_now() {
 
 }  // namespace
 
-void measure(std::span<const Measured> calls, const Settings& settings, MemoryReader* reader) {
+void measure(std::span<const MeasuredCall> calls, const BenchSettings& settings, MemoryReader* reader) {
   const double peak_flops = run_multiply_adds();
   std::vector<std::function<void()>> runs;
   if (reader != nullptr) runs.push_back([&] { reader->run(); });
   runs.push_back([] { run_multiply_adds(); });
   const std::size_t first = runs.size();
-  for (const Measured& call : calls) runs.push_back(call.run);
+  for (const MeasuredCall& call : calls) runs.push_back(call.run);
   const std::vector<std::vector<double>> seconds = take_turns(runs, settings.effort());
 
   const std::vector<double> flop_peaks = rates(peak_flops, seconds[first - 1]);

@@ -41,7 +41,7 @@ std::vector<std::vector<double>> take_turns(std::span<const std::function<void()
   std::vector<double> guess;
   for (const auto& run : runs) guess.push_back(estimate(run));
   const double slowest = guess.empty() ? 0 : *std::max_element(guess.begin(), guess.end());
-  const double turn = std::clamp(slowest / 8, kShortestTurn, kLongestTurn);
+  const double seconds_a_turn = std::clamp(slowest / 8, kShortestTurn, kLongestTurn);
 
   std::vector<std::vector<double>> seconds(runs.size());
   double spent = 0;
@@ -50,7 +50,7 @@ std::vector<std::vector<double>> take_turns(std::span<const std::function<void()
   };
   for (int round = 0; round == 0 || !enough(round); ++round) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      const int times = std::max(1, static_cast<int>(std::ceil(turn / guess[i])));
+      const int times = std::max(1, static_cast<int>(std::ceil(seconds_a_turn / guess[i])));
       const double taken = repeat(runs[i], times);
       seconds[i].push_back(taken / times);
       spent += taken;

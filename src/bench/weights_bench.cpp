@@ -62,7 +62,7 @@ Record record_of(std::string name, const Shape& shape, bool output, bool weights
   return record;
 }
 
-std::vector<Record> measure_questions(const Shape& shape, const Settings& settings) {
+std::vector<Record> measure_questions(const Shape& shape, const BenchSettings& settings) {
   const Inputs inputs = random_inputs(shape, DType::f32);
   Answers answers(inputs);
   answers.output();
@@ -81,7 +81,7 @@ std::vector<Record> measure_questions(const Shape& shape, const Settings& settin
     records.push_back(std::move(record));
   }
 
-  std::vector<Measured> calls;
+  std::vector<MeasuredCall> calls;
   for (std::size_t i = 0; i < all.size(); ++i) {
     calls.push_back({records[i], [&, question = all[i]] {
                        if (question.output) answers.output();
@@ -97,7 +97,7 @@ std::vector<Record> measure_questions(const Shape& shape, const Settings& settin
 }
 
 // Everything that such a call needs, inputs and results included, is allocated while memory is watched.
-Record measure_memory(const Shape& shape, std::int64_t map_size, const Settings& settings) {
+Record measure_memory(const Shape& shape, std::int64_t map_size, const BenchSettings& settings) {
   const WeightsRequest request{.top_k = 8, .map_rows = map_size, .map_columns = map_size};
   Record record = record_of("output, top-8, map of n=" + std::to_string(shape.lk), shape, true, true);
   settings.progress("weights " + record.name);
@@ -132,7 +132,7 @@ draw::Table ratio_table(const std::vector<Record>& records) {
 
 }  // namespace
 
-Report bench_weights(const Settings& settings) {
+Report bench_weights(const BenchSettings& settings) {
   const std::int64_t n = settings.quick ? 1024 : 4096, longest = settings.quick ? 4096 : 65536;
   const Shape shape = {1, 8, 8, n, n, 64}, long_shape = {1, 1, 1, longest, longest, 64};
   Report report;

@@ -86,10 +86,10 @@ Agreement compare(ConstTensorView ours, ConstTensorView reference) {
 }
 
 std::optional<DType> narrow_type_of(ConstTensorView numbers) {
-  const Tensor wide = copy_of(numbers, DType::f64);
+  const Tensor as_f64 = copy_of(numbers, DType::f64);
   for (const DType dtype : {DType::bf16, DType::f16}) {
     const Tensor back = copy_of(copy_of(numbers, dtype), DType::f64);
-    if (std::ranges::equal(wide.values<double>(), back.values<double>())) return dtype;
+    if (std::ranges::equal(as_f64.values<double>(), back.values<double>())) return dtype;
   }
   return std::nullopt;
 }

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "doctor/passes.h"
-#include "doctor/readings.h"
+#include "doctor/preparations.h"
 #include "doctor/row_order.h"
 #include "draw/number.h"
 
@@ -53,7 +53,7 @@ class Trials {
          const std::vector<std::int64_t>& chosen)
       : model_(model), chosen_(chosen), reference_(rows_of(reference, chosen)) {
     for (const std::int64_t i : chosen) texts_.push_back(texts[static_cast<std::size_t>(i)]);
-    usual_tokens_ = encode(model, texts_, usual_reading(model));
+    usual_tokens_ = encode(model, texts_, usual_preparation(model));
   }
 
   // `theirs`: the reference's tokens, where they are known and others than ours.
@@ -73,13 +73,14 @@ class Trials {
       add(trials, "tokenization", "the reference's ids", "its tokens differ, and nothing else",
           model_.embed(encodings_of(*theirs)));
     }
-    for (const Reading& reading : other_readings(model_)) {
-      const std::vector<Encoding> tokens = encode(model_, texts_, reading);
+    for (const Preparation& preparation : other_preparations(model_)) {
+      const std::vector<Encoding> tokens = encode(model_, texts_, preparation);
       if (!differ(tokens)) {
-        trials.push_back({reading.cause, reading.setting, reading.meaning, std::nullopt, "same tokens"});
+        trials.push_back(
+            {preparation.cause, preparation.setting, preparation.meaning, std::nullopt, "same tokens"});
         continue;
       }
-      add(trials, reading.cause, reading.setting, reading.meaning, model_.embed(tokens));
+      add(trials, preparation.cause, preparation.setting, preparation.meaning, model_.embed(tokens));
     }
     const std::vector<Tensor> layers = embed_each_layer(model_, usual_tokens_);
     for (std::size_t layer = 0; layer + 1 < layers.size(); ++layer) {
@@ -103,7 +104,7 @@ class Trials {
     }
   }
 
-  // Two causes at once: another pooling, another reading or layer, other lengths. The first that agrees.
+  // Two causes at once: another pooling, another preparation or layer, other lengths. The first that agrees.
   std::string two_causes() const {
     if (usual_pooling().size() > 1) return "";
     struct Way {
@@ -112,9 +113,9 @@ class Trials {
       std::optional<std::int64_t> layer;
     };
     std::vector<Way> ways{{"", usual_tokens_, {}}};
-    for (const Reading& reading : other_readings(model_)) {
-      std::vector<Encoding> tokens = encode(model_, texts_, reading);
-      if (differ(tokens)) ways.push_back({reading.meaning, std::move(tokens), {}});
+    for (const Preparation& preparation : other_preparations(model_)) {
+      std::vector<Encoding> tokens = encode(model_, texts_, preparation);
+      if (differ(tokens)) ways.push_back({preparation.meaning, std::move(tokens), {}});
     }
     for (std::int64_t layer = 0; layer < model_.encoder().config().layers; ++layer)
       ways.push_back({"the reference is of layer " + std::to_string(layer), usual_tokens_, layer});

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "doctor/readings.h"
+#include "doctor/preparations.h"
 
 namespace attend::doctor {
 namespace {
@@ -57,11 +57,11 @@ RowDifference difference_of_row(const double* a, const double* b, std::int64_t s
 std::optional<TokenDifference> compare_ids(const TextModel& model, std::span<const std::string> texts,
                                            const TokenBatch& reference) {
   std::optional<TokenDifference> difference =
-      first_difference(encode(model, texts, usual_reading(model)), reference);
+      first_difference(encode(model, texts, usual_preparation(model)), reference);
   if (!difference) return difference;
-  for (const Reading& reading : other_readings(model)) {
-    if (first_difference(encode(model, texts, reading), reference)) continue;
-    difference->meaning = reading.meaning;
+  for (const Preparation& preparation : other_preparations(model)) {
+    if (first_difference(encode(model, texts, preparation), reference)) continue;
+    difference->meaning = preparation.meaning;
     break;
   }
   return difference;

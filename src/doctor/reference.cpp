@@ -25,9 +25,9 @@ Tensor read_matrix(const ArrayFile& file, const std::string& name, const char* s
   if (!is_float(tensor.dtype()))
     fail(file.name(), name, "holds ", name_of(tensor.dtype()), ", expected floating numbers");
   for (std::int64_t row = 0; row < tensor.size(0); ++row) {
-    const Tensor wide = copy_of(std::as_const(tensor).view().slice(0, row, row + 1), DType::f64);
+    const Tensor numbers = copy_of(std::as_const(tensor).view().slice(0, row, row + 1), DType::f64);
     for (std::int64_t column = 0; column < tensor.size(1); ++column) {
-      const double value = wide.values<double>()[static_cast<std::size_t>(column)];
+      const double value = numbers.values<double>()[static_cast<std::size_t>(column)];
       if (!std::isfinite(value)) {
         fail(file.name(), name, "row ", row, ", column ", column, " is ", value, ", expected finite numbers");
       }

@@ -63,10 +63,10 @@ class Run {
   // False: the text is too long, and that is an error.
   bool take(std::string text) {
     if (!prompt_.empty()) text.insert(0, prompt_);
-    std::vector<Piece> pieces = pieces_of(model_, text, max_tokens_, job_.overflow);
+    std::vector<TextPiece> pieces = pieces_of(model_, text, max_tokens_, job_.overflow);
     if (pieces.empty()) return false;
     too_long = pieces.size() > 1 || pieces[0].tokens.dropped > 0;
-    for (Piece& piece : pieces) {
+    for (TextPiece& piece : pieces) {
       batch_.tokens += static_cast<std::int64_t>(piece.tokens.size());
       batch_.pieces.push_back(std::move(piece.tokens));
       batch_.first_characters.push_back(piece.first_character);
@@ -86,7 +86,7 @@ class Run {
     for (bool first = true;; first = false) {
       if (first) text.insert(0, prompt_);
       std::vector<Encoding> pieces;
-      for (Piece& piece : pieces_of(model_, text, max_tokens_, Overflow::split))
+      for (TextPiece& piece : pieces_of(model_, text, max_tokens_, Overflow::split))
         pieces.push_back(std::move(piece.tokens));
       const Tensor vectors = model_.embed(pieces, options);
       if (!sum) sum.emplace(vectors.size(1));
@@ -116,7 +116,7 @@ class Run {
     batch_ = {};
   }
 
-  Progress done;
+  EmbedProgress done;
   bool too_long = false;  // the text that was taken last
 
  private:
@@ -222,7 +222,7 @@ class Run {
 }  // namespace
 
 Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Sink& sink,
-                    const std::function<void(const Progress&)>& report) {
+                    const std::function<void(const EmbedProgress&)>& report) {
   Outcome outcome;
   Run run(model, job, sink);
   const auto fail = [&](const std::string& rule) {

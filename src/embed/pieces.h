@@ -12,14 +12,14 @@ namespace attend::embed {
 
 enum class Overflow : std::uint8_t { truncate, error, split };
 
-struct Piece {
+struct TextPiece {
   Encoding tokens;
   std::int32_t first_character = 0;  // of the text, to which the offsets of this piece are relative
 };
 
 // One piece, or with Overflow::split as many as the text needs, cut between words where that is possible.
 // With Overflow::error a text that is too long gives none.
-std::vector<Piece> pieces_of(const TextModel& model, std::string_view text, std::int64_t max_tokens,
-                             Overflow overflow);
+std::vector<TextPiece> pieces_of(const TextModel& model, std::string_view text, std::int64_t max_tokens,
+                                 Overflow overflow);
 
 }  // namespace attend::embed

@@ -24,7 +24,7 @@ struct Taken {
   double itself = 0, special = 0;
 };
 
-struct Pair {
+struct OccurrencePair {
   std::size_t first = 0, second = 0;  // of the occurrences
   double static_cosine = 0;
   std::vector<double> cosines;  // of layers 0, 1, 2, ...
@@ -32,7 +32,7 @@ struct Pair {
 
 struct Comparison {
   std::vector<Occurrence> occurrences;
-  std::vector<Pair> pairs;
+  std::vector<OccurrencePair> pairs;
   std::vector<Taken> taken;  // one for each occurrence
 };
 

@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "explain/relation.h"
-
 namespace attend::explain {
 
 struct ExplainRequest {
@@ -19,9 +17,11 @@ struct ExplainRequest {
   bool tokens = false;   // between tokens, not words
   bool special = false;  // with [CLS], [SEP] and their like
   std::optional<std::string> focus{};
-  std::optional<std::string> to{};       // which heads link the focus to this word?
-  bool heads = false;                    // what does each head do?
-  std::vector<std::string> relations{};  // which heads link such words? As parse_relation() reads them
+  std::optional<std::string> to{};  // which heads link the focus to this word?
+  bool heads = false;               // what does each head do?
+  // Which heads link such words? "subject-verb:cat>sat,dog>ran", or "cat>sat" without a name. A comma
+  // separates pairs where another > follows.
+  std::vector<std::string> relations{};
   std::vector<std::string>
       ablate{};         // and what becomes of the output without these? As parse_edit() reads them
   std::size_t top = 8;  // lines of a list
@@ -51,6 +51,12 @@ struct TopOfRows {
   std::int64_t count = 0;           // of a row
   std::vector<std::int64_t> units;  // (units, count)
   std::vector<double> values;       // (units, count)
+};
+
+// A relation between words, such as subject and verb, given by pairs of words that have it.
+struct Relation {
+  std::string name;
+  std::vector<WordRelation> pairs;
 };
 
 struct RelationHeads {

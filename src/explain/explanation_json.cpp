@@ -1,5 +1,5 @@
 #include "explain/explanation.h"
-#include "explain/json_text.h"
+#include "explain/json_object.h"
 
 namespace attend::explain {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "explore/bodies.h"
 #include "explore/callers.h"
-#include "explore/facts.h"
 #include "explore/memory.h"
+#include "explore/reading_json.h"
 #include "explore/target.h"
 
 namespace attend::explore {

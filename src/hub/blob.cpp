@@ -37,7 +37,7 @@ std::uint64_t parse_size(const RemoteFile& file, const std::string& text) {
 }
 
 // Where a 206 begins: "bytes 100-199/200".
-bool begins_at(const Response& response, std::uint64_t offset) {
+bool begins_at(const HttpResponse& response, std::uint64_t offset) {
   return response.header("content-range").starts_with("bytes " + std::to_string(offset) + "-");
 }
 
@@ -46,7 +46,7 @@ bool download_rest(Http& http, const RemoteFile& file, PartialFile& partial,
                    const std::function<void(std::uint64_t)>& progress) {
   const std::uint64_t offset = partial.size();
   bool too_long = false;
-  const auto started = [&](const Response& response) {
+  const auto started = [&](const HttpResponse& response) {
     if (response.status == 200 && offset > 0) partial.restart();  // this server gives whole files only
     return response.status != 206 || begins_at(response, offset);
   };
@@ -57,7 +57,7 @@ bool download_rest(Http& http, const RemoteFile& file, PartialFile& partial,
     progress(partial.size());
     return true;
   };
-  const Response response = http.download(file.url, offset, started, piece);
+  const HttpResponse response = http.download(file.url, offset, started, piece);
   if (too_long) {
     partial.remove();
     fail(file.repository, file.path, "is longer than the ", file.size, " bytes that the hub announced");
@@ -87,7 +87,7 @@ void check_hash(const RemoteFile& file, PartialFile& partial) {
 
 }  // namespace
 
-void refuse_status(const std::string& repository, const std::string& path, const Response& response) {
+void refuse_status(const std::string& repository, const std::string& path, const HttpResponse& response) {
   const std::string code = response.header("x-error-code");
   if (code == "RevisionNotFound") fail(repository, path, "has no such revision on the hub");
   if (code == "GatedRepo" || response.status == 403) {
@@ -105,7 +105,7 @@ RemoteFile ask_for(Http& http, const std::string& endpoint, const std::string& r
                    const std::string& commit, const std::string& path) {
   RemoteFile file{repository, path, endpoint + "/" + repository + "/resolve/" + commit + "/" + path, "", 0};
   std::string url = file.url;
-  Response response;
+  HttpResponse response;
   for (int hop = 0;; ++hop) {
     response = ask(repository, [&] { return http.head(url); });
     const std::string location = response.header("location");

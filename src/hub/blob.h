@@ -29,6 +29,6 @@ void fetch_blob(Http& http, const RemoteFile& file, const std::filesystem::path&
 
 // One sentence for an answer that is no success. Throws FileError.
 [[noreturn]] void refuse_status(const std::string& repository, const std::string& path,
-                                const Response& response);
+                                const HttpResponse& response);
 
 }  // namespace attend::hub

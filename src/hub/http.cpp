@@ -41,7 +41,7 @@ std::string_view trimmed(std::string_view text) {
 // What one transfer's callbacks share.
 struct Transfer {
   CURL* curl = nullptr;
-  Response response;
+  HttpResponse response;
   Http::Started started;
   Http::Piece piece;
   bool begun = false;
@@ -77,7 +77,7 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) {
 
 }  // namespace
 
-std::string Response::header(const std::string& name) const {
+std::string HttpResponse::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;
 }
@@ -110,7 +110,7 @@ struct Http::Handle {
     reason[0] = '\0';
   }
 
-  Response perform(Transfer& transfer) {
+  HttpResponse perform(Transfer& transfer) {
     transfer.curl = curl;
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
@@ -133,7 +133,7 @@ struct Http::Handle {
 Http::Http(std::string token) : handle_(std::make_unique<Handle>()), token_(std::move(token)) {}
 Http::~Http() = default;
 
-Response Http::head(const std::string& url) {
+HttpResponse Http::head(const std::string& url) {
   handle_->prepare(url, token_);
   curl_easy_setopt(handle_->curl, CURLOPT_NOBODY, 1L);
   Transfer transfer;
@@ -141,7 +141,7 @@ Response Http::head(const std::string& url) {
   return handle_->perform(transfer);
 }
 
-Response Http::get(const std::string& url, std::size_t largest) {
+HttpResponse Http::get(const std::string& url, std::size_t largest) {
   handle_->prepare(url, token_);
   curl_easy_setopt(handle_->curl, CURLOPT_FOLLOWLOCATION, 1L);
   Transfer transfer;
@@ -154,8 +154,8 @@ Response Http::get(const std::string& url, std::size_t largest) {
   return handle_->perform(transfer);
 }
 
-Response Http::download(const std::string& url, std::uint64_t offset, const Started& started,
-                        const Piece& piece) {
+HttpResponse Http::download(const std::string& url, std::uint64_t offset, const Started& started,
+                            const Piece& piece) {
   handle_->prepare(url, token_);
   curl_easy_setopt(handle_->curl, CURLOPT_FOLLOWLOCATION, 1L);
   const std::string range = std::to_string(offset) + "-";

@@ -16,7 +16,7 @@ struct ConnectionError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct Response {
+struct HttpResponse {
   long status = 0;
   std::map<std::string, std::string> headers;  // of the last answer, names in small letters
   std::string body;
@@ -33,16 +33,17 @@ class Http {
   Http& operator=(const Http&) = delete;
 
   // The answer to HEAD as it comes, redirections included.
-  Response head(const std::string& url);
+  HttpResponse head(const std::string& url);
 
   // A text of at most `largest` bytes.
-  Response get(const std::string& url, std::size_t largest);
+  HttpResponse get(const std::string& url, std::size_t largest);
 
   // The bytes from `offset` on. `started` sees status and headers before the first byte; `piece` gets the
   // bytes of answers 200 and 206. Either stops the transfer by returning false.
-  using Started = std::function<bool(const Response&)>;
+  using Started = std::function<bool(const HttpResponse&)>;
   using Piece = std::function<bool(std::string_view)>;
-  Response download(const std::string& url, std::uint64_t offset, const Started& started, const Piece& piece);
+  HttpResponse download(const std::string& url, std::uint64_t offset, const Started& started,
+                        const Piece& piece);
 
  private:
   struct Handle;

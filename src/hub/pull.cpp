@@ -21,7 +21,7 @@ constexpr std::size_t kLargestListing = std::size_t{16} << 20;
 
 Listing ask_listing(Http& http, const std::string& endpoint, const checkpoint::HubName& name) {
   const std::string url = endpoint + "/api/models/" + name.repository + "/revision/" + name.revision;
-  Response response = ask(name.repository, [&] { return http.get(url, kLargestListing); });
+  HttpResponse response = ask(name.repository, [&] { return http.get(url, kLargestListing); });
   if (response.status != 200) refuse_status(name.repository, "", response);
   return parse_listing(name.repository, std::move(response.body));
 }
@@ -51,7 +51,7 @@ void link_blob(const fs::path& snapshot, const std::string& path, const std::str
 
 }  // namespace
 
-fs::path pull(const Settings& settings, std::string_view asked,
+fs::path pull(const HubSettings& settings, std::string_view asked,
               const std::function<void(const PullProgress&)>& progress) {
   const std::string shown = checkpoint::shown(asked);
   const auto name = checkpoint::parse_hub_name(asked);

@@ -19,7 +19,7 @@ struct PullProgress {
 
 // Brings what is missing of "ORG/NAME[@REVISION]"; returns the snapshot's folder. The revision's name points
 // to it only when all of it is there. Throws FileError.
-std::filesystem::path pull(const Settings& settings, std::string_view name,
+std::filesystem::path pull(const HubSettings& settings, std::string_view name,
                            const std::function<void(const PullProgress&)>& progress);
 
 }  // namespace attend::hub

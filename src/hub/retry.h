@@ -33,11 +33,11 @@ class Patience {
 
 // The answer to a request, once it is one.
 template <class Request>
-Response ask(const std::string& repository, Request request) {
+HttpResponse ask(const std::string& repository, Request request) {
   Patience patience(repository);
   for (;;) {
     try {
-      Response response = request();
+      HttpResponse response = request();
       if (!is_temporary(response.status)) return response;
       patience.after(ConnectionError("the hub answered " + std::to_string(response.status)));
     } catch (const ConnectionError& error) {

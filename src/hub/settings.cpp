@@ -49,8 +49,8 @@ std::string token_in_file(const std::filesystem::path& cache) {
 
 }  // namespace
 
-Settings settings_from_environment() {
-  Settings settings;
+HubSettings settings_from_environment() {
+  HubSettings settings;
   settings.cache = hub_cache_folder();
   settings.offline = is_yes(variable("HF_HUB_OFFLINE"));
   if (const std::string endpoint = trimmed(variable("HF_ENDPOINT")); !endpoint.empty())

@@ -6,7 +6,7 @@
 
 namespace attend::hub {
 
-struct Settings {
+struct HubSettings {
   std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT, without a slash at its end
   std::string token;            // HF_TOKEN, else the file HF_TOKEN_PATH or HF_HOME/token; may be empty
   bool offline = false;         // HF_HUB_OFFLINE
@@ -14,6 +14,6 @@ struct Settings {
 };
 
 // Throws std::runtime_error for an endpoint or a token that cannot be one.
-Settings settings_from_environment();
+HubSettings settings_from_environment();
 
 }  // namespace attend::hub

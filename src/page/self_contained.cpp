@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "page/assets.h"
 #include "page/carried.h"
-#include "page/facts.h"
 #include "page/join_modules.h"
+#include "page/reading_facts.h"
 
 namespace attend::page {
 namespace {

@@ -168,7 +168,7 @@ Lesson scale() {
   return lesson;
 }
 
-constexpr Example kExamples[] = {
+constexpr BuiltInExample kExamples[] = {
     {"love", "four tokens, softmax(X Xᵀ) X, no parameters",
      "“I”, “love” and “deep” look most at themselves: X Xᵀ measures how alike two vectors are. “learning” is "
      "part of “I” and of “deep”, and looks at these as much as at itself. To look elsewhere, attention needs "
@@ -213,10 +213,10 @@ constexpr Example kExamples[] = {
 
 }  // namespace
 
-std::span<const Example> examples() noexcept { return kExamples; }
+std::span<const BuiltInExample> examples() noexcept { return kExamples; }
 
-const Example* find_example(std::string_view name) noexcept {
-  for (const Example& example : kExamples) {
+const BuiltInExample* find_example(std::string_view name) noexcept {
+  for (const BuiltInExample& example : kExamples) {
     if (example.name == name) return &example;
   }
   return nullptr;

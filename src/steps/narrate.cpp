@@ -11,7 +11,7 @@
 #include "draw/style.h"
 #include "draw/table.h"
 #include "draw/text_width.h"
-#include "steps/figure.h"
+#include "steps/weights_figure.h"
 
 namespace attend::steps {
 namespace {

@@ -109,8 +109,8 @@ std::string tables(const std::vector<SaturationRow>& rows, const draw::Terminal&
     add_cells(row.unscaled, both.rows.emplace_back(draw::TableRow{d, {}}));
     add_cells(row.scaled, both.rows.back());
   }
-  const std::string wide = draw::render_table(both, terminal);
-  if (wide.find("…") == std::string::npos) return wide;
+  const std::string side_by_side = draw::render_table(both, terminal);
+  if (side_by_side.find("…") == std::string::npos) return side_by_side;
   return draw::render_table(left, terminal) + "\n" + draw::render_table(right, terminal);
 }
 

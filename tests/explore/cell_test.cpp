@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "explore/facts.h"
+#include "explore/reading_json.h"
 #include "lens/golden_reading.h"
 
 namespace attend::explore {

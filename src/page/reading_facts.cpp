@@ -1,4 +1,4 @@
-#include "page/facts.h"
+#include "page/reading_facts.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

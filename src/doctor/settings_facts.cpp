@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "doctor/machine.h"
+#include "doctor/machine_facts.h"
 
 extern "C" char** environ;
 

@@ -10,7 +10,7 @@
 
 namespace attend::doctor {
 
-struct Reading {
+struct Preparation {
   std::string cause, setting;  // "truncation", "128 tokens"
   std::string meaning;         // "the reference cut its texts at 128 tokens"; empty for the model's own way
   std::string prompt{};
@@ -18,13 +18,13 @@ struct Reading {
   bool lower_case = false, strip = false, special_tokens = true;
 };
 
-Reading usual_reading(const TextModel& model);
+Preparation usual_preparation(const TextModel& model);
 
 // Those that are often the reason for other vectors: other limits, lower case, without white space at the
 // ends, without special tokens, other prompts.
-std::vector<Reading> other_readings(const TextModel& model);
+std::vector<Preparation> other_preparations(const TextModel& model);
 
 std::vector<Encoding> encode(const TextModel& model, std::span<const std::string> texts,
-                             const Reading& reading);
+                             const Preparation& preparation);
 
 }  // namespace attend::doctor

@@ -1,4 +1,4 @@
-#include "doctor/machine.h"
+#include "doctor/machine_facts.h"
 
 #include <attend/attention.h>
 #include <attend/isa.h>

@@ -1,4 +1,4 @@
-#include "explore/facts.h"
+#include "explore/reading_json.h"
 
 #include <attend/lens_tiles.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "page/facts.h"
+#include "page/reading_facts.h"
 
 namespace attend::explore {
 namespace {

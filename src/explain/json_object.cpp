@@ -1,4 +1,4 @@
-#include "explain/json_text.h"
+#include "explain/json_object.h"
 
 #include "save/json_array.h"
 
