@@ -72,7 +72,7 @@ TEST(RenderPage, CellsHaveTheColoursOfTheScale) {
     ASSERT_GT(pitch, 8);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
-        // Near a corner of the cell, where no number stands.
+        // Near a corner of the cell, where there is no number.
         const auto x = static_cast<int>(2 * (at.x + (static_cast<double>(j) + 0.15) * pitch));
         const auto y = static_cast<int>(2 * (at.y + (static_cast<double>(i) + 0.15) * pitch));
         const std::uint8_t cell = map.is_masked(i, j) ? kMaskedCell : cell_at(map.at(i, j));
@@ -119,7 +119,7 @@ TEST(RenderPage, SaysWhichCharactersNoFontHas) {
   const auto notes = render_page(figure, PageFormat::png).notes;
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0],
-            "no font on this machine has \U0010FFFD: boxes stand in their place (Debian's package "
+            "no font on this machine has \U0010FFFD: they are drawn as boxes (Debian's package "
             "fonts-noto-core has "
             "such fonts)");
   figure.parts = {Bars{"", {{"a", 1, false}}, 0}};

@@ -1,5 +1,5 @@
-// A plot on a page: thin axes, a faint grid, and for each series a colour and a mark, so that it reads in
-// grey.
+// A plot on a page: thin axes, a faint grid, and for each series a colour and a mark, so that it works in
+// greyscale.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -13,19 +13,19 @@ namespace attend::draw {
 namespace {
 
 constexpr double kWidestPlot = 480, kHeight = 230;
-constexpr double kPad = 0.03;  // of the axis, free at either end
+constexpr double kPad = 0.03;  // of the axis, left free at either end
 constexpr std::size_t kMostMarks = 40;
 constexpr double kMark = 2.8;
 
-// Circle, square, triangle, diamond, in turn; hollow from the fifth on.
+// Circle, square, triangle, diamond in rotation; hollow from the fifth on.
 Path mark_at(Point at, std::size_t series) {
   const Rgb color = series_color(static_cast<int>(series));
   const int corners = series % 4 == 0 ? 16 : series % 4 == 2 ? 3 : 4;
-  const double turn = series % 4 == 1 ? std::numbers::pi / 4 : -std::numbers::pi / 2;
+  const double first_angle = series % 4 == 1 ? std::numbers::pi / 4 : -std::numbers::pi / 2;
   const double radius = corners == 16 ? kMark : kMark * 1.25;
   Path path;
   for (int i = 0; i <= corners; ++i) {
-    const double angle = turn + 2 * std::numbers::pi * i / corners;
+    const double angle = first_angle + 2 * std::numbers::pi * i / corners;
     path.steps.push_back({i == 0 ? PathStep::Kind::move : PathStep::Kind::line,
                           {at.x + radius * std::cos(angle), at.y + radius * std::sin(angle)}});
   }
@@ -151,7 +151,7 @@ class PlotPage {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       const double x = along(plot_.x.scale, series.x[i]), y = along(plot_.y.scale, series.y[i]);
       if (std::isnan(x) || std::isnan(y)) {
-        begins = true;  // the line stops at what cannot be shown, and begins anew after it
+        begins = true;  // the line stops at a point that cannot be shown, and starts again after it
         continue;
       }
       points.push_back({across(x), down(y)});
