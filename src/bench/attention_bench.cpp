@@ -71,7 +71,7 @@ Record measure_backward(const AttentionCase& one, const BenchSettings& settings)
   return record;
 }
 
-// A causal case follows the full one of its shape.
+// A causal case comes after the full one of the same shape.
 void compare_with_full(Record& record, const std::vector<Record>& before) {
   if (!record.causal || before.empty()) return;
   const Record& full = before.back();
@@ -79,7 +79,7 @@ void compare_with_full(Record& record, const std::vector<Record>& before) {
 }
 
 draw::Table causal_table(const std::vector<Record>& records) {
-  draw::Table table{.title = "Causal, in times of full (half of the work)",
+  draw::Table table{.title = "Causal, relative to full (half the work)",
                     .label_header = "case",
                     .columns = {{"time over full"}},
                     .rows = {}};

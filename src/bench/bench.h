@@ -1,4 +1,5 @@
-// The benchmarks. Each checks its answers, then times them in turns with the machine's peak.
+// The benchmarks. Each checks its answers, then times them, alternating with measurements of the machine's
+// peak.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@ namespace attend::bench {
 
 struct BenchSettings {
   bool quick = false;
-  // Told what is being measured; for a line that comes and goes.
+  // Called with what is being measured; for a status line.
   std::function<void(std::string_view)> progress = [](std::string_view) {};
 
   Effort effort() const { return quick ? Effort{.seconds = 0.15, .rounds = 5} : Effort{}; }
@@ -23,13 +24,14 @@ Report bench_attention(const BenchSettings& settings);
 // The matrix product with packed weights, as a share of the multiply-add peak.
 Report bench_matmul(const BenchSettings& settings);
 
-// What asking for weights costs beside the output alone, and that memory stays O(n).
+// What weights on demand cost compared with the output alone, and that memory stays O(n).
 Report bench_weights(const BenchSettings& settings);
 
 // One query on a long cache of keys and values, as a share of the speed at which memory is read.
 Report bench_decode(const BenchSettings& settings);
 
-// Time and memory by length, beside an attention that stores the n x n matrix, until that does not fit.
+// Time and memory by length, compared with an attention that stores the n x n matrix, until that does not
+// fit.
 Report bench_length(const BenchSettings& settings);
 
 }  // namespace attend::bench

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBound = 1e-5;  // of an output: a mean of values around 1
 
-// A gradient may be small where there are many keys, and 0 where there is one.
+// A gradient may be small when there are many keys, and 0 when there is only one.
 double gradient_bound(double largest) { return 1e-4 * largest + 1e-6; }
 
 Shape shape_of(const Inputs& inputs) {
@@ -70,7 +70,7 @@ double require_close(const std::string& what, ConstTensorView got, ConstTensorVi
   double largest = 0;
   for (std::size_t i = 0; i < a.values<double>().size(); ++i) {
     const double apart = std::abs(a.values<double>()[i] - b.values<double>()[i]);
-    if (!(apart <= largest)) largest = apart;  // NaN stays
+    if (!(apart <= largest)) largest = apart;  // a NaN stays
     if (std::isnan(largest)) break;
   }
   if (!(largest <= bound)) {
@@ -82,7 +82,7 @@ double require_close(const std::string& what, ConstTensorView got, ConstTensorVi
 
 std::vector<SampledRow> sample_rows(const Shape& shape) {
   constexpr std::int64_t kMost = 16,
-                         kStep = 5;  // 5 shares no factor with 16: rows and heads do not go together
+                         kStep = 5;  // coprime with 16, so that rows and heads do not move in step
   const std::int64_t heads = shape.b * shape.hq;
   const std::int64_t count = std::min(kMost, heads * shape.lq);
   std::vector<SampledRow> rows;

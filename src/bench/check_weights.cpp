@@ -13,7 +13,7 @@ namespace attend::bench {
 namespace {
 
 constexpr double kWeightsBound = 1e-5;
-constexpr double kWeightBound = 1e-4;  // in times of the weight, which may be 1e-5 itself
+constexpr double kWeightBound = 1e-4;  // relative to the weight, which may itself be 1e-5
 constexpr std::int64_t kSamples = 8;
 
 struct Checker {
@@ -26,7 +26,7 @@ struct Checker {
                                           Tensor::from<double>({1}, {expected}), bound));
   }
 
-  // The weights of some rows of one head, (1, 1, rows, Lk), f64.
+  // The weights of sampled rows of one head, (1, 1, rows, Lk), f64.
   Tensor weights_of(std::int64_t sequence, std::int64_t head, std::vector<std::int64_t> rows) const {
     return reference::attention_rows(inputs.q, inputs.k, {}, Stage::weights,
                                      {.sequences = {sequence}, .heads = {head}, .rows = std::move(rows)});
@@ -73,7 +73,7 @@ struct Checker {
     close("entropy", static_cast<double>(got), expected, kWeightsBound * std::max(1.0, expected));
   }
 
-  // What some keys of one head receive.
+  // What sampled keys of one head receive.
   void received(std::int64_t sequence, std::int64_t head, const Tensor& all, ConstRowStateView state) {
     const std::int64_t d = inputs.q.size(3), keys = inputs.k.size(2), queries = inputs.q.size(2);
     const auto of_head = [&](const Tensor& x, std::int64_t h) {

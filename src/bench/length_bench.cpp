@@ -15,7 +15,7 @@ namespace attend::bench {
 namespace {
 
 constexpr std::int64_t kHeadSize = 64, kShortest = 128, kLongest = 131072, kLongestQuick = 4096;
-constexpr double kSharedOut = 2.0 / 3;  // of the available memory; the rest is for everybody else
+constexpr double kSharedOut = 2.0 / 3;  // of the available memory; the rest is for other processes
 constexpr double kOnce = 2;             // seconds: what takes longer is measured once
 
 struct Length {
@@ -33,8 +33,8 @@ Record record_of(const char* kind, std::int64_t n) {
   return record;
 }
 
-// Memory first, in a call that also shows whether more of them can be afforded. What `prepare` allocates
-// counts as memory, but not as time.
+// Measures memory first, in a call that also shows whether more calls are affordable. What `prepare`
+// allocates counts as memory, but not as time.
 void measure_length(Record& record, const Inputs& inputs, Tensor& out, const BenchSettings& settings,
                     const std::function<void()>& prepare, const std::function<void()>& run) {
   const double memory = memory_growth([&] {
@@ -113,7 +113,7 @@ draw::Plot length_plot(const std::vector<Length>& lengths) {
 std::string where_it_ends(double available) {
   const double longest = std::floor(std::sqrt(available / sizeof(float)));
   return "Both take time that grows with n². The naive one also stores the n x n matrix: with " +
-         format_bytes(available) + " of memory available, that of a single head ends at n = " +
+         format_bytes(available) + " of memory available, a single head is limited to n = " +
          std::to_string(static_cast<std::int64_t>(longest)) + "; at n = " + std::to_string(kLongest) +
          " it would take " + format_bytes(matrix_bytes(kLongest)) +
          ". It is not tried where it would take more than two thirds of what is available. It uses the same "
@@ -124,7 +124,7 @@ std::string where_it_ends(double available) {
 
 Report bench_length(const BenchSettings& settings) {
   const double available = available_memory();
-  run_multiply_adds();  // starts the threads, whose stacks are not what is measured
+  run_multiply_adds();  // starts the threads, whose stacks must not be measured
   std::vector<Length> lengths;
   for (std::int64_t n = kShortest; n <= (settings.quick ? kLongestQuick : kLongest); n *= 2) {
     lengths.push_back(measure_both(n, available, settings));

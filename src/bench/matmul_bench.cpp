@@ -27,8 +27,8 @@ MatmulEpilogue epilogue_of(const ProductCase& one, const Tensor& bias) {
   return epilogue;
 }
 
-// Up to eight rows, the first and the last among them, against the same product in float64. A sum of k
-// products of numbers around 1 is around sqrt(k), and its rounding grows with it.
+// Up to eight rows, including the first and the last, against the same product in float64. A sum of k
+// products of numbers around 1 is around sqrt(k), and its rounding error grows with it.
 double check_product(const ProductCase& one, const Operands& operands, ConstTensorView out) {
   constexpr std::int64_t kRows = 8;
   const double bound = 1e-5 * std::sqrt(static_cast<double>(one.size.k));

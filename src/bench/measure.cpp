@@ -13,14 +13,14 @@ std::vector<double> rates(double amount, const std::vector<double>& seconds) {
   return result;
 }
 
-// Each turn against the peak that was measured just before it.
+// Each measurement relative to the peak measured just before it.
 Spread shares(double amount, const std::vector<double>& seconds, const std::vector<double>& peaks) {
   std::vector<double> result = rates(amount, seconds);
   for (std::size_t i = 0; i < result.size(); ++i) result[i] /= peaks[i];
   return spread_of(result);
 }
 
-// The multiply-add peak over some 50 ms.
+// The multiply-add peak over about 50 ms.
 double peak_now() {
   std::vector<double> rates;
   for (int i = 0; i < 25; ++i) {

@@ -1,4 +1,5 @@
-// attend bench weights: what asking costs beside the output alone, and that memory stays O(n).
+// attend bench weights: what weights on demand cost compared with the output alone, and that memory stays
+// O(n).
 #include <attend/weights.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 struct Question {
   const char* name;
-  bool output;  // computed as well; otherwise the row state is there already
+  bool output;  // also computed; otherwise the row state is already available
   WeightsRequest request;
 };
 
@@ -37,7 +38,7 @@ bool asks(const WeightsRequest& request) {
   return request.top_k > 0 || request.received || request.entropy || request.map_rows > 0;
 }
 
-// Output and row state, and a question about them.
+// Output and row state, and a question to ask of them.
 struct Answers {
   const Inputs& inputs;
   Tensor out;
@@ -96,7 +97,7 @@ std::vector<Record> measure_questions(const Shape& shape, const BenchSettings& s
   return records;
 }
 
-// Everything that such a call needs, inputs and results included, is allocated while memory is watched.
+// Everything that such a call needs, including inputs and results, is allocated while memory is measured.
 Record measure_memory(const Shape& shape, std::int64_t map_size, const BenchSettings& settings) {
   const WeightsRequest request{.top_k = 8, .map_rows = map_size, .map_columns = map_size};
   Record record = record_of("output, top-8, map of n=" + std::to_string(shape.lk), shape, true, true);
@@ -144,7 +145,7 @@ Report bench_weights(const BenchSettings& settings) {
   report.notes = {"Output, the top 8 keys of every row and a map of " + std::to_string(longest) +
                   " tokens, one head of 64: " + format_seconds(memory.seconds.median) +
                   ", and the process grows by " + format_bytes(memory.more[0].second) +
-                  " with inputs and results. The n x n matrix would take " +
+                  ", including inputs and results. The n x n matrix would take " +
                   format_bytes(memory.more[1].second) + "."};
   report.records.push_back(memory);
   return report;

@@ -175,5 +175,5 @@ def test_large_and_small_numbers(factor):
 def test_many_keys_and_long_vectors():
     lesson = {"x": [[0.01 * i + j for j in range(50)] for i in range(100)]}
     text = run("steps", "-", "--focus", "t100", stdin=json.dumps(lesson)).out
-    assert "The 40 heaviest of 100 keys are shown; sums run over all of them." in text
+    assert "The 40 keys with the largest weights, of 100, are shown; sums include all of them." in text
     assert "+ …" in text
