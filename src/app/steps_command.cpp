@@ -1,4 +1,4 @@
-// attend steps: the mechanism on small vectors, step by step, with the numbers.
+// attend steps: attention on small vectors, step by step, with all the numbers.
 #include <unistd.h>
 
 #include <memory>
@@ -47,11 +47,11 @@ Try:
   attend steps vectors.json                your own vectors; - reads standard input
   attend steps vectors.json -o map.svg     their map as a figure: .svg, .png or .pdf
 
-A file holds {"tokens": [...], "x": [[...], ...]}, or "q", "k" and "v" instead
-of "x"; and, as wanted, "wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo", "heads",
+A file contains {"tokens": [...], "x": [[...], ...]}, or "q", "k" and "v" instead
+of "x", and optionally "wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo", "heads",
 "causal", "scale", "context", "key_tokens", "positions".)";
 
-// As the file is called: a figure, or the numbers.
+// By the extension of the file: a figure, or the numbers.
 std::string format_of(const std::string& file) {
   const std::string extension = extension_of(file);
   if (extension != "json" && !draw::page_format_of(file)) {
@@ -68,7 +68,7 @@ const steps::BuiltInExample& chosen_example(const StepsOptions& options) {
     if (!names.empty()) names += ", ";
     names += example.name;
   }
-  throw UsageError("there is no example \"" + *options.example + "\"; there are " + names);
+  throw UsageError("there is no example \"" + *options.example + "\"; available: " + names);
 }
 
 void run_steps(const StepsOptions& options, const Globals& globals) {
@@ -114,8 +114,9 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   const auto options = std::make_shared<StepsOptions>();
   CLI::App* const command =
-      program.add_subcommand("steps", "The mechanism on small vectors, step by step, with the numbers");
-  command->add_option("FILE", options->file, "Your own vectors as JSON; - is standard input")->type_name("");
+      program.add_subcommand("steps", "Attention on small vectors, step by step, with all the numbers");
+  command->add_option("FILE", options->file, "Your own vectors as JSON; - reads standard input")
+      ->type_name("");
   command->add_option("-e,--example", options->example, "A built-in example (default: love)")
       ->take_last()
       ->type_name("NAME");
@@ -128,7 +129,7 @@ void add_steps_command(CLI::App& program, Globals& globals, std::function<void()
       ->disable_flag_override();
   command
       ->add_option("-o,--output", options->output,
-                   "The map as a figure: .svg, .png or .pdf; .json: as --json")
+                   "Write the map as a figure (.svg, .png or .pdf), or the numbers (.json)")
       ->take_last()
       ->type_name("FILE");
   add_color_option(*command, globals);

@@ -1,4 +1,4 @@
-// What this machine gives, and what attend will use of it, and why.
+// What this machine has, what attend will use of it, and why.
 #pragma once
 
 #include "doctor/report.h"
@@ -7,7 +7,7 @@ namespace attend::doctor {
 
 Section machine_section();
 
-// The hub's cache, and the environment variables that are set. A token is never shown.
+// The hub's cache, and the environment variables that are set. Tokens are never shown.
 Section settings_section();
 
 }  // namespace attend::doctor

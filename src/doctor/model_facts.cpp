@@ -58,9 +58,9 @@ void add_weights(Section& section, const Checkpoint& checkpoint) {
                   memory_text(static_cast<double>(bytes)) + "; attend computes in F32");
 }
 
-// Whether there are none. At most a few are told to a reader.
+// Returns whether all weights are finite. Only the first few tensors are listed for a reader.
 bool tell_bad_tensors(Section& section, const ModelFiles& files) {
-  constexpr std::size_t kMostTold = 3;
+  constexpr std::size_t kMostListed = 3;
   const std::vector<BadTensor> tensors = find_bad_tensors(files);
   if (tensors.empty()) return true;
   Json list = Json::array();
@@ -72,9 +72,9 @@ bool tell_bad_tensors(Section& section, const ModelFiles& files) {
                     {"count", tensor.count},
                     {"first", tensor.first},
                     {"value", draw::format_short(tensor.value)}});
-    if (i < kMostTold) text.append(text.empty() ? "" : "; ").append(sentence_of(tensor));
+    if (i < kMostListed) text.append(text.empty() ? "" : "; ").append(sentence_of(tensor));
   }
-  if (tensors.size() > kMostTold) text += joined("; and ", tensors.size() - kMostTold, " more tensors");
+  if (tensors.size() > kMostListed) text += joined("; and ", tensors.size() - kMostListed, " more tensors");
   section.add("not_finite", std::move(list), text);
   return false;
 }
@@ -83,7 +83,7 @@ void add_use(Section& section, const TextModel& model) {
   const ModelFiles& files = model.files();
   std::vector<std::string> poolings;
   for (const Pooling pooling : files.pooling) poolings.emplace_back(name_of(pooling));
-  section.add("pooling", poolings, joined_names(poolings, "mean, since the folder says nothing"));
+  section.add("pooling", poolings, joined_names(poolings, "mean, since the folder does not specify any"));
   section.add("normalize", files.normalize, files.normalize ? "yes, vectors of length 1" : "no");
   section.add("embedding_size", model.embedding_size(), std::to_string(model.embedding_size()));
   std::vector<std::string> prompts;

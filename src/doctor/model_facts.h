@@ -1,4 +1,4 @@
-// What a model is, as its folder says.
+// What a model is, according to its folder.
 #pragma once
 
 #include <attend/text_model.h>
@@ -7,7 +7,7 @@
 
 namespace attend::doctor {
 
-// `finite`: all weights are numbers. Where some are NaN or infinite, the tensors are named.
+// `finite`: whether all weights are finite. Tensors with NaN or infinity are listed.
 Section model_section(const TextModel& model, bool& finite);
 
 // "256, as sentence_bert_config.json says": the limit, and which of several limits it is.

@@ -1,4 +1,4 @@
-// Whether a model's vectors equal those of a reference, and if not, why.
+// Whether a model's vectors equal those of a reference and, if not, why.
 #pragma once
 
 #include <attend/text_model.h>
@@ -11,8 +11,8 @@
 
 namespace attend::doctor {
 
-// `holds`: everything that the reference has is within noise, and its ids are ours. Texts may be missing
-// where the reference has no embeddings. Throws FileError where the two do not go together.
+// `holds`: everything in the reference is within noise, and its ids equal ours. Texts may be missing if the
+// reference has no embeddings. Throws FileError if reference and model do not match.
 Section parity_section(const TextModel& model, const Reference& reference,
                        const std::vector<std::string>* texts, bool& holds);
 

@@ -9,7 +9,7 @@
 namespace attend::doctor {
 namespace {
 
-// What models are often used with, written in no file.
+// Prompts that models are often used with although no file mentions them.
 constexpr std::array kUsualPrompts = {
     "query: ", "passage: ", "Represent this sentence for searching relevant passages: "};
 

@@ -1,4 +1,4 @@
-// The ways in which a text may reach a model: cut or whole, with a prompt or without.
+// How a text may be prepared for a model: truncated or whole, with a prompt or without.
 #pragma once
 
 #include <attend/text_model.h>
@@ -12,7 +12,7 @@ namespace attend::doctor {
 
 struct Preparation {
   std::string cause, setting;  // "truncation", "128 tokens"
-  std::string meaning;         // "the reference cut its texts at 128 tokens"; empty for the model's own way
+  std::string meaning;         // "the reference cut its texts at 128 tokens"; empty for the model's own
   std::string prompt{};
   std::int64_t max_tokens = 0;
   bool lower_case = false, strip = false, special_tokens = true;
@@ -20,8 +20,8 @@ struct Preparation {
 
 Preparation usual_preparation(const TextModel& model);
 
-// Those that are often the reason for other vectors: other limits, lower case, without white space at the
-// ends, without special tokens, other prompts.
+// Those that are often the reason for different vectors: other limits, lower case, stripped white space, no
+// special tokens, other prompts.
 std::vector<Preparation> other_preparations(const TextModel& model);
 
 std::vector<Encoding> encode(const TextModel& model, std::span<const std::string> texts,

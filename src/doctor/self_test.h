@@ -1,4 +1,4 @@
-// Whether this machine computes what it should: one text, every instruction set, one and two threads.
+// Whether this machine computes correctly: one text, every instruction set, one and two threads.
 #pragma once
 
 #include <attend/text_model.h>
@@ -7,9 +7,9 @@
 
 namespace attend::doctor {
 
-// Changes the instruction set and the threads while it runs, and puts them back: nothing else of the library
-// may run meanwhile. `passed` is whether everything held; where the model's
-// numbers are not finite there is nothing to compare, and the section says where they begin.
+// Changes the instruction set and the number of threads while it runs, and restores them: nothing else may
+// use the library meanwhile. `passed` says whether everything held; if the model's numbers are not finite
+// there is nothing to compare, and the section says where that begins.
 Section self_test_section(const TextModel& model, bool& passed);
 
 }  // namespace attend::doctor

@@ -19,13 +19,13 @@ constexpr std::size_t kLinesNamed = 5;
 // The texts that go through the model together.
 struct Batch {
   std::vector<std::string> texts;
-  std::vector<std::int64_t> first_pieces{0};  // text i has pieces [i], ..., [i + 1] - 1
+  std::vector<std::int64_t> first_pieces{0};  // text i has pieces first_pieces[i] to first_pieces[i + 1] - 1
   std::vector<Encoding> pieces;
   std::vector<std::int32_t> first_characters;
   std::int64_t tokens = 0;
 };
 
-// The vector of a text in several pieces: the mean of theirs, each counted by its tokens.
+// The vector of a text in several pieces: their mean, weighted by the number of tokens.
 class MeanOfPieces {
  public:
   explicit MeanOfPieces(std::int64_t size) : sum_(static_cast<std::size_t>(size)) {}
@@ -60,7 +60,7 @@ class Run {
     prompt_ = model.prompt_of(job.options);
   }
 
-  // False: the text is too long, and that is an error.
+  // Returns false if the text is too long and that is an error.
   bool take(std::string text) {
     if (!prompt_.empty()) text.insert(0, prompt_);
     std::vector<TextPiece> pieces = pieces_of(model_, text, max_tokens_, job_.overflow);
@@ -76,7 +76,7 @@ class Run {
     return true;
   }
 
-  // A line of any length, read and embedded stretch by stretch.
+  // A line of any length, read and embedded piece by piece.
   void take_divided(std::string text, TextLines& lines) {
     flush();
     EmbedOptions options = job_.options;
@@ -117,7 +117,7 @@ class Run {
   }
 
   EmbedProgress done;
-  bool too_long = false;  // the text that was taken last
+  bool too_long = false;  // the most recent text
 
  private:
   void give(std::size_t i, ConstTensorView vectors, std::vector<Unit> units = {}) {
@@ -183,7 +183,7 @@ class Run {
     return units;
   }
 
-  // The mean of a word's tokens. Special tokens stand for no character, and so for no word.
+  // The mean of a word's tokens. Special tokens cover no characters, and so belong to no word.
   static std::pair<Tensor, std::vector<Unit>> merged(const Tensor& rows, const std::vector<Unit>& tokens,
                                                      const std::string& text) {
     std::vector<std::int64_t> places;  // of the tokens that are not special
@@ -233,7 +233,7 @@ Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Si
     const std::string most = joined("has more than ", TextLines::kLongest >> 20, " MiB, ");
     if (endless && job.overflow == Overflow::error) fail(most + "the most that a text may have");
     if (endless && job.overflow == Overflow::split && job.grain != Grain::text)
-      fail(most + "and the vectors of its tokens or words would be kept until its end");
+      fail(most + "and the vectors of its tokens or words would have to be kept until its end");
     try {
       if (endless && job.overflow == Overflow::split) {
         run.take_divided(std::move(text), lines);

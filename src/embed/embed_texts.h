@@ -1,4 +1,4 @@
-// A file of texts to a file of vectors, in constant memory.
+// Turns a file of texts into a file of vectors, in constant memory.
 #pragma once
 
 #include <attend/text_model.h>
@@ -25,7 +25,7 @@ struct EmbedProgress {
 
 struct Outcome {
   EmbedProgress done{};
-  std::int64_t too_long = 0;                   // texts that were cut, or with Overflow::split divided
+  std::int64_t too_long = 0;                   // texts that were truncated or, with Overflow::split, divided
   std::int64_t over_long = 0;                  // of those, lines that were longer than TextLines::kLongest
   std::vector<std::int64_t> too_long_lines{};  // the first of them
 };

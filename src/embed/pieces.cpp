@@ -60,7 +60,7 @@ std::vector<TextPiece> pieces_of(const TextModel& model, std::string_view text, 
       if (end < all.size()) end = word_boundary(all, begin, end);
       const std::int32_t first = all.offsets[begin].begin, last = all.offsets[end - 1].end;
       Encoding tokens = model.encode(characters.between(first, std::max(first, last)), max_tokens);
-      // A piece by itself may have a token more than it had in the text.
+      // A piece by itself may have one token more than within the text.
       if (tokens.dropped > 0 && most > 1) {
         most = std::max<std::int64_t>(1, most - tokens.dropped);
         continue;

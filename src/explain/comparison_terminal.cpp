@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostBars = 5;
 constexpr int kComparisonIndent = 2, kPlotLines = 8;
 
-// Occurrences are called 1, 2, ...
+// Occurrences are numbered from 1.
 std::string pair_name(const OccurrencePair& pair) { return joined(pair.first + 1, " and ", pair.second + 1); }
 
 std::string occurrence_name(const Comparison& comparison, std::size_t index) {
@@ -29,7 +29,7 @@ std::string cosine_text(double value) { return draw::format_number(value, {.deci
 draw::Table table_of(const Comparison& comparison) {
   draw::Table table;
   table.title =
-      comparison.pairs.size() == 1 ? "How alike they are (cosine)" : "How alike each two are (cosine)";
+      comparison.pairs.size() == 1 ? "How similar they are (cosine)" : "How similar each pair is (cosine)";
   table.label_header = "layer";
   for (const OccurrencePair& pair : comparison.pairs)
     table.columns.push_back({comparison.pairs.size() == 1 ? "" : pair_name(pair), draw::Align::right});
@@ -42,7 +42,7 @@ draw::Table table_of(const Comparison& comparison) {
   };
   row(
       "static", [](const OccurrencePair& pair) { return pair.static_cosine; },
-      "the bare row of the word's table");
+      "the row of the embedding table");
   for (std::size_t layer = 0; layer < comparison.pairs.front().cosines.size(); ++layer) {
     row(
         std::to_string(layer), [&](const OccurrencePair& pair) { return pair.cosines[layer]; },
@@ -103,8 +103,7 @@ std::string comparison_text(const Comparison& comparison, const draw::Terminal& 
   }
   text += draw::paragraph(
       "What moved a word: the length of weight × value × Wo that it took from each of the others, as a share "
-      "of "
-      "all that it took, in the mean over layers.",
+      "of all that it took, averaged over layers.",
       terminal);
   return text;
 }

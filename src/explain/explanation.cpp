@@ -11,7 +11,7 @@
 namespace attend::explain {
 namespace {
 
-// Where it looks and what it takes; and, if that is another, by the method that was asked for.
+// Where it looks and what it takes, and also by the requested method if that is a different one.
 Focus look_closely(const Reading& reading, const ExplainRequest& request, const Units& units,
                    std::size_t unit) {
   Focus focus;
@@ -29,7 +29,7 @@ Focus look_closely(const Reading& reading, const ExplainRequest& request, const 
   return focus;
 }
 
-// The first pair: up to the last comma before the next arrow, so that a comma may be a word of the text.
+// The first pair: up to the last comma before the next arrow, so that a comma can itself be a word.
 std::string_view first_pair(std::string_view text) {
   const std::size_t arrow = text.find('>');
   if (arrow == text.npos) return text;
@@ -50,7 +50,7 @@ Relation parse_relation(const Reading& reading, std::string_view text) {
     const std::string_view pair = first_pair(rest);
     const std::size_t arrow = pair.find('>');
     if (arrow == 0 || arrow == pair.npos || arrow + 1 == pair.size())
-      refuse("relation", "\"", text, "\" is no relation: expected NAME:WORD>WORD,WORD>WORD");
+      refuse("relation", "\"", text, "\" is not a relation: expected NAME:WORD>WORD,WORD>WORD");
     relation.pairs.push_back({.from = find_word(reading.words(), pair.substr(0, arrow)),
                               .to = find_word(reading.words(), pair.substr(arrow + 1))});
     if (pair.size() == rest.size()) return relation;
@@ -76,13 +76,13 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   Units units = Units::of(reading, request);
   std::optional<std::size_t> focus;
   if (request.focus) focus = find_word(units.all, *request.focus);
-  if (focus && units.all[*focus].special) units.special = true;  // it is asked about
+  if (focus && units.all[*focus].special) units.special = true;  // it was asked for
 
   Explanation result;
   for (const Word& unit : units.all) (units.shows(unit) ? result.units : result.left_out).push_back(unit);
   const LensMethod method = request.query.method;
   if (method == LensMethod::flow && !focus)
-    refuse("explain", "flow is found for one word at a time: which one?");
+    refuse("explain", "flow is computed for one word at a time: which one?");
   const bool one_row = method == LensMethod::flow ||
                        (method == LensMethod::rollout && focus && reading.size() > kMostRolloutTokens);
   if (!one_row) {

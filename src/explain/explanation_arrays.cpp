@@ -7,7 +7,7 @@
 namespace attend::explain {
 namespace {
 
-// Arrays of different kinds, kept until they are written.
+// Arrays of different types, kept until they are written.
 class Arrays {
  public:
   void add(const std::string& name, Tensor tensor) {

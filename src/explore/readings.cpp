@@ -76,7 +76,7 @@ const Readings::Kept& Readings::kept(std::string_view id) const {
 const Reading& Readings::reading(std::string_view id) const { return kept(id).reading; }
 
 std::span<const Word> Readings::Kept::units(const MapName& map) const {
-  // Special tokens are shown where there is nothing else.
+  // Special tokens are shown if there is nothing else.
   if (map.special || plain_tokens.empty()) return map.tokens ? tokens : reading.words();
   return map.tokens ? plain_tokens : plain_words;
 }
@@ -113,7 +113,7 @@ std::size_t Readings::tile_bytes() const {
   return sum;
 }
 
-// First the fine levels of those used longest ago, then all of them. That in use stays.
+// Drops first the fine levels of the least recently used maps, then whole maps. The one in use stays.
 void Readings::let_go_of_tiles() {
   std::size_t sum = tile_bytes();
   for (auto entry = tiles_.rbegin(); sum > most_tile_bytes_ && entry != std::prev(tiles_.rend()); ++entry) {

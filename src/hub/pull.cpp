@@ -32,7 +32,7 @@ void make_folder(const fs::path& folder) {
   if (error) fail(folder.string(), "", "cannot be made: ", error.message());
 }
 
-// snapshots/COMMIT/PATH -> ../../blobs/ETAG, put in place at once: a link that was there is replaced, never
+// snapshots/COMMIT/PATH -> ../../blobs/ETAG, put in place atomically: an existing link is replaced and never
 // missing.
 void link_blob(const fs::path& snapshot, const std::string& path, const std::string& etag) {
   const fs::path link = snapshot / path;
@@ -55,11 +55,12 @@ fs::path pull(const HubSettings& settings, std::string_view asked,
               const std::function<void(const PullProgress&)>& progress) {
   const std::string shown = checkpoint::shown(asked);
   const auto name = checkpoint::parse_hub_name(asked);
-  if (!name) fail(shown, "", "is no name that a model on the hub could have: ORG/NAME or ORG/NAME@REVISION");
+  if (!name)
+    fail(shown, "", "is not a valid name of a model on the hub: expected ORG/NAME or ORG/NAME@REVISION");
   if (settings.offline) {
     if (const auto snapshot = checkpoint::find_snapshot(settings.cache, *name)) return *snapshot;
     fail(shown, "", "is not in the cache ", settings.cache.string(),
-         ", and HF_HUB_OFFLINE forbids to download it");
+         ", and HF_HUB_OFFLINE forbids downloading it");
   }
 
   Http http(settings.token);

@@ -1,4 +1,4 @@
-// A connection that fails is tried again, a few times, with growing pauses.
+// Retries a failed connection a few times, with growing pauses.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ class Patience {
   int failures_ = 0;
 };
 
-// The answer to a request, once it is one.
+// The answer to a request, retried until there is one.
 template <class Request>
 HttpResponse ask(const std::string& repository, Request request) {
   Patience patience(repository);

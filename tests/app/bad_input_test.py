@@ -19,7 +19,7 @@ COMMAND_LINES = [
     (["steps", "-x"], 2, "there is no option -x"),
     (["steps", "--exampl", "it"], 2, "there is no option --exampl"),
     (["steps", "--example"], 2, "--example needs a value"),
-    (["steps", "--example", "nope"], 2, 'there is no example "nope"; there are love, it, it-trained, heads'),
+    (["steps", "--example", "nope"], 2, 'there is no example "nope"; available: love, it, it-trained, heads'),
     (["steps", "--example", ""], 2, 'there is no example ""'),
     (["steps", "--example", "a\x1bbc"], 2, 'there is no example "a\x1bbc"'),
     (["steps", "--color=0"], 2, '"0" is not one of auto, always and never'),

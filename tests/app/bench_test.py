@@ -158,7 +158,7 @@ def test_an_interruption_is_quiet():
 
 
 @pytest.mark.parametrize("args, part", [
-    (["nonsense"], 'there is no benchmark "nonsense"; there are attention, matmul, weights, decode, length'),
+    (["nonsense"], 'there is no benchmark "nonsense"; available: attention, matmul, weights, decode, length'),
     ([""], 'there is no benchmark ""'),
     (["att\x1bention"], 'there is no benchmark "att\x1bention"'),
     (["attention", "decode"], '"decode" is one argument too many'),

@@ -130,7 +130,7 @@ def test_a_resumed_run_ends_in_the_same_bits(tmp_path, small_bert, scored):
     first = train(halves, small_bert, file, "--set", "training.stop_after=4", *more)
     assert first.code == 0 and "Stopped at step 4" in first.out
     second = run("train", "--resume", "-o", str(halves), env={"ATTEND_THREADS": "3"})
-    assert second.code == 0 and "Going on from step 4" in second.out
+    assert second.code == 0 and "Continuing from step 4" in second.out
     for name in ("training.safetensors", "model.safetensors", "config.json", "vocab.txt"):
         assert (whole / name).read_bytes() == (halves / name).read_bytes(), name
     assert evaluations(whole) == evaluations(halves) and [line["step"] for line in evaluations(whole)] == [0, 5, 10]

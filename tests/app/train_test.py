@@ -37,7 +37,7 @@ def test_learns_recall_and_looks_at_the_answer(tmp_path):
     """With the defaults, in some seconds."""
     result = run("train", "-o", str(tmp_path / "model"))
     assert result.code == 0, result.err
-    share = float(result.out.split("never learned from, ")[-1].split("%")[0])
+    share = float(result.out.split("on held-out data, ")[-1].split("%")[0])
     weight = float(result.out.split("The weight on the answer is ")[1].split(".\n")[0])
     assert share >= 99 and weight > 0.8
 
@@ -47,7 +47,7 @@ def test_learns_the_other_tasks(tmp_path, task):
     result = run("train", task, "-o", str(tmp_path / "model"), "--set", "training.steps=150", "--set", "training.evaluate=150",
                  "--set", "data.length=6", "--set", "data.symbols=5")
     assert result.code == 0, result.err
-    assert float(result.out.split("never learned from, ")[1].split("%")[0]) >= 97
+    assert float(result.out.split("on held-out data, ")[1].split("%")[0]) >= 97
 
 
 def test_explain_opens_what_was_trained(recall):
@@ -129,7 +129,7 @@ def test_a_gru_learns_without_attention(tmp_path):
     easy = ["--set", "data.pairs=1", "--set", "data.keys=2", "--set", "data.values=2", "--set", "data.distance=3"]
     result = train(folder, *GRU, *easy, "--set", "training.steps=150", "--set", "training.evaluate=150", "--set", "training.rate=0.01")
     assert result.code == 0, result.err
-    assert float(result.out.split("never learned from, ")[1].split("%")[0]) == 100
+    assert float(result.out.split("on held-out data, ")[1].split("%")[0]) == 100
     assert (folder / "loss.svg").exists() and not (folder / "attention.svg").exists() and not (folder / "film.svg").exists()
     config = json.loads((folder / "config.json").read_text())
     assert config["model_type"] == "attend" and config["mixer"] == "gru"
@@ -146,7 +146,7 @@ def test_a_resumed_run_ends_in_the_same_bits(tmp_path, extra):
     first = train(halves, "--set", "training.stop_after=7", *extra)
     assert first.code == 0 and "Stopped at step 7" in first.out
     second = run("train", "--resume", "-o", str(halves))
-    assert second.code == 0 and "Going on from step 7" in second.out
+    assert second.code == 0 and "Continuing from step 7" in second.out
     figures = ("loss.svg",) if extra[:2] == GRU[:2] else FIGURES
     for name in ("training.safetensors", "model.safetensors", "config.json", "tokenizer.json", *figures):
         assert (whole / name).read_bytes() == (halves / name).read_bytes(), name
@@ -171,7 +171,7 @@ def test_a_finished_run_stays_as_it_is(tmp_path, task, more):
         again = run("train", "--resume", "-o", str(folder))
         assert (again.code, again.err) == (0, "")
         shown = " ".join(again.out.split())
-        assert shown.startswith("All 4 steps were made already") and "is finished; nothing was left to do." in shown
+        assert shown.startswith("All 4 steps have already been taken") and "is already finished; there is nothing left to do." in shown
         assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
@@ -246,7 +246,7 @@ def test_a_killed_run_leaves_a_whole_state(tmp_path):
         # It goes on from there; the rest of a million steps would be too many, so it is stopped again.
         resumed = subprocess.Popen([PROGRAM, "train", "--resume", "-o", str(folder)], stdout=subprocess.PIPE, env=environment(),
                                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        assert resumed.stdout.readline().startswith(b"Going on from step")
+        assert resumed.stdout.readline().startswith(b"Continuing from step")
         time.sleep(0.2)
         resumed.send_signal(signal.SIGINT)
         assert b"Stopped at step" in resumed.communicate(timeout=30)[0]
@@ -313,7 +313,7 @@ def test_refuses_a_bad_config(tmp_path, config, sentence):
     (["dance"], 'task: "dance" is not one of recall'),
     (["no/such.json"], "no/such.json: cannot be read"),
     (["--resume"], "--resume needs -o FOLDER"),
-    (["--resume", "recall", "-o", "x"], "--resume goes on with the configuration that was saved"),
+    (["--resume", "recall", "-o", "x"], "--resume continues with the saved configuration"),
 ])
 def test_refuses_a_bad_command_line(tmp_path, arguments, sentence):
     result = run("train", *arguments)
@@ -388,7 +388,7 @@ def test_generate_refuses_a_gru(tmp_path):
     ([], "--model is required"),
     (["-m", "no/such/folder", "x"], "no/such/folder"),
     (["-m", "MODEL", ""], "the prompt is empty"),
-    (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature is not a number from 0"),
+    (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature is not a number of at least 0"),
 ])
 def test_generate_refuses(recall, arguments, sentence):
     result = run("generate", *[argument.replace("MODEL", str(recall)) for argument in arguments])
@@ -444,4 +444,4 @@ def test_somebody_who_watches_sees_the_curve_grow(tmp_path, rows, curve):
     screen = screen_after(result.out)
     assert not any(" left" in line for line in screen)  # the bar is gone, and what was above it
     assert sum("Loss of recall" in line for line in screen) == 1
-    assert sum("never learned from" in line for line in screen) == 2
+    assert sum("on held-out data" in line for line in screen) == 2
