@@ -11,11 +11,8 @@
 #include "app/command.h"
 #include "app/output.h"
 #include "base/error.h"
-#include "doctor/machine_facts.h"
-#include "doctor/model_facts.h"
-#include "doctor/parity.h"
 #include "doctor/reference.h"
-#include "doctor/self_test.h"
+#include "doctor/sections.h"
 #include "embed/text_lines.h"
 
 namespace attend::app {

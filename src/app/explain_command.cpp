@@ -12,7 +12,6 @@
 #include "app/output.h"
 #include "base/error.h"
 #include "draw/text_width.h"
-#include "explain/explanation_arrays.h"
 #include "explain/explanation_terminal.h"
 #include "page/self_contained.h"
 
@@ -226,9 +225,9 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
   command->add_option("--towards", given->towards, "For grad: the text to compare this one with")
       ->type_name("TEXT");
   command
-      ->add_option(
-          "--guess", given->guess,
-          "For grad: a word that a language model may expect at the text's [MASK] (GPT-2: after the text)")
+      ->add_option("--guess", given->guess,
+                   "For grad: a word that a language model may expect at the text's [MASK] (a causal model: "
+                   "after the text)")
       ->type_name("WORD");
   command
       ->add_option(

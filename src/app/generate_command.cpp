@@ -24,7 +24,7 @@ struct GenerateOptions {
 };
 
 constexpr const char* kGenerateFooter = R"(
-Works with models of the GPT-2 family and with all attention models that
+Works with causal models from the hub and with all attention models that
 `attend train` makes, except encoders. The same seed gives the same text. A model
 with an encoder and a decoder, such as that of `attend train reverse`, reads
 PROMPT as its source and writes its answer: by default as many tokens as the

@@ -1,5 +1,4 @@
-#include "doctor/machine_facts.h"
-
+// What this machine has, what attend will use of it, and why.
 #include <attend/attention.h>
 #include <attend/isa.h>
 #include <attend/threads.h>
@@ -15,6 +14,7 @@
 
 #include "base/memory_limit.h"
 #include "bench/machine.h"
+#include "doctor/sections.h"
 
 namespace attend::doctor {
 namespace {

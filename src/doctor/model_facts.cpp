@@ -1,5 +1,4 @@
-#include "doctor/model_facts.h"
-
+// What a model is, according to its folder.
 #include <attend/checkpoint.h>
 
 #include <map>
@@ -7,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "doctor/finite_weights.h"
+#include "doctor/sections.h"
 #include "draw/number.h"
 
 namespace attend::doctor {
@@ -94,9 +94,8 @@ void add_use(Section& section, const TextModel& model) {
               joined_names(prompts));
 }
 
-}  // namespace
-
-std::string who_limits(const TextModel& model) {
+// "256, sentence_bert_config.json says so": the limit, and which of several limits it is.
+std::string token_limit(const TextModel& model) {
   const std::int64_t limit = model.max_tokens();
   std::string who = "the model has no more positions";
   if (model.files().max_tokens == limit) {
@@ -106,6 +105,8 @@ std::string who_limits(const TextModel& model) {
   }
   return std::to_string(limit) + ", " + who;
 }
+
+}  // namespace
 
 Section model_section(const TextModel& model, bool& finite) {
   const ModelFiles& files = model.files();
@@ -123,8 +124,8 @@ Section model_section(const TextModel& model, bool& finite) {
               std::string(tokenizer.algorithm()) + ", " + std::to_string(tokenizer.vocabulary_size()) +
                   " tokens, " + std::to_string(tokenizer.special_count()) + " added to every text" +
                   (files.lower_case ? ", text to lower case first" : ""));
-  section.add("max_tokens", Json{{"count", model.max_tokens()}, {"why", who_limits(model)}},
-              who_limits(model));
+  section.add("max_tokens", Json{{"count", model.max_tokens()}, {"why", token_limit(model)}},
+              token_limit(model));
   add_use(section, model);
   section.add("folder", std::filesystem::absolute(files.folder).string());
   const std::vector<std::string> names{files.config.filename().string(), files.weights.filename().string(),

@@ -1,5 +1,4 @@
-#include "doctor/parity.h"
-
+// Whether a model's vectors equal those of a reference and, if not, why.
 #include <optional>
 #include <string_view>
 
@@ -7,6 +6,7 @@
 #include "doctor/agreement.h"
 #include "doctor/causes.h"
 #include "doctor/hidden_states.h"
+#include "doctor/sections.h"
 #include "draw/number.h"
 #include "draw/prose.h"
 #include "draw/text_width.h"

@@ -1,5 +1,4 @@
-#include "doctor/self_test.h"
-
+// Whether this machine computes correctly: one text, every instruction set, one and two threads.
 #include <attend/isa.h>
 #include <attend/lens.h>
 #include <attend/reference.h>
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "doctor/finite_weights.h"
+#include "doctor/sections.h"
 #include "draw/number.h"
 
 namespace attend::doctor {

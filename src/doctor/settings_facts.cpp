@@ -1,10 +1,11 @@
+// The hub's cache, and the environment variables that are set.
 #include <attend/model_files.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
 
-#include "doctor/machine_facts.h"
+#include "doctor/sections.h"
 
 extern "C" char** environ;
 

@@ -6,6 +6,7 @@
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -97,8 +98,15 @@ Tensor explain_map(const Reading& reading, const ExplainRequest& request);
 // with the edits; empty where all are finite.
 std::string not_finite_note(const Reading& reading, const Explanation& explanation);
 
-// For programs. For people there are explanation_figure.h and explanation_terminal.h.
+// For programs, as JSON. For people there are explanation_figure.h and explanation_terminal.h.
 std::string explanation_json(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation);
+
+// For programs, as arrays in a file, .npz or .safetensors: weights (units, units), spans (units, 2) of tokens
+// and places (units, 2) of characters, special (units), received (units), ids (tokens), and for the focus one
+// row for each method. For a text too long for a map of its units: weights (stretches, stretches), stretches
+// (stretches, 2) of tokens, and the largest values of each unit's row, top_units and top_values (units,
+// count).
+void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file);
 
 }  // namespace attend::explain

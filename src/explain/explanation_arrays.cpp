@@ -1,8 +1,9 @@
-#include "explain/explanation_arrays.h"
-
+// An explanation as arrays in a file.
 #include <attend/save.h>
 
 #include <string>
+
+#include "explain/explanation.h"
 
 namespace attend::explain {
 namespace {

@@ -16,7 +16,7 @@ NUMBER = re.compile(r"-?\d+(?:\.(\d+))?(?:e(-?\d+))?")
 
 
 class Interval:
-    """All values that are printed like this."""
+    """All values that would be printed like this."""
 
     def __init__(self, low: float, high: float):
         self.low, self.high = low, high
@@ -26,7 +26,7 @@ class Interval:
         match = NUMBER.fullmatch(text)
         assert match, text
         value, decimals = float(text), len(match[1] or "")
-        # Fewer than four decimals are shown only where they are all there are, but for scientific numbers.
+        # Fewer than four decimals are shown only where the number has no more, except in scientific notation.
         rounded = decimals >= 4 or match[2]
         unit = 10.0 ** (int(match[2] or 0) - decimals)
         slack = 0.5001 * unit if rounded else 1e-9 * max(1, abs(value))

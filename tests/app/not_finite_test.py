@@ -1,4 +1,4 @@
-"""A weight that is NaN: every command says that numbers are not finite and where that began, and shows none of them as 0."""
+"""A weight that is NaN: every command reports that numbers are not finite and where that began, and shows none of them as 0."""
 
 import base64
 import json

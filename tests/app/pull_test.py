@@ -161,7 +161,7 @@ def test_leftovers_that_do_not_fit_are_thrown_away(hub, tmp_path):
     for leftover in [FILES[LARGE] + b"too long", b"x" * len(FILES[LARGE])]:
         blob.unlink()
         blob.with_name(blob.name + ".incomplete").write_bytes(leftover)
-        if pull(hub, tmp_path).code != 0:  # the right length, but other bytes: said once, then fetched anew
+        if pull(hub, tmp_path).code != 0:  # the right length, but other bytes: reported once, then downloaded again
             assert pull(hub, tmp_path).code == 0
         assert blob.read_bytes() == FILES[LARGE]
 

@@ -1,4 +1,4 @@
-"""attend train pairs: an encoder goes on learning from pairs of sentences."""
+"""attend train pairs: fine-tunes an encoder on pairs of sentences."""
 
 import json
 import os
@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples/pairs.tsv"
 SMALL = ["--set", "training.batch=4", "--set", "training.steps=10", "--set", "training.evaluate=5", "--set", "training.save=5",
          "--set", "training.warmup=0", "--set", "training.rate=0.001"]
 
-# Words of the small BERT, of which every pair has others.
+# Words of the small BERT, different ones in every pair.
 WORDS = ["the", "bank", "of", "river", "money", "is", "w20", "w21", "w22", "w23"]
 PAIRS = [(f"the {first} is w{30 + i}", f"{second} of w{30 + i}", round(i % 5 / 4, 2))
          for i, (first, second) in enumerate(zip(WORDS * 2, reversed(WORDS * 2), strict=True))]

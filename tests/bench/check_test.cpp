@@ -1,4 +1,4 @@
-// A check that cannot fail checks nothing: wrong answers are put in, one place at a time.
+// A check that cannot fail is useless: wrong answers are planted, one at a time.
 #include "bench/check.h"
 
 #include <attend/reference.h>
