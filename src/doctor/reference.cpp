@@ -56,7 +56,7 @@ TokenBatch read_tokens(const ArrayFile& file) {
   tokens.ends = read_numbers(file, "ends");
   if (tokens.ends.empty() || tokens.ends.front() != 0 || tokens.ends.back() != tokens.tokens() ||
       !std::is_sorted(tokens.ends.begin(), tokens.ends.end())) {
-    fail(file.name(), "ends", "must start at 0, never go down, and end at the ", tokens.tokens(), " ids");
+    fail(file.name(), "ends", "must start at 0, never decrease, and end at the ", tokens.tokens(), " ids");
   }
   return tokens;
 }
@@ -82,7 +82,7 @@ Reference read_reference(const std::filesystem::path& path) {
   if (file.contains(vectors))
     reference.embeddings = copy_of(read_matrix(file, vectors, "(texts, size)"), DType::f64);
   if (file.contains("ids") != file.contains("ends"))
-    fail(file.name(), file.contains("ids") ? "ends" : "ids", "is missing: ids and ends go together");
+    fail(file.name(), file.contains("ids") ? "ends" : "ids", "is missing; ids and ends go together");
   if (file.contains("ids")) reference.tokens = read_tokens(file);
   for (const std::string& name : names) {
     if (const auto layer = layer_of(name)) {

@@ -270,10 +270,10 @@ def bad_references(folder, vectors):
         "nan": (save("nan.npy", nan), "row 2, column 5 is nan, expected finite numbers"),
         "other name": (folder / "other.npz", "has neither embeddings nor ids; it has arr_0"),
         "compressed": (folder / "compressed.npz", "is compressed"),
-        "ids alone": (folder / "alone.npz", "ends: is not there"),
-        "bad ends": (folder / "ends.npz", "must start at 0, never go down, and end at the 3 ids"),
+        "ids alone": (folder / "alone.npz", "ends: is missing; ids and ends go together"),
+        "bad ends": (folder / "ends.npz", "must start at 0, never decrease, and end at the 3 ids"),
         "vocabulary": (folder / "vocabulary.npz", "go up to 64, but the model has vectors for 64"),
-        "layer": (folder / "layer.npz", "hidden.3: is of a layer that the model has not"),
+        "layer": (folder / "layer.npz", "hidden.3: is of a layer that the model does not have"),
         "states": (folder / "states.npz", "hidden.1: has 2 rows for 1 ids"),
         "safetensors": (write("bad.safetensors", b"\x02\0\0\0\0\0\0\0[]"), "does not begin with {"),
     }
