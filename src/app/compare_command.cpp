@@ -41,10 +41,10 @@ void run_compare(const CompareArguments& given, const Globals& globals) {
   const TextModel model = TextModel::load(given.model);
 
   const Reading first(model, first_text);
-  tell_what_was_cut(first);
+  warn_of_truncation(first);
   std::optional<Reading> second;
-  if (second_text) tell_what_was_cut(second.emplace(model, *second_text));
-  tell_what_is_not_finite(first.not_finite() || !second ? first : *second);
+  if (second_text) warn_of_truncation(second.emplace(model, *second_text));
+  warn_of_not_finite(first.not_finite() || !second ? first : *second);
   const explain::Comparison comparison =
       second ? explain::compare_texts(first, *second, given.word, given.other_word.value_or(given.word))
              : explain::compare_occurrences(first, given.word);

@@ -143,7 +143,7 @@ class FiniteCheck : public embed::Sink {
   void finish() override { next_.finish(); }
 
   // Reports them on standard error, if there were any.
-  void tell(const embed::Outcome& outcome, const TextModel& model) const {
+  void warn(const embed::Outcome& outcome, const TextModel& model) const {
     if (bad_ == 0) return;
     say(joined("attend embed: the vectors of ", bad_, " of ", outcome.done.texts,
                " texts are not finite, the first being that of text ", first_ + 1,
@@ -155,7 +155,7 @@ class FiniteCheck : public embed::Sink {
   std::int64_t bad_ = 0, first_ = 0;
 };
 
-void tell_what_was_too_long(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
+void warn_of_long_texts(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
   if (outcome.too_long == 0) return;
   std::string lines;
   for (const std::int64_t line : outcome.too_long_lines)
@@ -201,8 +201,8 @@ void run_embed(const EmbedArguments& given) {
                                  [&](const embed::EmbedProgress& done) { line.show(done); });
   }
   checked.finish();
-  checked.tell(outcome, model);
-  tell_what_was_too_long(outcome, given, most);
+  checked.warn(outcome, model);
+  warn_of_long_texts(outcome, given, most);
 }
 
 }  // namespace

@@ -164,8 +164,8 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
   announce(model, text, given, format, only_layer);
   const Reading reading(model, text, given.second, {.only_layer = only_layer});
-  tell_what_was_cut(reading);
-  tell_what_is_not_finite(reading);
+  warn_of_truncation(reading);
+  warn_of_not_finite(reading);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;

@@ -33,7 +33,7 @@ struct ExploreArguments {
 };
 
 void run_explore(const ExploreArguments& given) {
-  explore::give_memory_back_early();
+  explore::return_free_memory_early();
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
   const std::string text = given.text ? input_text(*given.text) : kFirstText;

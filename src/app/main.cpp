@@ -25,7 +25,7 @@ constexpr const char* kProgramFooter = R"(Try:
   attend bench --quick                     speed, as a share of this machine's peak
   attend doctor                            what this machine and the model will use, and why)";
 
-int complain(const std::string& command, const std::string& sentence, int code) {
+int report_failure(const std::string& command, const std::string& sentence, int code) {
   app::say(command + ": " + sentence);
   if (code == app::kUsage) app::say("Try `" + command + " --help`.");
   return code;
@@ -111,10 +111,10 @@ int main(int argc, char** argv) {
     if (run) run();
     return app::kDone;
   } catch (const app::UsageError& error) {
-    return complain(command_name(program), error.what(), app::kUsage);
+    return report_failure(command_name(program), error.what(), app::kUsage);
   } catch (const std::bad_alloc&) {
-    return complain(command_name(program), "there is not enough memory", app::kFailed);
+    return report_failure(command_name(program), "there is not enough memory", app::kFailed);
   } catch (const std::exception& error) {
-    return complain(command_name(program), error.what(), app::kFailed);
+    return report_failure(command_name(program), error.what(), app::kFailed);
   }
 }

@@ -24,13 +24,13 @@ void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
   require("--head", head, config.heads);
 }
 
-void tell_what_was_cut(const Reading& reading) {
+void warn_of_truncation(const Reading& reading) {
   if (reading.tokens().dropped == 0) return;
   say(joined("The text has ", reading.size() + reading.tokens().dropped, " tokens, but the model reads only ",
              reading.size(), ": the rest was ignored."));
 }
 
-void tell_what_is_not_finite(const Reading& reading) {
+void warn_of_not_finite(const Reading& reading) {
   if (!reading.not_finite()) return;
   say(joined(sentence_of(reading, *reading.not_finite()),
              " Why: ", doctor::cause_of_not_finite(reading.model().files()), "."));

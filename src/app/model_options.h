@@ -20,7 +20,7 @@ void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
 
 // Warns on standard error when the text was longer than the model reads, and when numbers of the pass are NaN
 // or infinite: where that began, and which weights are not finite.
-void tell_what_was_cut(const Reading& reading);
-void tell_what_is_not_finite(const Reading& reading);
+void warn_of_truncation(const Reading& reading);
+void warn_of_not_finite(const Reading& reading);
 
 }  // namespace attend::app

@@ -136,7 +136,7 @@ std::string opening(learn::Trainer& trainer, bool resumed) {
   return "Continuing from step " + std::to_string(trainer.step()) + ": " + text;
 }
 
-std::string ending(const learn::Trainer& trainer, bool had_steps) {
+std::string closing_line(const learn::Trainer& trainer, bool had_steps) {
   const std::string name = draw::printable(trainer.folder().string());
   if (!had_steps) return "The training in " + name + " is already finished; there is nothing left to do.";
   if (trainer.finished()) return "Saved in " + name + ".";
@@ -186,8 +186,8 @@ void run_train(const TrainOptions& options, const Globals& globals) {
                  .snapshot = {},
                  .stop = &interrupted});
   }
-  const std::string figures = leave_figures(trainer, terminal, !had_steps && !options.watch);
-  write_styled(figures + "\n" + draw::paragraph(ending(trainer, had_steps), terminal));
+  const std::string figures = write_training_figures(trainer, terminal, !had_steps && !options.watch);
+  write_styled(figures + "\n" + draw::paragraph(closing_line(trainer, had_steps), terminal));
 }
 
 }  // namespace

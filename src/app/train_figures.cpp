@@ -43,7 +43,7 @@ bool is_complete(const learn::Film& film, std::int64_t steps) {
 
 }  // namespace
 
-std::string leave_figures(learn::Trainer& trainer, const draw::Terminal& terminal, bool keep_film) {
+std::string write_training_figures(learn::Trainer& trainer, const draw::Terminal& terminal, bool keep_film) {
   const std::filesystem::path& folder = trainer.folder();
   std::string text;
   if (!trainer.losses().empty()) {

@@ -10,6 +10,6 @@ namespace attend::app {
 
 // Writes the files and returns the text for the terminal. keep_film: leaves an existing film.svg in place
 // when not all of its frames can be drawn again.
-std::string leave_figures(learn::Trainer& trainer, const draw::Terminal& terminal, bool keep_film);
+std::string write_training_figures(learn::Trainer& trainer, const draw::Terminal& terminal, bool keep_film);
 
 }  // namespace attend::app

@@ -110,7 +110,7 @@ draw::Plot length_plot(const std::vector<Length>& lengths) {
           .series = {std::move(fused), std::move(naive)}};
 }
 
-std::string where_it_ends(double available) {
+std::string memory_limit_note(double available) {
   const double longest = std::floor(std::sqrt(available / sizeof(float)));
   return "Both take time that grows with n². The naive one also stores the n x n matrix: with " +
          format_bytes(available) + " of memory available, a single head is limited to n = " +
@@ -137,7 +137,7 @@ Report bench_length(const BenchSettings& settings) {
   }
   report.tables = {length_table(lengths, available)};
   report.plot = length_plot(lengths);
-  report.notes = {where_it_ends(available)};
+  report.notes = {memory_limit_note(available)};
   return report;
 }
 

@@ -59,7 +59,7 @@ void add_weights(Section& section, const Checkpoint& checkpoint) {
 }
 
 // Returns whether all weights are finite. Only the first few tensors are listed for a reader.
-bool tell_bad_tensors(Section& section, const ModelFiles& files) {
+bool add_bad_tensors(Section& section, const ModelFiles& files) {
   constexpr std::size_t kMostListed = 3;
   const std::vector<BadTensor> tensors = find_bad_tensors(files);
   if (tensors.empty()) return true;
@@ -114,7 +114,7 @@ Section model_section(const TextModel& model, bool& finite) {
   section.add("name", files.name, "");
   add_shape(section, model.encoder().config());
   add_weights(section, Checkpoint::open(files.weights));
-  finite = tell_bad_tensors(section, files);
+  finite = add_bad_tensors(section, files);
   const Tokenizer& tokenizer = model.tokenizer();
   section.add("tokenizer",
               Json{{"algorithm", tokenizer.algorithm()},

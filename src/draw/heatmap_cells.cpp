@@ -28,7 +28,7 @@ void add_label(StyledLine& line, const RowLabels& labels, std::size_t index) {
 }
 
 // Vertical labels, bottom-aligned above the cells.
-std::string downward_header(const Heatmap& map, const RowLabels& labels, ColorDepth depth) {
+std::string vertical_header(const Heatmap& map, const RowLabels& labels, ColorDepth depth) {
   std::vector<std::vector<std::string>> columns(map.columns);
   std::size_t height = 0;
   for (std::size_t j = 0; j < map.columns; ++j) {
@@ -129,7 +129,7 @@ std::string number_lines(const Heatmap& map, const RowLabels& labels, NumberForm
 }
 
 std::string square_lines(const Heatmap& map, const RowLabels& labels, ColorDepth depth) {
-  std::string text = downward_header(map, labels, depth);
+  std::string text = vertical_header(map, labels, depth);
   StyledLine line(depth);
   for (std::size_t i = 0; i < map.rows; ++i) {
     add_label(line, labels, i);

@@ -38,7 +38,7 @@ RowLabels measured(std::vector<std::string> texts, const Frame& frame) {
   return labels;
 }
 
-RowLabels one_label_a_row(const Heatmap& map, const Frame& frame) {
+RowLabels one_label_per_row(const Heatmap& map, const Frame& frame) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < map.rows; ++i) texts.push_back(printable(map.row_label(i)));
   RowLabels labels = measured(std::move(texts), frame);
@@ -48,7 +48,7 @@ RowLabels one_label_a_row(const Heatmap& map, const Frame& frame) {
 
 // A line of pixels may hold two rows, and then has both their names. Columns are numbered in this form, so
 // where rows and columns are the same tokens a row shows its number too.
-RowLabels one_label_a_pixel_line(const Heatmap& map, const Frame& frame) {
+RowLabels one_label_per_pixel_line(const Heatmap& map, const Frame& frame) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < map.rows; i += frame.rows_per_pixel_line()) {
     texts.push_back(printable(map.row_label(i)));
@@ -160,13 +160,13 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
   if (map.rows == 0 || map.columns == 0)
     return text + line_of(shape_line(map) + ", empty", Emphasis::dim, frame);
 
-  RowLabels labels = one_label_a_row(map, frame);
+  RowLabels labels = one_label_per_row(map, frame);
   std::string note;
   if (const auto form = number_form(map, labels, frame)) {
     text += number_lines(map, labels, form->format, form->cell_width, terminal.color);
   } else if (frame.fits(map, labels, 2)) {
     text += square_lines(map, labels, terminal.color);
-  } else if (labels = one_label_a_pixel_line(map, frame);
+  } else if (labels = one_label_per_pixel_line(map, frame);
              frame.fits(map, labels, 1, frame.rows_per_pixel_line())) {
     text += pixel_lines(map, labels, counted(map.columns), terminal.color);
   } else {

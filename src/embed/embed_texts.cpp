@@ -95,7 +95,7 @@ class Run {
                  pieces[i].size());
         done.tokens += static_cast<std::int64_t>(pieces[i].size());
       }
-      if (!lines.goes_on()) break;
+      if (!lines.continues()) break;
       lines.more(text);
     }
     give(0, sum->mean(normalizes()));
@@ -229,7 +229,7 @@ Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Si
     throw FileError(lines.name(), joined("line ", lines.line()), rule);
   };
   for (std::string text; lines.next(text);) {
-    const bool endless = lines.goes_on();
+    const bool endless = lines.continues();
     const std::string most = joined("has more than ", TextLines::kLongest >> 20, " MiB, ");
     if (endless && job.overflow == Overflow::error) fail(most + "the most that a text may have");
     if (endless && job.overflow == Overflow::split && job.grain != Grain::text)

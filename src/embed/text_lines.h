@@ -34,7 +34,7 @@ class TextLines {
   bool next(std::string& text);
 
   // Whether the line continues after what was returned: it is longer than kLongest.
-  bool goes_on() const noexcept { return goes_on_; }
+  bool continues() const noexcept { return continues_; }
   // The next part of such a line, cut between words where possible.
   void more(std::string& text);
 
@@ -57,7 +57,7 @@ class TextLines {
   std::string held_;         // the end of what was read of a line, not returned yet
   std::int64_t line_ = 0;
   std::uint64_t bytes_ = 0;
-  bool goes_on_ = false;
+  bool continues_ = false;
   std::optional<std::uint64_t> total_;
   std::unique_ptr<Reader> reader_;
 };

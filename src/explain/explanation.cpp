@@ -12,8 +12,7 @@ namespace attend::explain {
 namespace {
 
 // Where it looks and what it takes, and also by the requested method if that is a different one.
-Focus look_closely(const Reading& reading, const ExplainRequest& request, const Units& units,
-                   std::size_t unit) {
+Focus focus_on(const Reading& reading, const ExplainRequest& request, const Units& units, std::size_t unit) {
   Focus focus;
   for (std::size_t u = 0; u < unit; ++u) focus.unit += units.shows(units.all[u]) ? 1 : 0;
   std::vector<LensMethod> methods = {LensMethod::raw, LensMethod::norm};
@@ -94,7 +93,7 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   }
   for (const double received : lens_received(reading, request.query.heads, result.units))
     result.received.push_back(received / static_cast<double>(reading.size()));
-  if (focus) result.focus = look_closely(reading, request, units, *focus);
+  if (focus) result.focus = focus_on(reading, request, units, *focus);
   if (request.to) {
     if (!request.focus) refuse("explain", "which word should the heads link to \"", *request.to, "\"?");
     result.links = find_heads(reading, {.from = find_word(reading.words(), *request.focus),

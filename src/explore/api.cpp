@@ -116,7 +116,7 @@ Response Api::read(const std::string& body) {
   const std::string id = readings_.read(model, wanted.text, wanted.second);
   Response response = json_response(
       {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()))}});
-  give_memory_back_now();
+  return_free_memory_now();
   return response;
 }
 

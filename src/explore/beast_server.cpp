@@ -242,7 +242,7 @@ class Server {
     if (shared_.connections.size() < kMostConnections || make_room()) {
       std::make_shared<Connection>(std::move(socket), shared_)->read();
     } else {
-      turn_away(socket);
+      refuse_connection(socket);
     }
   }
 
@@ -267,7 +267,7 @@ class Server {
     return true;
   }
 
-  static void turn_away(tcp::socket& socket) {
+  static void refuse_connection(tcp::socket& socket) {
     constexpr std::string_view kBusy =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: "
         "1\r\n\r\n";

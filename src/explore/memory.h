@@ -4,9 +4,9 @@
 namespace attend::explore {
 
 // glibc would otherwise keep up to 64 MB per thread for reuse.
-void give_memory_back_early();
+void return_free_memory_early();
 
 // Call after an answer that took many small allocations.
-void give_memory_back_now();
+void return_free_memory_now();
 
 }  // namespace attend::explore

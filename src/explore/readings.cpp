@@ -97,13 +97,13 @@ LensTiles& Readings::tiles(std::string_view id, const MapName& map) {
 LensTile Readings::tile(std::string_view id, const MapName& map, std::int64_t level, std::int64_t y,
                         std::int64_t x) {
   LensTile result = tiles(id, map).tile(level, y, x);
-  let_go_of_tiles();
+  drop_tiles();
   return result;
 }
 
 std::vector<double> Readings::row(std::string_view id, const MapName& map, std::size_t unit) {
   std::vector<double> result = tiles(id, map).row(unit);
-  let_go_of_tiles();
+  drop_tiles();
   return result;
 }
 
@@ -114,7 +114,7 @@ std::size_t Readings::tile_bytes() const {
 }
 
 // Drops first the fine levels of the least recently used maps, then whole maps. The one in use stays.
-void Readings::let_go_of_tiles() {
+void Readings::drop_tiles() {
   std::size_t sum = tile_bytes();
   for (auto entry = tiles_.rbegin(); sum > most_tile_bytes_ && entry != std::prev(tiles_.rend()); ++entry) {
     sum -= entry->tiles.bytes();

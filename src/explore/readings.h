@@ -65,7 +65,7 @@ class Readings {
   const Kept& kept(std::string_view id) const;
   LensTiles& tiles(std::string_view id, const MapName& map);
   void make_room_for(std::size_t bytes);
-  void let_go_of_tiles();
+  void drop_tiles();
 
   std::size_t most_tile_bytes_;
   std::string run_;  // distinguishes the ids of this run from those of another

@@ -100,8 +100,8 @@ void refuse_status(const std::string& repository, const std::string& path, const
   fail(repository, path, "the hub answered ", response.status);
 }
 
-RemoteFile ask_for(Http& http, const std::string& endpoint, const std::string& repository,
-                   const std::string& commit, const std::string& path) {
+RemoteFile ask_for_file(Http& http, const std::string& endpoint, const std::string& repository,
+                        const std::string& commit, const std::string& path) {
   RemoteFile file{repository, path, endpoint + "/" + repository + "/resolve/" + commit + "/" + path, "", 0};
   std::string url = file.url;
   HttpResponse response;

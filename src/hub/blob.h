@@ -19,8 +19,8 @@ struct RemoteFile {
 };
 
 // Asks the hub for it; follows redirects within the hub, but not to where the bytes are stored.
-RemoteFile ask_for(Http& http, const std::string& endpoint, const std::string& repository,
-                   const std::string& commit, const std::string& path);
+RemoteFile ask_for_file(Http& http, const std::string& endpoint, const std::string& repository,
+                        const std::string& commit, const std::string& path);
 
 // blobs/ETAG. An interrupted download is resumed (blobs/ETAG.incomplete); size and hash are checked before
 // the file gets its name. `progress` is called with the number of bytes so far.

@@ -76,7 +76,7 @@ fs::path pull(const HubSettings& settings, std::string_view asked,
   for (const std::string& path : files) {
     state.file = path;
     ++state.number;
-    const RemoteFile file = ask_for(http, settings.endpoint, name->repository, listing.commit, path);
+    const RemoteFile file = ask_for_file(http, settings.endpoint, name->repository, listing.commit, path);
     state.total = file.size;
     fetch_blob(http, file, repository / "blobs", [&](std::uint64_t bytes) {
       state.bytes = bytes;

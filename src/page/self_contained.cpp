@@ -44,7 +44,7 @@ void replace(std::string& html, std::string_view what, const std::string& by) {
 }
 
 // JSON for use inside an HTML element: no text can end the element or begin a comment.
-std::string harmless(std::string json) {
+std::string escaped_for_html(std::string json) {
   for (std::size_t at = json.find('<'); at != json.npos; at = json.find('<', at))
     json.replace(at, 1, "\\u003c");
   return json;
@@ -83,9 +83,9 @@ std::string self_contained_page(const Reading& reading, const FirstView& view) {
 
   nlohmann::ordered_json facts = facts_of(reading, false);
   facts["distanceBias"] = has_distance_bias(reading);
-  std::string data = "<script type=\"application/json\" id=\"facts\">" + harmless(json_text(facts)) +
+  std::string data = "<script type=\"application/json\" id=\"facts\">" + escaped_for_html(json_text(facts)) +
                      "</script>\n<script type=\"application/json\" id=\"first-view\">" +
-                     harmless(json_text(view_json(view))) + "</script>\n";
+                     escaped_for_html(json_text(view_json(view))) + "</script>\n";
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     data += "<script type=\"application/octet-stream\" id=\"layer-" + std::to_string(layer) + "\">";
     data += carried_layer(reading, layer);
