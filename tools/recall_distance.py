@@ -53,7 +53,7 @@ def train(program: pathlib.Path, steps: int, settings: dict) -> tuple[int, float
         command = [program, "train", "recall", "-o", f"{folder}/model", *(f"--set={key}={value}" for key, value in settings.items())]
         done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "ATTEND_THREADS": "1"})
     parameters = int(re.search(r"(\d+) parameters", done.stdout)[1])
-    return parameters, round(float(re.search(r"never learned from, ([\d.]+)%", done.stdout)[1]) / 100, 4)
+    return parameters, round(float(re.search(r"on held-out data, ([\d.]+)%", done.stdout)[1]) / 100, 4)
 
 
 def measure(program: pathlib.Path, mixer: str, steps: int, distance: int, rate: float, seed: int) -> dict:

@@ -29,28 +29,29 @@ struct BenchOptions {
 struct Benchmark {
   const char* name;
   const char* summary;
-  bench::Report (*run)(const bench::Settings&);
+  bench::Report (*run)(const bench::BenchSettings&);
   bool by_default = true;
 };
 
 constexpr Benchmark kBenchmarks[] = {
     {"attention", "forward and backward, full and causal, by shape", bench::bench_attention},
     {"matmul", "the matrix product with packed weights", bench::bench_matmul},
-    {"weights", "what asking for weights costs beside the output", bench::bench_weights},
+    {"weights", "what weights on demand cost compared with the output", bench::bench_weights},
     {"decode", "one query on a long cache, as a share of memory bandwidth", bench::bench_decode},
     {"length", "time and memory by length, until n x n does not fit", bench::bench_length, false},
 };
 
 constexpr const char* kBenchFooter = R"(
 Every answer is checked against float64 before it is timed. The peak is a loop
-of multiply-adds (for decode: of reads from memory), run in turns with what is
-measured, on as many threads. Times are medians; half of all turns lie between
-the quartiles. Run it alone: whatever else runs is measured too.
+of multiply-adds (for decode: of memory reads), measured alternately with each
+benchmark on the same number of threads. Times are medians; half of all
+measurements lie between the quartiles. Run nothing else meanwhile: it would be
+measured too.
 
 Try:
-  attend bench                             all but length; some minutes
+  attend bench                             all but length; a few minutes
   attend bench attention --quick           a first impression, in seconds
-  attend bench length                      what O(n^2) costs, and where it ends
+  attend bench length                      what O(n^2) costs, and where it stops fitting
   attend bench decode --json               the numbers, for a program
   ATTEND_ISA=avx2 attend bench attention --threads 1)";
 
@@ -71,7 +72,7 @@ std::vector<const Benchmark*> chosen_benchmarks(const BenchOptions& options) {
     names.append(names.empty() ? "" : ", ").append(benchmark.name);
   }
   if (!chosen.empty()) return chosen;
-  throw UsageError("there is no benchmark \"" + *options.what + "\"; there are " + names);
+  throw UsageError("there is no benchmark \"" + *options.what + "\"; available: " + names);
 }
 
 std::string render(const bench::Report& report, const draw::Terminal& terminal) {
@@ -89,8 +90,8 @@ void run_bench(const BenchOptions& options, const Globals& globals) {
   std::vector<bench::Report> reports;
   {
     StatusLine line;
-    const bench::Settings settings{.quick = options.quick,
-                                   .progress = [&](std::string_view text) { line.show(text); }};
+    const bench::BenchSettings settings{.quick = options.quick,
+                                        .progress = [&](std::string_view text) { line.show(text); }};
     for (const Benchmark* benchmark : chosen) reports.push_back(benchmark->run(settings));
   }
   if (options.json) {
@@ -110,7 +111,7 @@ void run_bench(const BenchOptions& options, const Globals& globals) {
 void add_bench_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   const auto options = std::make_shared<BenchOptions>();
   CLI::App* const command =
-      program.add_subcommand("bench", "How fast, as a share of this machine's measured peak");
+      program.add_subcommand("bench", "Measure speed, as a share of this machine's measured peak");
   command->add_option("WHAT", options->what, "One benchmark (default: all but length)")->type_name("");
   command->add_option("--threads", options->threads, "Threads to use (default: all cores)")
       ->check([](const std::string& text) {
@@ -120,9 +121,9 @@ void add_bench_command(CLI::App& program, Globals& globals, std::function<void()
       })
       ->take_last()
       ->type_name("N");
-  command->add_flag("--quick", options->quick, "Fewer and smaller cases, a few seconds")
+  command->add_flag("--quick", options->quick, "Fewer and smaller cases; takes a few seconds")
       ->disable_flag_override();
-  command->add_flag("--json", options->json, "Print a JSON list with an object for each case")
+  command->add_flag("--json", options->json, "Print a JSON list with one object per case")
       ->disable_flag_override();
   add_color_option(*command, globals);
   command->footer(benchmark_list() + kBenchFooter);

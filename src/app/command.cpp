@@ -13,7 +13,7 @@ void add_color_option(CLI::App& app, Globals& globals) {
     return fine ? std::string() : "\"" + when + "\" is not one of auto, always and never";
   };
   app.add_option_function<std::string>("--color", choose,
-                                       "auto, always or never (default: auto, which heeds NO_COLOR)")
+                                       "auto, always or never (default: auto, which respects NO_COLOR)")
       ->check(known)
       ->take_last()
       ->type_name("WHEN");

@@ -1,4 +1,4 @@
-// What every command of the program shares.
+// What all commands of the program share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,10 +11,10 @@
 
 namespace attend::app {
 
-// Exit codes: 0 done, 1 failed, 2 the command line makes no sense.
+// Exit codes: 0 success, 1 failure, 2 an invalid command line.
 inline constexpr int kDone = 0, kFailed = 1, kUsage = 2;
 
-// A failure told in one sentence, with a hint on a second line where there is one.
+// An invalid command line, described in one sentence; a hint at --help follows it.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -26,7 +26,7 @@ struct Globals {
 // Adds --color, which works before and after the command's name.
 void add_color_option(CLI::App& app, Globals& globals);
 
-// Each registers one command; `run` is set to what to do when it was chosen.
+// Each registers one command, which sets `run` when it is chosen.
 void add_bench_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_compare_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_doctor_command(CLI::App& program, Globals& globals, std::function<void()>& run);

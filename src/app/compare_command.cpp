@@ -1,4 +1,4 @@
-// attend compare: one word in two texts: how far its vector moved, and which tokens moved it.
+// attend compare: how far the vector of a word differs between two texts, and which tokens moved it.
 #include <unistd.h>
 
 #include <memory>
@@ -14,10 +14,10 @@ namespace attend::app {
 namespace {
 
 constexpr const char* kCompareFooter = R"(
-Prints the cosine of the word's vector between the texts: `static` for the bare
-row of the table of words, 0 for the embeddings with position, then every layer.
-With one text its occurrences of the word are compared. A text may also be the
-name of a file, or - for standard input.
+Prints the cosine between the word's vectors in the two texts: `static` for the
+row of the embedding table, 0 for the embeddings with positions, then each layer.
+With one text, the occurrences of the word in it are compared. A text may also be
+the name of a file, or - for standard input.
 
 Try:
   attend compare "She sat on the bank of the river." \
@@ -32,7 +32,7 @@ struct CompareArguments {
 
 void run_compare(const CompareArguments& given, const Globals& globals) {
   if (given.other_word && !given.second)
-    throw UsageError("--other-word is for the second text, and there is one");
+    throw UsageError("--other-word is for a second text, but there is only one text");
   if (given.first == "-" && given.second == "-")
     throw UsageError("only one of the texts can be standard input");
   const std::string first_text = input_text(given.first);
@@ -41,10 +41,10 @@ void run_compare(const CompareArguments& given, const Globals& globals) {
   const TextModel model = TextModel::load(given.model);
 
   const Reading first(model, first_text);
-  tell_what_was_cut(first);
+  warn_of_truncation(first);
   std::optional<Reading> second;
-  if (second_text) tell_what_was_cut(second.emplace(model, *second_text));
-  tell_what_is_not_finite(first.not_finite() || !second ? first : *second);
+  if (second_text) warn_of_truncation(second.emplace(model, *second_text));
+  warn_of_not_finite(first.not_finite() || !second ? first : *second);
   const explain::Comparison comparison =
       second ? explain::compare_texts(first, *second, given.word, given.other_word.value_or(given.word))
              : explain::compare_occurrences(first, given.word);
@@ -58,15 +58,16 @@ void run_compare(const CompareArguments& given, const Globals& globals) {
 }  // namespace
 
 void add_compare_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
-  CLI::App* const command =
-      program.add_subcommand("compare", "One word in two texts: how far its vector moved, and what moved it");
+  CLI::App* const command = program.add_subcommand(
+      "compare", "Compare a word in two texts: how far its vector moved, and what moved it");
   const auto given = std::make_shared<CompareArguments>();
   command->add_option("first", given->first, "A text")->required()->type_name("TEXT");
   command->add_option("second", given->second, "Another")->type_name("TEXT");
   command->add_option("-w,--word", given->word, "The word; bank#2 is the second \"bank\"")
       ->required()
       ->type_name("WORD");
-  command->add_option("--other-word", given->other_word, "The word in the second text, where it differs")
+  command
+      ->add_option("--other-word", given->other_word, "The word in the second text, if it is a different one")
       ->type_name("WORD");
   add_model_option(*command, given->model);
   command->add_flag("--json", given->json, "Print the numbers as JSON");

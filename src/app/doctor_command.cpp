@@ -1,4 +1,4 @@
-// attend doctor: what this machine and this model will use and why, and whether vectors equal a reference.
+// attend doctor: what this machine and a model will use and why, and whether vectors equal a reference.
 #include <attend/file_error.h>
 #include <attend/text_model.h>
 #include <unistd.h>
@@ -11,22 +11,19 @@
 #include "app/command.h"
 #include "app/output.h"
 #include "base/error.h"
-#include "doctor/machine.h"
-#include "doctor/model_facts.h"
-#include "doctor/parity.h"
 #include "doctor/reference.h"
-#include "doctor/self_test.h"
+#include "doctor/sections.h"
 #include "embed/text_lines.h"
 
 namespace attend::app {
 namespace {
 
 constexpr const char* kDoctorFooter = R"(
-With --reference it compares: the reference is a .npy of one vector a text, as
-sentence-transformers' encode() gives them; or .npz or .safetensors with
-"embeddings", or with "ids", "ends" and "hidden.N", the states of each layer.
-Where the two differ, the usual causes are tried one by one. Exit code 0: they
-agree, 1: they do not.
+With --reference, the model is compared with the output of another program: a
+.npy with one vector per text, as returned by sentence-transformers' encode(); or
+a .npz or .safetensors with "embeddings", or with "ids", "ends" and "hidden.N",
+the states of each layer. Where the two differ, the usual causes are tried one by
+one. Exit code 0: they agree, 1: they do not.
 
 Try:
   attend doctor
@@ -45,7 +42,7 @@ std::vector<std::string> texts_of(const DoctorArguments& given) {
   return texts;
 }
 
-// The model that was asked for; or the default one, if it is there.
+// The requested model, or the default one if it is installed.
 std::optional<TextModel> model_of(const DoctorArguments& given, std::vector<doctor::Section>& sections) {
   if (given.model) return TextModel::load(*given.model);
   try {
@@ -69,7 +66,7 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
     sections.push_back(doctor::model_section(*model, finite));
     sections.push_back(doctor::self_test_section(*model, passed));
     if (!passed) failure = "the self test failed";
-    if (!finite) failure = "the weights of the model hold NaN or infinity";
+    if (!finite) failure = "the weights of the model contain NaN or infinity";
   }
   if (given.reference) {
     if (!model)
@@ -77,12 +74,12 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
           joined("there is no model to compare with; attend pull ", kDefaultModel, " gets the default one"));
     const doctor::Reference reference = doctor::read_reference(*given.reference);
     if (reference.embeddings && !given.texts)
-      throw UsageError("--reference holds vectors of texts, and needs --texts");
+      throw UsageError("--reference holds vectors of texts, so it needs --texts");
     std::optional<std::vector<std::string>> texts;
     if (given.texts) texts = texts_of(given);
     bool holds = false;
     sections.push_back(doctor::parity_section(*model, reference, texts ? &*texts : nullptr, holds));
-    if (!holds) failure = "the reference is not what this model computes";
+    if (!holds) failure = "the reference differs from what this model computes";
   }
   if (given.json) {
     write_output(doctor::to_json(sections));
@@ -96,17 +93,17 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
 
 void add_doctor_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   CLI::App* const command = program.add_subcommand(
-      "doctor", "What this machine and this model will use, and parity with a reference");
+      "doctor", "Report what this machine and a model will use; check parity with a reference");
   const auto given = std::make_shared<DoctorArguments>();
   command->add_option("-m,--model", given->model, "A folder, or a name in the hub's cache")
       ->type_name("MODEL");
   CLI::Option* const reference = command
                                      ->add_option("--reference", given->reference,
-                                                  "What another program computed: .npy, .npz, .safetensors")
+                                                  "Output of another program: .npy, .npz or .safetensors")
                                      ->type_name("FILE");
   command
       ->add_option("--texts", given->texts,
-                   "The texts that it was computed for, one a line; - reads standard input")
+                   "The texts that it was computed for, one per line; - reads standard input")
       ->type_name("FILE")
       ->needs(reference);
   command->add_flag("--jsonl", given->jsonl, "Each line of the texts is {\"text\": ...} or a JSON string")

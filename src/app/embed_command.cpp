@@ -1,4 +1,4 @@
-// attend embed: contextual or pooled vectors for a file or a pipe of texts.
+// attend embed: pooled or contextual vectors for texts from a file or a pipe.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,22 +22,23 @@ namespace attend::app {
 namespace {
 
 constexpr const char* kEmbedFooter = R"(
-One text a line; without -o the vectors are printed as lines of JSON. A file
-appears under its name when it is complete, whatever happens on the way.
+One text per line; without -o the vectors are printed as lines of JSON. A file
+gets its name only when it is complete, so an interrupted run leaves no half of
+one.
 
   .npy          embeddings (texts, size)
   .npz          the same; with --tokens or --words also ends (texts + 1), offsets
   .safetensors  (rows, 2) in characters, and for tokens ids (rows)
   .jsonl        {"index": 0, "text": "...", "embedding": [...]}
 
-The model is a folder, or a name on the hub (attend pull gets it from there).
-Pooling, normalisation and prompt are as its folder says, unless given.
+The model is a folder, or a name on the hub (attend pull downloads it). Pooling,
+normalisation and prompt are those of its folder, unless given.
 
-A text that the model cannot read as a whole is cut (truncate), refused with
-its line (error), or divided into pieces whose vectors are averaged (split).
-The same goes for a line of more than 4 MiB, of which truncate reads the first
-4 MiB. With --tokens or --words such a line is refused instead of divided, and
-with --jsonl always.
+A text that is too long for the model is cut (truncate), refused with its line
+number (error), or divided into pieces whose vectors are averaged (split). The
+same applies to a line of more than 4 MiB, of which truncate reads the first
+4 MiB. With --tokens or --words such a line is refused instead of divided; with
+--jsonl it is always refused.
 
 Try:
   echo "The bank of the river" | attend embed -
@@ -55,13 +56,13 @@ struct EmbedArguments {
   bool jsonl = false, tokens = false, words = false;
 };
 
-// One line on a terminal: how many texts, how fast, and for a file how long still; ten times a second at
-// most.
-class ProgressLine {
+// A status line on a terminal: how many texts, how fast and, for a file, the time left; updated at most ten
+// times a second.
+class EmbedStatus {
  public:
-  explicit ProgressLine(const embed::TextLines& lines) : lines_(lines) {}
+  explicit EmbedStatus(const embed::TextLines& lines) : lines_(lines) {}
 
-  void show(const embed::Progress& done) {
+  void show(const embed::EmbedProgress& done) {
     if (!line_.due()) return;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     if (seconds < 0.3 || done.texts == 0) return;
@@ -105,8 +106,9 @@ embed::Job job_of(const EmbedArguments& given) {
                  .overflow = overflow_named(given.overflow)};
   if (job.grain != embed::Grain::text && (!given.pooling.empty() || given.prompt || given.prompt_name)) {
     throw UsageError(
-        "--pool, --prompt and --prompt-name make one vector of a whole text; they go with neither --tokens "
-        "nor --words");
+        "--pool, --prompt and --prompt-name are for one vector per text; they cannot be combined with "
+        "--tokens "
+        "or --words");
   }
   for (const std::string& name : given.pooling) job.options.pooling.push_back(pooling_given(name));
   job.options.normalize = given.normalize;
@@ -117,7 +119,7 @@ embed::Job job_of(const EmbedArguments& given) {
   return job;
 }
 
-// One of the prompts that the model's folder lists.
+// One of the prompts in the model's folder.
 std::string prompt_named(const TextModel& model, const std::string& name) {
   const auto& prompts = model.files().prompts;
   if (const auto found = prompts.find(name); found != prompts.end()) return found->second;
@@ -127,7 +129,7 @@ std::string prompt_named(const TextModel& model, const std::string& name) {
                    (known.empty() ? "no prompts" : known));
 }
 
-// A sink that counts texts whose vectors are not finite on their way to another.
+// Passes vectors on to another sink and counts the texts whose vectors are not finite.
 class FiniteCheck : public embed::Sink {
  public:
   explicit FiniteCheck(embed::Sink& next) : next_(next) {}
@@ -140,11 +142,11 @@ class FiniteCheck : public embed::Sink {
   }
   void finish() override { next_.finish(); }
 
-  // On standard error, if there were any.
-  void tell(const embed::Outcome& outcome, const TextModel& model) const {
+  // Reports them on standard error, if there were any.
+  void warn(const embed::Outcome& outcome, const TextModel& model) const {
     if (bad_ == 0) return;
     say(joined("attend embed: the vectors of ", bad_, " of ", outcome.done.texts,
-               " texts are not finite, the first that of text ", first_ + 1,
+               " texts are not finite, the first being that of text ", first_ + 1,
                "; why: ", doctor::cause_of_not_finite(model.files())));
   }
 
@@ -153,7 +155,7 @@ class FiniteCheck : public embed::Sink {
   std::int64_t bad_ = 0, first_ = 0;
 };
 
-void tell_what_was_too_long(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
+void warn_of_long_texts(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
   if (outcome.too_long == 0) return;
   std::string lines;
   for (const std::int64_t line : outcome.too_long_lines)
@@ -172,7 +174,7 @@ void run_embed(const EmbedArguments& given) {
                                                             : model.encoder().config().hidden_size;
   const std::int64_t layers = model.encoder().config().layers;
   if (given.layer.value_or(0) > layers) {
-    throw UsageError("--layer is " + std::to_string(*given.layer) + ", and the model has 0 to " +
+    throw UsageError("--layer is " + std::to_string(*given.layer) + ", but the model has 0 to " +
                      std::to_string(layers));
   }
   std::int64_t most = model.max_tokens();
@@ -194,54 +196,57 @@ void run_embed(const EmbedArguments& given) {
   embed::Outcome outcome;
   FiniteCheck checked(*sink);
   {
-    ProgressLine line(lines);
-    outcome =
-        embed::embed_texts(model, lines, job, checked, [&](const embed::Progress& done) { line.show(done); });
+    EmbedStatus line(lines);
+    outcome = embed::embed_texts(model, lines, job, checked,
+                                 [&](const embed::EmbedProgress& done) { line.show(done); });
   }
   checked.finish();
-  checked.tell(outcome, model);
-  tell_what_was_too_long(outcome, given, most);
+  checked.warn(outcome, model);
+  warn_of_long_texts(outcome, given, most);
 }
 
 }  // namespace
 
 void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) {
-  CLI::App* const command = program.add_subcommand("embed", "Vectors for a file or a pipe of texts");
+  CLI::App* const command =
+      program.add_subcommand("embed", "Compute vectors for texts from a file or a pipe");
   const auto given = std::make_shared<EmbedArguments>();
-  command->add_option("file", given->file, "Texts, one a line; - reads standard input")
+  command->add_option("file", given->file, "Texts, one per line; - reads standard input")
       ->required()
       ->type_name("FILE");
   add_model_option(*command, given->model);
-  command->add_option("-o,--output", given->output, "Where the vectors go")->type_name("FILE");
+  command->add_option("-o,--output", given->output, "Write the vectors to this file")->type_name("FILE");
   command->add_flag("--jsonl", given->jsonl, "Each line is {\"text\": ...} or a JSON string");
-  command->add_flag("--tokens", given->tokens, "One vector for each token");
-  command->add_flag("--words", given->words, "One vector for each word: the mean of its tokens");
+  command->add_flag("--tokens", given->tokens, "One vector per token");
+  command->add_flag("--words", given->words, "One vector per word: the mean of its tokens");
   command
       ->add_option("--pool", given->pooling,
-                   "cls, max, mean, mean_sqrt_length, weighted_mean, last_token; several stand side by side")
+                   "cls, max, mean, mean_sqrt_length, weighted_mean, last_token; several are concatenated")
       ->type_name("HOW")
       ->delimiter(',');
-  // Two flags and no default: neither means what the model's folder says.
+  // Two flags without a default: if neither is given, the model's folder decides.
   CLI::Option* const normalize = command->add_flag_callback(
-      "--normalize", [given] { given->normalize = true; }, "Each vector to length 1");
+      "--normalize", [given] { given->normalize = true; }, "Scale each vector to length 1");
   command
       ->add_flag_callback(
-          "--no-normalize", [given] { given->normalize = false; }, "Each vector as it is")
+          "--no-normalize", [given] { given->normalize = false; }, "Leave each vector as it is")
       ->excludes(normalize);
-  command->add_option("--layer", given->layer, "Vectors that leave this layer; 0 = the embeddings")
+  command->add_option("--layer", given->layer, "Take the output of this layer; 0 = the embeddings")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   CLI::Option* const prompt =
-      command->add_option("--prompt", given->prompt, "Put in front of every text")->type_name("TEXT");
-  command->add_option("--prompt-name", given->prompt_name, "The same, by its name in the model's folder")
+      command->add_option("--prompt", given->prompt, "Prepended to every text")->type_name("TEXT");
+  command->add_option("--prompt-name", given->prompt_name, "A prompt of the model's folder, by its name")
       ->type_name("NAME")
       ->excludes(prompt);
-  command->add_option("--max-tokens", given->max_tokens, "Of a text, special ones included")
+  command
+      ->add_option("--max-tokens", given->max_tokens,
+                   "At most this many tokens per text, including special ones")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--batch-tokens", given->batch_tokens,
-                   "How many tokens are worked on at once; changes no vector")
+                   "How many tokens are processed at once; does not change the vectors")
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -1,4 +1,4 @@
-// attend explain: attention of a real model on a text.
+// attend explain: a real model's attention on a text.
 #include <unistd.h>
 
 #include <memory>
@@ -12,7 +12,6 @@
 #include "app/output.h"
 #include "base/error.h"
 #include "draw/text_width.h"
-#include "explain/explanation_arrays.h"
 #include "explain/explanation_terminal.h"
 #include "page/self_contained.h"
 
@@ -26,12 +25,12 @@ constexpr const char* kExplainFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. Layers and heads
 are counted from 1; without them the mean over all is shown.
 
-  raw      the weights of attention: where a word looks
+  raw      the attention weights: where a word looks
   norm     the length of weight × value × Wo: what it takes from there
   rollout  how much of each word has arrived after all layers
-  flow     the most that could have: for one word, with --focus
-  grad     weight × gradient: what brought the text nearer to another, --towards,
-           or made a masked word expected, --guess
+  flow     the most that could have arrived: for one word, with --focus
+  grad     weight × gradient: what brought the text closer to another, --towards,
+           or made a masked word likelier, --guess
 
 Try:
   attend explain
@@ -54,7 +53,7 @@ struct ExplainArguments {
 const std::set<std::string> kFormats = {"terminal", "json", "figure", "svg",        "png",
                                         "pdf",      "html", "npz",    "safetensors"};
 
-// As --format says, else as the file is called.
+// From --format, or else from the extension of the file.
 std::string format_of(const ExplainArguments& given) {
   if (given.json) return "json";
   if (given.format) return *given.format;
@@ -69,32 +68,33 @@ std::string format_of(const ExplainArguments& given) {
   return extension;
 }
 
-// A page shows every word, head and layer; what it cannot make is refused.
+// A page shows every word, head and layer; what it cannot compute is refused.
 void check_page(const ExplainArguments& given) {
   if (given.method == "flow" || given.method == "grad")
-    throw UsageError("--format html shows raw, norm and rollout, and not " + given.method);
+    throw UsageError("--format html shows raw, norm and rollout, not " + given.method);
   if (given.method == "rollout" && given.head)
     throw UsageError("--method rollout follows paths through all heads of every layer, not one head");
   if (given.to || given.heads || !given.relations.empty() || !given.ablate.empty())
-    throw UsageError("--to, --heads, --relation and --ablate are lists, and --format html is a page of maps");
+    throw UsageError(
+        "--to, --heads, --relation and --ablate print lists, but --format html is a page of maps");
 }
 
 void check(const ExplainArguments& given, const std::string& format) {
   const bool own = given.text.has_value();
   if (given.method == "flow" && !given.focus && own)
-    throw UsageError("--method flow is for one word: --focus says which");
+    throw UsageError("--method flow is for one word: name it with --focus");
   if (given.method == "flow" && given.view != "map")
-    throw UsageError("--method flow is for one word, and has no --view");
+    throw UsageError("--method flow is for one word, so it has no --view");
   if (given.to && !given.focus && own)
     throw UsageError("--to needs --focus: which word should the heads link to it?");
   if (given.head && !given.layer)
     throw UsageError("--head needs --layer: which layer's head " + std::to_string(*given.head) + "?");
   if (given.method == "rollout" && given.view == "model")
-    throw UsageError("--method rollout mixes the heads, and --view model shows each by itself");
+    throw UsageError("--method rollout combines the heads, but --view model shows each one separately");
   if (given.method == "grad" && given.towards.has_value() == given.guess.has_value()) {
     throw UsageError(
-        "--method grad asks what brought an output about: --towards TEXT, the likeness with another text, or "
-        "--guess WORD, what is expected under a mask");
+        "--method grad needs an output to explain: --towards TEXT, the similarity to another text, or "
+        "--guess WORD, the word expected at a mask");
   }
   if (given.towards && given.method != "grad") throw UsageError("--towards is for --method grad");
   if (given.guess && given.method != "grad") throw UsageError("--guess is for --method grad");
@@ -106,11 +106,11 @@ void check(const ExplainArguments& given, const std::string& format) {
 
 void check_page_size(std::int64_t tokens) {
   if (tokens <= page::kMostTokens) return;
-  throw std::invalid_argument(joined("the text has ", tokens, " tokens, and a page carries up to ",
-                                     page::kMostTokens, ", which are some 80 MB; attend explore shows more"));
+  throw std::invalid_argument(joined("the text has ", tokens, " tokens, but a page holds at most ",
+                                     page::kMostTokens, " (about 80 MB); attend explore can show more"));
 }
 
-// A long text takes time and memory: what that will be is said before.
+// A long text takes time and memory: says how much before it starts.
 void announce(const TextModel& model, const std::string& text, const ExplainArguments& given,
               const std::string& format, std::optional<std::int64_t> only_layer) {
   constexpr std::int64_t kLong = 2048;  // tokens
@@ -120,12 +120,12 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
   if (n < kLong) return;
   const ModelConfig& config = model.encoder().config();
   const std::int64_t kept = only_layer ? 1 : config.layers;
-  // Of each layer what leaves it, q, k and v; and what a pass works in.
+  // The output, q, k and v of each layer that is kept, and the working memory of a pass.
   const std::int64_t bytes =
       n * 4 * (kept * 4 * config.hidden_size + 7 * config.hidden_size + config.intermediate_size);
   say(joined(n, " tokens, ", config.layers, " layers × ", config.heads, " heads",
              only_layer ? joined(", of which layer ", *only_layer, " is kept") : "", ": about ",
-             bytes / 1'000'000, " MB; weights are made row by row and not kept."));
+             bytes / 1'000'000, " MB; weights are computed row by row and not kept."));
 }
 
 std::string page_of(const Reading& reading, const ExplainArguments& given,
@@ -150,7 +150,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   explain::ExplainRequest request{
       .query = {.method = *lens_method_named(given.method), .heads = {.layer = given.layer}},
       .tokens = given.tokens,
-      // What stands before the target is where a model with a decoder begins to answer.
+      // A model with a decoder begins its answer with a special token, so these are shown.
       .special = given.special || model.encoder().config().encoder_layers > 0,
       .focus = given.focus,
       .to = given.to,
@@ -164,8 +164,8 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
   announce(model, text, given, format, only_layer);
   const Reading reading(model, text, given.second, {.only_layer = only_layer});
-  tell_what_was_cut(reading);
-  tell_what_is_not_finite(reading);
+  warn_of_truncation(reading);
+  warn_of_not_finite(reading);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;
@@ -183,7 +183,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
     request.guesses = true;
   }
   const explain::Explanation explanation = explain::explain(reading, request);
-  if (!reading.not_finite()) {  // else that was said
+  if (!reading.not_finite()) {  // otherwise it has been reported
     if (const std::string note = explain::not_finite_note(reading, explanation); !note.empty()) say(note);
   }
   const explain::View view = *explain::view_named(given.view);
@@ -205,52 +205,53 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
 
 void add_explain_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   CLI::App* const command =
-      program.add_subcommand("explain", "Attention of a real model on a text: who looks at whom");
+      program.add_subcommand("explain", "Show a real model's attention on a text: who looks at whom");
   const auto given = std::make_shared<ExplainArguments>();
   command->add_option("text", given->text, "A text, a file, or - for standard input")->type_name("TEXT");
   add_model_option(*command, given->model);
   command->add_option("--second", given->second, "The second text of a pair")->type_name("TEXT");
-  command->add_option("-f,--focus", given->focus, "Look at this word closely; the#2 is the second \"the\"")
+  command->add_option("-f,--focus", given->focus, "Show this word in detail; the#2 is the second \"the\"")
       ->type_name("WORD");
   command->add_option("--layer", given->layer, "One layer, from 1")->type_name("N");
-  command->add_option("--head", given->head, "One head of it, from 1")->type_name("N");
+  command->add_option("--head", given->head, "One head of that layer, from 1")->type_name("N");
   command->add_option("--to", given->to, "Which heads link the focus to this word?")->type_name("WORD");
   command->add_flag("--heads", given->heads, "What each head does: previous token, separator, ...");
   command
-      ->add_option("--relation", given->relations,
-                   "Which heads link such words: subject-verb:cat>sat,dog>ran, the mean of the pairs")
+      ->add_option(
+          "--relation", given->relations,
+          "Which heads link pairs of words such as subject-verb:cat>sat,dog>ran (the mean over the pairs)")
       ->type_name("NAME:WORD>WORD,...")
       ->allow_extra_args(false);
-  command->add_option("--towards", given->towards, "For grad: the text that this one is compared with")
+  command->add_option("--towards", given->towards, "For grad: the text to compare this one with")
       ->type_name("TEXT");
   command
-      ->add_option(
-          "--guess", given->guess,
-          "For grad: a word that a language model may expect at the text's [MASK] (GPT-2: behind it)")
+      ->add_option("--guess", given->guess,
+                   "For grad: a word that a language model may expect at the text's [MASK] (a causal model: "
+                   "after the text)")
       ->type_name("WORD");
   command
       ->add_option(
           "--ablate", given->ablate,
-          "What becomes of the output without: 4.2 (layer.head), it>animal, 4.2:it>animal; =0.5 scales")
+          "How the output changes without: 4.2 (layer.head), it>animal, 4.2:it>animal; =0.5 scales instead")
       ->type_name("WHAT")
       ->allow_extra_args(false);
-  command->add_option("--top", given->top, "Lines of each list")
+  command->add_option("--top", given->top, "Number of lines in each list")
       ->type_name("K")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--method", given->method, "What is shown: raw, norm, rollout, flow or grad")
+  command->add_option("--method", given->method, "What to show: raw, norm, rollout, flow or grad")
       ->check(CLI::IsMember({"raw", "norm", "rollout", "flow", "grad"}))
       ->type_name("HOW")
       ->capture_default_str();
-  command->add_flag("--tokens,!--words", given->tokens, "Tokens, not words; --words: the default");
-  command->add_flag("--special", given->special, "Show special tokens, such as [CLS], too");
+  command->add_flag("--tokens,!--words", given->tokens, "Show tokens; --words, the default, shows words");
+  command->add_flag("--special", given->special, "Show special tokens such as [CLS], too");
   command
       ->add_option("--view", given->view,
-                   "What is drawn large: map, lines, model (all heads) or film (all layers)")
+                   "What to draw large: map, lines, model (all heads) or film (all layers)")
       ->check(CLI::IsMember({"map", "lines", "model", "film"}))
       ->type_name("HOW")
       ->capture_default_str();
-  command->add_option("-o,--output", given->output, "Into a file; its name chooses the format")
+  command->add_option("-o,--output", given->output, "Write to this file; its extension selects the format")
       ->type_name("FILE");
   command
       ->add_option(

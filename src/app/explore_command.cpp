@@ -1,4 +1,4 @@
-// attend explore: the explorer page, on a port of this machine.
+// attend explore: serves the explorer page on a local port.
 #include <memory>
 #include <optional>
 
@@ -16,11 +16,11 @@ namespace {
 constexpr const char* kFirstText = "The animal didn't cross the street because it was too tired.";
 
 constexpr const char* kExploreFooter = R"(
-Prints the address of a page that shows attention between the words of a text:
-of every head, at any zoom, down to the products that one weight is made of.
-TEXT is a text, the name of a file, or - for standard input; the page can read
-others. It can be reached from this machine only, and asks nothing of another.
-Ctrl-C ends it.
+Prints the address of a page that shows attention between the words of a text,
+for every head, at any zoom, down to the products behind a single weight. TEXT
+is a text, the name of a file, or - for standard input; other texts can be
+entered on the page. It can only be reached from this machine, and contacts no
+other. Press Ctrl-C to stop.
 
 Try:
   attend explore
@@ -33,13 +33,13 @@ struct ExploreArguments {
 };
 
 void run_explore(const ExploreArguments& given) {
-  explore::give_memory_back_early();
+  explore::return_free_memory_early();
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
   const std::string text = given.text ? input_text(*given.text) : kFirstText;
-  if (text.size() > explore::kMostBodyBytes / 2)  // JSON may take twice as much
+  if (text.size() > explore::kMostBodyBytes / 2)  // it may take twice as much as JSON
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
-                                    " KiB, more than the page can send"));
+                                    " KiB, which is more than the page can send"));
   explore::Api api(given.model, text);
   explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
                        .ready = [](const std::string& address) { write_output(address + "\n"); }});
@@ -48,8 +48,8 @@ void run_explore(const ExploreArguments& given) {
 }  // namespace
 
 void add_explore_command(CLI::App& program, Globals&, std::function<void()>& run) {
-  CLI::App* const command =
-      program.add_subcommand("explore", "Attention in the browser: a page on a port of this machine");
+  CLI::App* const command = program.add_subcommand(
+      "explore", "Explore attention in the browser, on a page served from this machine");
   const auto given = std::make_shared<ExploreArguments>();
   command->add_option("text", given->text, "A text, a file, or - for standard input")->type_name("TEXT");
   add_model_option(*command, given->model);

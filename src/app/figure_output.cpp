@@ -12,7 +12,7 @@
 namespace attend::app {
 namespace {
 
-constexpr int kFigureDigits = 4;  // of a number in a description: as many on every instruction set
+constexpr int kFigureDigits = 4;  // of a number in a description: the same on every instruction set
 
 void save_text(const std::string& text, const std::string& file) {
   save::OutputFile out(file);

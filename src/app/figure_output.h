@@ -1,4 +1,4 @@
-// A figure as the command line asks for it.
+// Writes a figure in the format that the command line asks for.
 #pragma once
 
 #include <set>
@@ -11,16 +11,16 @@ namespace attend::app {
 // "figure" is its description as JSON.
 inline const std::set<std::string> kFigureFormats = {"figure", "svg", "png", "pdf"};
 
-// Into a file, or to standard output where the name is empty, which svg and figure may be written to. What
-// could not be drawn is said on standard error.
+// To a file, or to standard output if the name is empty (svg and figure only). Reports on standard error what
+// could not be drawn.
 void write_figure(const draw::Figure& figure, const std::string& format, const std::string& file);
 
-// A text into a file that is there complete or not at all, or to standard output where the name is empty.
+// Writes a text to a file, completely or not at all, or to standard output if the name is empty.
 void write_text(const std::string& text, const std::string& file);
-// The same for what draw rendered for a terminal.
+// The same for text that draw rendered for a terminal.
 void write_rendered(const std::string& text, const std::string& file);
 
-// The extension of a file's name, without its dot.
+// The extension of a file name, without the dot.
 std::string extension_of(const std::string& file);
 
 }  // namespace attend::app

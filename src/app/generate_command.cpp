@@ -1,4 +1,4 @@
-// attend generate: let a causal model write.
+// attend generate: text from a causal model.
 #include <attend/model_files.h>
 #include <attend/tokenizer.h>
 
@@ -24,11 +24,11 @@ struct GenerateOptions {
 };
 
 constexpr const char* kGenerateFooter = R"(
-Reads models of GPT-2's family and all that `attend train` makes of attention
-but encoders. The same seed gives the same text. A model with an encoder and a
-decoder, such as that of `attend train reverse`, reads PROMPT as its source and
-writes its answer: as many tokens, always the most probable ones, unless it is
-told otherwise.
+Works with causal models from the hub and with all attention models that
+`attend train` makes, except encoders. The same seed gives the same text. A model
+with an encoder and a decoder, such as that of `attend train reverse`, reads
+PROMPT as its source and writes its answer: by default as many tokens as the
+source has, always the most probable ones.
 
 Try:
   attend train text --set data.file=book.txt -o book
@@ -36,13 +36,13 @@ Try:
   attend generate -m book "Once upon a time" --temperature 0)";
 
 void run_generate(const GenerateOptions& options) {
-  if (options.prompt.empty()) throw UsageError("the prompt is empty; a model needs a token to go on from");
+  if (options.prompt.empty())
+    throw UsageError("the prompt is empty; a model needs at least one token to continue");
   if (options.temperature && !(*options.temperature >= 0 && std::isfinite(*options.temperature))) {
-    throw UsageError("--temperature is not a number from 0");
+    throw UsageError("--temperature is not a number of at least 0");
   }
   const ModelFiles files = find_model(options.model);
-  if (files.tokenizer.empty())
-    throw std::runtime_error(files.folder.string() + ": there is no tokenizer.json in it");
+  if (files.tokenizer.empty()) throw std::runtime_error(files.folder.string() + ": it has no tokenizer.json");
   const Tokenizer tokenizer = Tokenizer::load(files);
   learn::Decoder decoder(files);
   const Encoding prompt = tokenizer.encode(options.prompt, {.add_special_tokens = false, .truncate = false});
@@ -64,8 +64,8 @@ void run_generate(const GenerateOptions& options) {
 
 void add_generate_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   const auto options = std::make_shared<GenerateOptions>();
-  CLI::App* const command = program.add_subcommand("generate", "Let a causal model write");
-  command->add_option("PROMPT", options->prompt, "What it goes on from (default: a line end)")->type_name("");
+  CLI::App* const command = program.add_subcommand("generate", "Generate text with a causal model");
+  command->add_option("PROMPT", options->prompt, "The text to continue (default: a newline)")->type_name("");
   command->add_option("-m,--model", options->model, "A folder, or a model in the hub's cache")
       ->required()
       ->take_last()
@@ -76,18 +76,22 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
       ->take_last()
       ->type_name("N");
   command
-      ->add_option("--temperature", options->temperature,
-                   "Higher is wilder; 0 always takes the most probable (default: 0.8, or 0 with a source)")
+      ->add_option(
+          "--temperature", options->temperature,
+          "Higher is more random; 0 always takes the most probable token (default: 0.8, or 0 with a source)")
       ->take_last()
       ->type_name("T");
-  command->add_option("--top", options->sampling.top, "Only the N most probable; 0: all (default: 40)")
+  command
+      ->add_option("--top", options->sampling.top,
+                   "Choose from the N most probable tokens; 0: from all (default: 40)")
       ->check(CLI::Range(0, 1000000))
       ->take_last()
       ->type_name("N");
-  command->add_option("--seed", options->sampling.seed, "Another text for another number (default: 1)")
+  command
+      ->add_option("--seed", options->sampling.seed, "A different number gives a different text (default: 1)")
       ->take_last()
       ->type_name("N");
-  command->add_flag("--new-only", options->new_only, "Print what follows the prompt, without it")
+  command->add_flag("--new-only", options->new_only, "Print only what follows the prompt")
       ->disable_flag_override();
   add_color_option(*command, globals);
   command->footer(kGenerateFooter);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
-// By descriptor: a stream takes a read that fails for the end.
+// By descriptor: a stream would take a failed read for the end of the file.
 std::string read_all(int descriptor, const std::string& name) {
   std::string text;
   std::array<char, 1 << 16> chunk;
@@ -31,7 +31,7 @@ std::string read_all(int descriptor, const std::string& name) {
     text.append(chunk.data(), static_cast<std::size_t>(count));
     if (text.size() > kMostBytes)
       throw std::runtime_error(
-          joined(name, " has more than ", kMostBytes >> 20, " MiB, more than a model reads"));
+          joined(name, " has more than ", kMostBytes >> 20, " MiB, which is more than a model reads"));
   }
 }
 
@@ -54,7 +54,7 @@ std::string input_text(const std::string& argument) {
   } else if (argument.size() < 4096 && std::filesystem::exists(argument, error)) {
     name = argument;
     if (!std::filesystem::is_regular_file(argument, error))
-      throw std::runtime_error(name + " is no file that can be read as a text");
+      throw std::runtime_error(name + " is not a file that can be read as text");
     text = read_file(argument, name);
   }
   if (text.ends_with('\n')) text.pop_back();

@@ -1,5 +1,5 @@
-// The program `attend`: reads the command line, runs one command, turns any failure into one line and an exit
-// code.
+// The program `attend`: parses the command line, runs one command, and turns any failure into one line and an
+// exit code.
 #include <attend/version.h>
 
 #include <exception>
@@ -15,17 +15,17 @@ using namespace attend;
 
 constexpr const char* kProgramFooter = R"(Try:
   attend explain                           what a real model does with a sentence
-  attend explain "your text" --focus word  yours, and one word of it closely
-  attend explore                           the same in the browser, to look around in
+  attend explain "your text" --focus word  your own, with one word in detail
+  attend explore                           the same in the browser, to explore
   attend steps                             attention on four words, every number shown
   attend steps --example it --focus it     one row of it, written out
-  attend steps --help                      its options, its examples, the form of a file
-  attend train                             learn to look: see attention find an answer
-  attend embed texts.txt -o vectors.npy    one vector for each line of a file
-  attend bench --quick                     how fast, as a share of this machine's peak
+  attend steps --help                      options, examples, and the file format
+  attend train                             watch attention learn to find an answer
+  attend embed texts.txt -o vectors.npy    one vector per line of a file
+  attend bench --quick                     speed, as a share of this machine's peak
   attend doctor                            what this machine and the model will use, and why)";
 
-int complain(const std::string& command, const std::string& sentence, int code) {
+int report_failure(const std::string& command, const std::string& sentence, int code) {
   app::say(command + ": " + sentence);
   if (code == app::kUsage) app::say("Try `" + command + " --help`.");
   return code;
@@ -45,7 +45,7 @@ std::string command_list(const CLI::App& program) {
   return names;
 }
 
-// An argument that means nothing here.
+// Describes an argument that was not understood.
 std::string unexpected(const CLI::App& program) {
   const std::vector<std::string> extras = program.remaining(true);
   const std::string first = extras.empty() ? "" : extras.front();
@@ -62,7 +62,7 @@ std::string wrong_count(const std::string& message) {
   return "--" + message.substr(0, message.find(' ')) + " takes no value";
 }
 
-// Fills in `run`, or ends the program's work at once (--help, --version) with an empty one.
+// Sets `run`, or leaves it empty when there is nothing more to do (--help, --version).
 void read_command_line(CLI::App& program, int argc, char** argv, const std::function<void()>& run) {
   try {
     program.parse(argc, argv);
@@ -111,10 +111,10 @@ int main(int argc, char** argv) {
     if (run) run();
     return app::kDone;
   } catch (const app::UsageError& error) {
-    return complain(command_name(program), error.what(), app::kUsage);
+    return report_failure(command_name(program), error.what(), app::kUsage);
   } catch (const std::bad_alloc&) {
-    return complain(command_name(program), "there is not enough memory", app::kFailed);
+    return report_failure(command_name(program), "there is not enough memory", app::kFailed);
   } catch (const std::exception& error) {
-    return complain(command_name(program), error.what(), app::kFailed);
+    return report_failure(command_name(program), error.what(), app::kFailed);
   }
 }

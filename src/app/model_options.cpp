@@ -18,19 +18,19 @@ void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
   const ModelConfig& config = model.encoder().config();
   const auto require = [](const char* option, std::optional<std::int64_t> value, std::int64_t most) {
     if (value && (*value < 1 || *value > most))
-      throw UsageError(joined(option, " is ", *value, ", and the model has 1 to ", most));
+      throw UsageError(joined(option, " is ", *value, ", but the model has 1 to ", most));
   };
   require("--layer", layer, config.layers);
   require("--head", head, config.heads);
 }
 
-void tell_what_was_cut(const Reading& reading) {
+void warn_of_truncation(const Reading& reading) {
   if (reading.tokens().dropped == 0) return;
-  say(joined("The text has ", reading.size() + reading.tokens().dropped, " tokens, and the model reads ",
-             reading.size(), ": the rest was left out."));
+  say(joined("The text has ", reading.size() + reading.tokens().dropped, " tokens, but the model reads only ",
+             reading.size(), ": the rest was ignored."));
 }
 
-void tell_what_is_not_finite(const Reading& reading) {
+void warn_of_not_finite(const Reading& reading) {
   if (!reading.not_finite()) return;
   say(joined(sentence_of(reading, *reading.not_finite()),
              " Why: ", doctor::cause_of_not_finite(reading.model().files()), "."));

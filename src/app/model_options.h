@@ -1,4 +1,4 @@
-// What commands that read text with a model share.
+// Shared by the commands that read text with a model.
 #pragma once
 
 #include <attend/lens.h>
@@ -18,9 +18,9 @@ void add_model_option(CLI::App& command, std::string& model);
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head);
 
-// On standard error, when the text was longer than the model reads; and when numbers of the pass are NaN or
-// infinite, where that began and which weights are.
-void tell_what_was_cut(const Reading& reading);
-void tell_what_is_not_finite(const Reading& reading);
+// Warns on standard error when the text was longer than the model reads, and when numbers of the pass are NaN
+// or infinite: where that began, and which weights are not finite.
+void warn_of_truncation(const Reading& reading);
+void warn_of_not_finite(const Reading& reading);
 
 }  // namespace attend::app

@@ -20,7 +20,7 @@ void write_bytes(std::string_view data) {
     if (written >= 0) {
       data.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EPIPE) {
-      std::_Exit(0);  // only where SIGPIPE is ignored; otherwise the signal has ended us already
+      std::_Exit(0);  // only where SIGPIPE is ignored; otherwise the signal has already ended the program
     } else if (errno != EINTR) {
       throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
     }

@@ -1,4 +1,4 @@
-// attend pull: a model from the hub into the standard cache.
+// attend pull: downloads a model from the hub into the standard cache.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,13 +16,14 @@ namespace attend::app {
 namespace {
 
 constexpr const char* kPullFooter = R"(
-Gets config, tokenizer, safetensors and the files of sentence-transformers, into
-the cache that all tools of the hub share; what is there already is not fetched
-again, and what was interrupted goes on where it was. Every file is checked by
-size and hash. Prints the folder.
+Downloads config, tokenizer, safetensors and the files of sentence-transformers
+into the cache that all tools of the hub share. Files that are already there are
+not downloaded again, and an interrupted download is resumed. Every file is
+checked by size and hash. Prints the folder.
 
-HF_TOKEN is for private models, HF_ENDPOINT for another hub; HF_HUB_CACHE and
-HF_HOME say where the cache is; with HF_HUB_OFFLINE=1 nothing is downloaded.
+HF_TOKEN is for private models, HF_ENDPOINT for a different hub; HF_HUB_CACHE and
+HF_HOME set the location of the cache; with HF_HUB_OFFLINE=1 nothing is
+downloaded.
 
 Try:
   attend pull sentence-transformers/all-MiniLM-L6-v2
@@ -34,8 +35,8 @@ std::string megabytes(std::uint64_t bytes) {
   return text;
 }
 
-// One line on a terminal that says which file, how much of it, and how fast; ten times a second at most.
-class Progress {
+// A status line on a terminal: which file, how much of it, and how fast; updated at most ten times a second.
+class PullStatus {
  public:
   void show(const hub::PullProgress& state) {
     if (!line_.watched()) return;
@@ -72,7 +73,7 @@ class Progress {
 void run_pull(const std::string& name) {
   std::filesystem::path folder;
   {
-    Progress line;
+    PullStatus line;
     folder = hub::pull(hub::settings_from_environment(), name,
                        [&](const hub::PullProgress& state) { line.show(state); });
   }
@@ -82,9 +83,10 @@ void run_pull(const std::string& name) {
 }  // namespace
 
 void add_pull_command(CLI::App& program, Globals&, std::function<void()>& run) {
-  CLI::App* const command = program.add_subcommand("pull", "A model from the hub into the standard cache");
+  CLI::App* const command =
+      program.add_subcommand("pull", "Download a model from the hub into the standard cache");
   const auto name = std::make_shared<std::string>();
-  command->add_option("model", *name, "ORG/NAME, perhaps with @REVISION")
+  command->add_option("model", *name, "ORG/NAME, optionally with @REVISION")
       ->required()
       ->type_name("REPO[@REV]");
   command->footer(kPullFooter);

@@ -1,4 +1,4 @@
-// One line on standard error, or a few, that change while somebody looks.
+// One or a few lines on standard error that are updated in place.
 #pragma once
 
 #include <chrono>
@@ -14,22 +14,22 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
   ~StatusLine() { clear(); }
 
-  // Standard error is a terminal.
+  // Whether standard error is a terminal.
   bool watched() const { return watched_; }
-  // It is, and the line is old enough to be written anew: ten times a second at most.
+  // Whether it is, and the line is due for an update: at most ten times a second.
   bool due() const { return watched_ && Clock::now() - last_ >= std::chrono::milliseconds(100); }
 
-  // How many lines the terminal has; 0: nobody knows.
+  // The height of the terminal in lines; 0: unknown.
   int rows() const;
 
-  // Words and what draw rendered; it passes draw's gate.
+  // Plain or rendered text; passes through draw's printable().
   void show(std::string_view text);
   void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // From the first line of what is shown to the end of the screen.
+  // Clears from the first line of what is shown to the end of the screen.
   void erase() const;
 
   bool watched_;

@@ -1,4 +1,4 @@
-// attend steps: the mechanism on small vectors, step by step, with the numbers.
+// attend steps: attention on small vectors, step by step, with all the numbers.
 #include <unistd.h>
 
 #include <memory>
@@ -11,13 +11,13 @@
 #include "draw/text_width.h"
 #include "draw_cairo/page_format.h"
 #include "steps/examples.h"
-#include "steps/figure.h"
 #include "steps/focus.h"
 #include "steps/narrate.h"
 #include "steps/order.h"
 #include "steps/saturation.h"
 #include "steps/steps_file.h"
 #include "steps/to_json.h"
+#include "steps/weights_figure.h"
 
 namespace attend::app {
 namespace {
@@ -29,7 +29,7 @@ struct StepsOptions {
 
 std::string example_list() {
   std::string text = "Built-in examples:\n";
-  for (const steps::Example& example : steps::examples()) {
+  for (const steps::BuiltInExample& example : steps::examples()) {
     text.append("  ")
         .append(draw::pad_right(example.name, 10))
         .append(" ")
@@ -47,11 +47,11 @@ Try:
   attend steps vectors.json                your own vectors; - reads standard input
   attend steps vectors.json -o map.svg     their map as a figure: .svg, .png or .pdf
 
-A file holds {"tokens": [...], "x": [[...], ...]}, or "q", "k" and "v" instead
-of "x"; and, as wanted, "wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo", "heads",
+A file contains {"tokens": [...], "x": [[...], ...]}, or "q", "k" and "v" instead
+of "x", and optionally "wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo", "heads",
 "causal", "scale", "context", "key_tokens", "positions".)";
 
-// As the file is called: a figure, or the numbers.
+// By the extension of the file: a figure, or the numbers.
 std::string format_of(const std::string& file) {
   const std::string extension = extension_of(file);
   if (extension != "json" && !draw::page_format_of(file)) {
@@ -60,15 +60,15 @@ std::string format_of(const std::string& file) {
   return extension;
 }
 
-const steps::Example& chosen_example(const StepsOptions& options) {
+const steps::BuiltInExample& chosen_example(const StepsOptions& options) {
   if (!options.example) return steps::examples().front();
-  if (const steps::Example* example = steps::find_example(*options.example)) return *example;
+  if (const steps::BuiltInExample* example = steps::find_example(*options.example)) return *example;
   std::string names;
-  for (const steps::Example& example : steps::examples()) {
+  for (const steps::BuiltInExample& example : steps::examples()) {
     if (!names.empty()) names += ", ";
     names += example.name;
   }
-  throw UsageError("there is no example \"" + *options.example + "\"; there are " + names);
+  throw UsageError("there is no example \"" + *options.example + "\"; available: " + names);
 }
 
 void run_steps(const StepsOptions& options, const Globals& globals) {
@@ -77,7 +77,7 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
   }
   const std::string format = options.output ? format_of(*options.output) : options.json ? "json" : "";
   const bool own = options.file.has_value();
-  const steps::Example* const example = own ? nullptr : &chosen_example(options);
+  const steps::BuiltInExample* const example = own ? nullptr : &chosen_example(options);
   const steps::Lesson lesson = own ? steps::read_lesson(*options.file) : example->lesson();
   const std::string name = own ? steps::display_name(*options.file) : std::string(example->name);
   const steps::Walk walk = steps::walk(name, lesson);
@@ -114,8 +114,9 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   const auto options = std::make_shared<StepsOptions>();
   CLI::App* const command =
-      program.add_subcommand("steps", "The mechanism on small vectors, step by step, with the numbers");
-  command->add_option("FILE", options->file, "Your own vectors as JSON; - is standard input")->type_name("");
+      program.add_subcommand("steps", "Attention on small vectors, step by step, with all the numbers");
+  command->add_option("FILE", options->file, "Your own vectors as JSON; - reads standard input")
+      ->type_name("");
   command->add_option("-e,--example", options->example, "A built-in example (default: love)")
       ->take_last()
       ->type_name("NAME");
@@ -128,7 +129,7 @@ void add_steps_command(CLI::App& program, Globals& globals, std::function<void()
       ->disable_flag_override();
   command
       ->add_option("-o,--output", options->output,
-                   "The map as a figure: .svg, .png or .pdf; .json: as --json")
+                   "Write the map as a figure (.svg, .png or .pdf), or the numbers (.json)")
       ->take_last()
       ->type_name("FILE");
   add_color_option(*command, globals);

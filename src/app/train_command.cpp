@@ -1,4 +1,4 @@
-// attend train: learn the projections, and watch attention learn.
+// attend train: trains a small model, and shows how attention learns.
 #include <unistd.h>
 
 #include <atomic>
@@ -31,48 +31,49 @@ struct TrainOptions {
 
 constexpr const char* kTrainFooter = R"(
 Tasks:
-  recall    "d7 a3 f1 ... a?": find the digit of the letter that is asked for
+  recall    "d7 a3 f1 ... a?": find the digit that goes with the letter
   copy      repeat a sequence
   reverse   repeat it backwards, with an encoder and a decoder
   it        fit Wq and Wk on six sentences until "it" finds "animal"
   text      a language model of a file (data.file), by bytes or by a tokenizer
-  masked    an encoder that guesses what was hidden in a file, as BERT does
-  pairs     an encoder goes on learning which sentences belong together, from a
-            .tsv or .jsonl of pairs (data.file), with scores or without
+  masked    an encoder that guesses hidden tokens of a file, as BERT does
+  pairs     fine-tune an encoder on sentences that belong together, from a .tsv
+            or .jsonl of pairs (data.file), with scores or without
 
-CONFIG is a task's name, or a JSON file of the form that --print-config prints;
-keys that it leaves out are as the task has them.
+CONFIG is the name of a task, or a JSON file in the form that --print-config
+prints; keys that it omits have the defaults of the task.
 
 Try:
-  attend train recall                            one minute; then see where attention looks
+  attend train recall                            takes a few seconds; shows where attention looks
   attend train recall --print-config             every key with its value
   attend train recall --set model.scaled=false   without the 1/sqrt(d)
   attend train recall --set model.mixer=gru --set data.distance=32
-                                                 a recurrent network, without attention
+                                                 a recurrent network instead of attention
   attend train text --set data.file=book.txt -o book
   attend train pairs --set data.file=pairs.tsv -o tuned
-  attend train --resume -o book                  go on where it was stopped
+  attend train --resume -o book                  continue where it stopped
 
 The folder gets model.safetensors, config.json and tokenizer.json, which
 `attend explain -m FOLDER` opens; metrics.jsonl; loss.svg; attention.svg and
-film.svg, where attention looked in the end and on the way; training.safetensors,
-from which --resume goes on to the same bits. Ctrl-C saves and stops.)";
+film.svg, which show where attention looked at the end and during training; and
+training.safetensors, from which --resume continues, bit for bit as if it had
+never stopped. Ctrl-C saves and stops.)";
 
 std::atomic<bool> interrupted{false};
 
-// From Ctrl-C on, the next step is the last; a second one ends the program as usual.
-class Interruptible {
+// After Ctrl-C, the current step is the last; a second Ctrl-C ends the program at once.
+class StopOnCtrlC {
  public:
-  Interruptible() {
+  StopOnCtrlC() {
     interrupted = false;
     struct sigaction action {};
     action.sa_handler = [](int) { interrupted = true; };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, &before_);
   }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-  ~Interruptible() { sigaction(SIGINT, &before_, nullptr); }
+  StopOnCtrlC(const StopOnCtrlC&) = delete;
+  StopOnCtrlC& operator=(const StopOnCtrlC&) = delete;
+  ~StopOnCtrlC() { sigaction(SIGINT, &before_, nullptr); }
 
  private:
   struct sigaction before_ {};
@@ -83,7 +84,7 @@ learn::Config chosen_config(const TrainOptions& options) {
   try {
     bool is_task = false;
     for (const std::string_view task : learn::task_names()) is_task = is_task || task == name;
-    std::error_code error;  // of a name that no file can have
+    std::error_code error;  // for a name that cannot be a file name
     const bool is_file = name.find_first_of("./") != name.npos || std::filesystem::exists(name, error);
     learn::Config config = is_task || !is_file ? learn::default_config(name) : learn::read_config(name);
     for (const std::string& setting : options.settings) {
@@ -115,7 +116,7 @@ std::string pairs_verdict(const learn::Evaluation& found) {
 }
 
 std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& found) {
-  std::string text = "Step " + std::to_string(found.step) + ": on what it never learned from, ";
+  std::string text = "Step " + std::to_string(found.step) + ": on held-out data, ";
   if (trainer.config().task == "pairs") return text + pairs_verdict(found);
   text += draw::format_number(100 * found.accuracy, {.decimals = 1}) + "% of the answers are right, loss " +
           draw::format_number(found.loss, {.decimals = 4});
@@ -124,23 +125,23 @@ std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& foun
   return text + ".";
 }
 
-// What is about to happen.
+// Says what is about to happen.
 std::string opening(learn::Trainer& trainer, bool resumed) {
   const std::string summary = draw::printable(trainer.task().summary());
   std::string text = trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
                      " parameters" + (summary.empty() ? "." : "; " + summary + ".");
   if (!resumed) return text;
   if (trainer.finished())
-    return "All " + std::to_string(trainer.step()) + " steps were made already: " + text;
-  return "Going on from step " + std::to_string(trainer.step()) + ": " + text;
+    return "All " + std::to_string(trainer.step()) + " steps have already been taken: " + text;
+  return "Continuing from step " + std::to_string(trainer.step()) + ": " + text;
 }
 
-std::string ending(const learn::Trainer& trainer, bool had_steps) {
+std::string closing_line(const learn::Trainer& trainer, bool had_steps) {
   const std::string name = draw::printable(trainer.folder().string());
-  if (!had_steps) return "The training in " + name + " is finished; nothing was left to do.";
+  if (!had_steps) return "The training in " + name + " is already finished; there is nothing left to do.";
   if (trainer.finished()) return "Saved in " + name + ".";
   return "Stopped at step " + std::to_string(trainer.step()) + " and saved in " + name +
-         "; `attend train --resume -o " + name + "` goes on.";
+         "; `attend train --resume -o " + name + "` continues.";
 }
 
 void run_train(const TrainOptions& options, const Globals& globals) {
@@ -149,16 +150,17 @@ void run_train(const TrainOptions& options, const Globals& globals) {
     return;
   }
   if (options.resume && (options.config || !options.settings.empty())) {
-    throw UsageError(
-        "--resume goes on with the configuration that was saved, so it takes no CONFIG and no --set");
+    throw UsageError("--resume continues with the saved configuration, so it takes neither CONFIG nor --set");
   }
-  if (options.resume && !options.folder) throw UsageError("--resume needs -o FOLDER, the folder to go on in");
+  if (options.resume && !options.folder)
+    throw UsageError("--resume needs -o FOLDER, the folder of the training to continue");
   const draw::Terminal terminal = draw::detect_terminal(STDOUT_FILENO, globals.color);
 
   const learn::Config config = options.resume ? learn::Config{} : chosen_config(options);
   const std::filesystem::path folder = options.folder.value_or(config.task + "-model");
   if (!options.resume && config.task == "it") {
-    if (options.watch) throw UsageError("--watch is for tasks that train a model, and it fits two matrices");
+    if (options.watch)
+      throw UsageError("--watch is for tasks that train a model, but this one fits two matrices");
     run_train_it(config, folder, terminal);
     return;
   }
@@ -173,7 +175,7 @@ void run_train(const TrainOptions& options, const Globals& globals) {
   if (options.watch) trainer.watch(*options.watch);
   write_styled(draw::paragraph(opening(trainer, options.resume), terminal));
   {
-    const Interruptible interruptible;
+    const StopOnCtrlC stop_on_ctrl_c;
     TrainProgress progress(trainer, globals.color);
     trainer.run({.step = [&](const learn::StepReport& report) { progress.show(report); },
                  .evaluation =
@@ -184,31 +186,30 @@ void run_train(const TrainOptions& options, const Globals& globals) {
                  .snapshot = {},
                  .stop = &interrupted});
   }
-  const std::string figures = leave_figures(trainer, terminal, !had_steps && !options.watch);
-  write_styled(figures + "\n" + draw::paragraph(ending(trainer, had_steps), terminal));
+  const std::string figures = write_training_figures(trainer, terminal, !had_steps && !options.watch);
+  write_styled(figures + "\n" + draw::paragraph(closing_line(trainer, had_steps), terminal));
 }
 
 }  // namespace
 
 void add_train_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
   const auto options = std::make_shared<TrainOptions>();
-  CLI::App* const command = program.add_subcommand("train", "Learn the projections: watch attention learn");
+  CLI::App* const command = program.add_subcommand("train", "Train a small model and watch attention learn");
   command->add_option("CONFIG", options->config, "A task, or a JSON file (default: recall)")->type_name("");
   command->add_option("-o,--output", options->folder, "The folder of the model (default: TASK-model)")
       ->take_last()
       ->type_name("FOLDER");
-  command->add_option("--set", options->settings, "Another value for a key; may come several times")
+  command->add_option("--set", options->settings, "Change the value of a key; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   command
       ->add_option("--watch", options->watch,
-                   "A text whose attention is shown while it learns (default: an example of the task)")
+                   "Show the attention on this text during training (default: an example of the task)")
       ->take_last()
       ->type_name("TEXT");
   command->add_flag("--print-config", options->print_config, "Print every key with its value and stop")
       ->disable_flag_override();
-  command->add_flag("--resume", options->resume, "Go on with the training in FOLDER")
-      ->disable_flag_override();
+  command->add_flag("--resume", options->resume, "Continue the training in FOLDER")->disable_flag_override();
   add_color_option(*command, globals);
   command->footer(kTrainFooter);
   command->callback(

@@ -21,18 +21,18 @@ void save_part(const draw::Part& part, const std::filesystem::path& file) {
   draw::save_figure(figure, file, draw::PageFormat::svg);
 }
 
-// Why there is no film, where one might expect it.
+// Says why there is no film where one might be expected.
 std::string without_film(const learn::Trainer& trainer, const draw::Terminal& terminal) {
   const auto example = trainer.task().example();
   if (!example || trainer.config().model.mixer != train::MixerKind::attention) return "";
   return "\n" +
          draw::paragraph(joined("The example has ", example->row_labels.size(),
-                                " tokens, too many for maps of its attention; data of shorter sequences "
-                                "would have them."),
+                                " tokens, too many to draw maps of its attention; with shorter sequences "
+                                "there would be maps."),
                          terminal);
 }
 
-// Whether it has a frame of every snapshot up to the step that it ends with.
+// Whether it has a frame for every snapshot up to its last step.
 bool is_complete(const learn::Film& film, std::int64_t steps) {
   const std::vector<std::int64_t> all = learn::snapshot_steps(steps);
   return std::all_of(all.begin(), all.end(), [&](std::int64_t step) {
@@ -43,7 +43,7 @@ bool is_complete(const learn::Film& film, std::int64_t steps) {
 
 }  // namespace
 
-std::string leave_figures(learn::Trainer& trainer, const draw::Terminal& terminal, bool keep_film) {
+std::string write_training_figures(learn::Trainer& trainer, const draw::Terminal& terminal, bool keep_film) {
   const std::filesystem::path& folder = trainer.folder();
   std::string text;
   if (!trainer.losses().empty()) {

@@ -1,5 +1,4 @@
-// What a training leaves to look at: on the terminal, and as loss.svg, attention.svg and film.svg in its
-// folder.
+// The figures of a training run: on the terminal, and as loss.svg, attention.svg and film.svg in its folder.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace attend::app {
 
-// Draws them, and returns what the terminal gets. keep_film: a film.svg that is there stays where not all of
-// its frames can be drawn again.
-std::string leave_figures(learn::Trainer& trainer, const draw::Terminal& terminal, bool keep_film);
+// Writes the files and returns the text for the terminal. keep_film: leaves an existing film.svg in place
+// when not all of its frames can be drawn again.
+std::string write_training_figures(learn::Trainer& trainer, const draw::Terminal& terminal, bool keep_film);
 
 }  // namespace attend::app

@@ -11,8 +11,8 @@
 #include "draw/text_width.h"
 #include "learn/pronoun.h"
 #include "learn/run_folder.h"
-#include "steps/figure.h"
 #include "steps/lesson_json.h"
+#include "steps/weights_figure.h"
 
 namespace attend::app {
 namespace {
@@ -60,10 +60,10 @@ void run_train_it(const learn::Config& config, const std::filesystem::path& fold
   figure.parts.push_back(
       map_of(fit, joined("After ", fit.steps(), " steps: “it” puts ", weight_text(fit), " on “animal”")));
   figure.notes.push_back(
-      "Wq and Wk learned from six made-up sentences in which “it” stands for who lives, and never from this "
-      "one. What is known of a word beforehand: is it a noun, one that lives, a place, a verb, a state, a "
-      "small "
-      "word, a pronoun?");
+      "Wq and Wk learned from six made-up sentences in which “it” stands for the living thing, and never "
+      "from "
+      "this one. What is known about a word beforehand: is it a noun, a living thing, a place, a verb, a "
+      "state, a function word, a pronoun?");
   write_text(steps::lesson_json(lesson_of(fit)), (folder / "lesson.json").string());
   write_figure(figure, "svg", (folder / "it.svg").string());
   const std::string name = draw::printable(folder.string());

@@ -1,4 +1,5 @@
-// What somebody sees while a model learns: a bar, the loss, how fast and how long; and the curve so far.
+// The status display during training: a progress bar, the loss, the speed and the time left; and the curve so
+// far.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,7 @@ namespace attend::app {
 
 class TrainProgress {
  public:
-  // The curve needs a terminal that is high enough for it.
+  // The curve needs a terminal that is tall enough for it.
   TrainProgress(const learn::Trainer& trainer, draw::ColorChoice color);
 
   void show(const learn::StepReport& report);
@@ -24,7 +25,7 @@ class TrainProgress {
   const learn::Trainer& trainer_;
   draw::Terminal terminal_;
   StatusLine line_;
-  std::string curve_;  // lines above the bar; drawn anew twice a second at most
+  std::string curve_;  // lines above the bar; redrawn at most twice a second
   std::chrono::steady_clock::time_point drawn_{};
 };
 

@@ -31,7 +31,7 @@ AttentionOptions options_of(const AttentionCase& one) {
   return options;
 }
 
-Record measure_forward(const AttentionCase& one, const Settings& settings) {
+Record measure_forward(const AttentionCase& one, const BenchSettings& settings) {
   Record record = record_of(one);
   const Inputs inputs = random_inputs(one.shape, one.dtype);
   const AttentionOptions options = options_of(one);
@@ -39,11 +39,11 @@ Record measure_forward(const AttentionCase& one, const Settings& settings) {
   const auto run = [&] { attention(inputs.q, inputs.k, inputs.v, options, out); };
   run();
   record.error = check_output(record.name, inputs, options, out);
-  measure(std::array{Measured{record, run}}, settings);
+  measure(std::array{MeasuredCall{record, run}}, settings);
   return record;
 }
 
-Record measure_backward(const AttentionCase& one, const Settings& settings) {
+Record measure_backward(const AttentionCase& one, const BenchSettings& settings) {
   Record record = record_of(one);
   const Inputs inputs = random_inputs(one.shape, one.dtype);
   const AttentionOptions options = options_of(one);
@@ -67,11 +67,11 @@ Record measure_backward(const AttentionCase& one, const Settings& settings) {
 
   const Tensor d_out = random_tensor(DType::f32, inputs.q.shape(), 4);
   Gradients gradients = new_gradients();
-  measure(std::array{Measured{record, [&] { backward(d_out, gradients); }}}, settings);
+  measure(std::array{MeasuredCall{record, [&] { backward(d_out, gradients); }}}, settings);
   return record;
 }
 
-// A causal case follows the full one of its shape.
+// A causal case comes after the full one of the same shape.
 void compare_with_full(Record& record, const std::vector<Record>& before) {
   if (!record.causal || before.empty()) return;
   const Record& full = before.back();
@@ -79,7 +79,7 @@ void compare_with_full(Record& record, const std::vector<Record>& before) {
 }
 
 draw::Table causal_table(const std::vector<Record>& records) {
-  draw::Table table{.title = "Causal, in times of full (half of the work)",
+  draw::Table table{.title = "Causal, relative to full (half the work)",
                     .label_header = "case",
                     .columns = {{"time over full"}},
                     .rows = {}};
@@ -93,7 +93,7 @@ draw::Table causal_table(const std::vector<Record>& records) {
 
 }  // namespace
 
-Report bench_attention(const Settings& settings) {
+Report bench_attention(const BenchSettings& settings) {
   Report report;
   report.title = "Attention";
   for (const AttentionCase& one : attention_cases(settings.quick)) {

@@ -1,4 +1,5 @@
-// The benchmarks. Each checks its answers, then times them in turns with the machine's peak.
+// The benchmarks. Each checks its answers, then times them, alternating with measurements of the machine's
+// peak.
 #pragma once
 
 #include <functional>
@@ -9,27 +10,28 @@
 
 namespace attend::bench {
 
-struct Settings {
+struct BenchSettings {
   bool quick = false;
-  // Told what is being measured; for a line that comes and goes.
+  // Called with what is being measured; for a status line.
   std::function<void(std::string_view)> progress = [](std::string_view) {};
 
   Effort effort() const { return quick ? Effort{.seconds = 0.15, .rounds = 5} : Effort{}; }
 };
 
 // Attention, forward and backward, full and causal, as a share of the multiply-add peak.
-Report bench_attention(const Settings& settings);
+Report bench_attention(const BenchSettings& settings);
 
 // The matrix product with packed weights, as a share of the multiply-add peak.
-Report bench_matmul(const Settings& settings);
+Report bench_matmul(const BenchSettings& settings);
 
-// What asking for weights costs beside the output alone, and that memory stays O(n).
-Report bench_weights(const Settings& settings);
+// What weights on demand cost compared with the output alone, and that memory stays O(n).
+Report bench_weights(const BenchSettings& settings);
 
 // One query on a long cache of keys and values, as a share of the speed at which memory is read.
-Report bench_decode(const Settings& settings);
+Report bench_decode(const BenchSettings& settings);
 
-// Time and memory by length, beside an attention that stores the n x n matrix, until that does not fit.
-Report bench_length(const Settings& settings);
+// Time and memory by length, compared with an attention that stores the n x n matrix, until that does not
+// fit.
+Report bench_length(const BenchSettings& settings);
 
 }  // namespace attend::bench

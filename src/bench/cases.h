@@ -1,4 +1,4 @@
-// What is measured.
+// The cases that are measured.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ struct AttentionCase {
 std::string to_string(
     const AttentionCase& attention_case);  // "fwd causal 1,12,512,64", and "bf16" where it is
 
-// The shapes at which other engines' figures are known (docs/benchmarks.md), those of small encoders, the
-// head sizes that kernels are tuned for, grouped heads, 16-bit storage. Quick: the short ones.
+// The shapes for which other engines publish figures (docs/benchmarks.md), those of small encoders, the head
+// sizes that kernels are tuned for, grouped heads, 16-bit storage. Quick: the short ones.
 std::vector<AttentionCase> attention_cases(bool quick);
 
 struct ProductCase {
@@ -37,7 +37,7 @@ struct DecodeCase {
 std::string to_string(const DecodeCase& decode_case);
 double cache_bytes(const DecodeCase& decode_case);  // of keys and values
 
-// One query a sequence on 256 MiB of keys and values (quick: 64): each query head its own keys, grouped, one
+// One query per sequence on 256 MiB of keys and values (quick: 64): keys for each query head, grouped, one
 // for all; one long sequence, several shorter ones.
 std::vector<DecodeCase> decode_cases(bool quick);
 

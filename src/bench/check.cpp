@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBound = 1e-5;  // of an output: a mean of values around 1
 
-// A gradient may be small where there are many keys, and 0 where there is one.
+// A gradient may be small when there are many keys, and 0 when there is only one.
 double gradient_bound(double largest) { return 1e-4 * largest + 1e-6; }
 
 Shape shape_of(const Inputs& inputs) {
@@ -28,7 +28,7 @@ View head_of(View tensor, std::int64_t sequence, std::int64_t head) {
 }
 
 template <class View>
-View row_of(View tensor, const Row& row) {
+View row_of(View tensor, const SampledRow& row) {
   return head_of(tensor, row.sequence, row.head).slice(2, row.query, row.query + 1);
 }
 
@@ -36,7 +36,7 @@ struct OneRow {
   ConstTensorView q, k, v;
   AttentionOptions options;
 
-  OneRow(const Inputs& inputs, const AttentionOptions& all, const Row& row) : options(all) {
+  OneRow(const Inputs& inputs, const AttentionOptions& all, const SampledRow& row) : options(all) {
     const std::int64_t kv_head = row.head / (inputs.q.size(1) / inputs.k.size(1));
     q = row_of(inputs.q.view(), row);
     k = head_of(inputs.k.view(), row.sequence, kv_head);
@@ -70,7 +70,7 @@ double require_close(const std::string& what, ConstTensorView got, ConstTensorVi
   double largest = 0;
   for (std::size_t i = 0; i < a.values<double>().size(); ++i) {
     const double apart = std::abs(a.values<double>()[i] - b.values<double>()[i]);
-    if (!(apart <= largest)) largest = apart;  // NaN stays
+    if (!(apart <= largest)) largest = apart;  // a NaN stays
     if (std::isnan(largest)) break;
   }
   if (!(largest <= bound)) {
@@ -80,21 +80,21 @@ double require_close(const std::string& what, ConstTensorView got, ConstTensorVi
   return largest;
 }
 
-std::vector<Row> sample_rows(const Shape& shape) {
+std::vector<SampledRow> sample_rows(const Shape& shape) {
   constexpr std::int64_t kMost = 16,
-                         kStep = 5;  // 5 shares no factor with 16: rows and heads do not go together
+                         kStep = 5;  // coprime with 16, so that rows and heads do not move in step
   const std::int64_t heads = shape.b * shape.hq;
   const std::int64_t count = std::min(kMost, heads * shape.lq);
-  std::vector<Row> rows;
+  std::vector<SampledRow> rows;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t query = count == 1 ? 0 : i * (shape.lq - 1) / (count - 1);
     const std::int64_t head = i * kStep % kMost * (heads - 1) / (kMost - 1);
     rows.push_back({head / shape.hq, head % shape.hq, query});
   }
-  const auto order = [](const Row& a, const Row& b) {
+  const auto order = [](const SampledRow& a, const SampledRow& b) {
     return std::tie(a.sequence, a.head, a.query) < std::tie(b.sequence, b.head, b.query);
   };
-  const auto equal = [&](const Row& a, const Row& b) { return !order(a, b) && !order(b, a); };
+  const auto equal = [&](const SampledRow& a, const SampledRow& b) { return !order(a, b) && !order(b, a); };
   std::sort(rows.begin(), rows.end(), order);
   rows.erase(std::unique(rows.begin(), rows.end(), equal), rows.end());
   return rows;
@@ -103,7 +103,7 @@ std::vector<Row> sample_rows(const Shape& shape) {
 double check_output(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
                     ConstTensorView out) {
   double error = 0;
-  for (const Row& row : sample_rows(shape_of(inputs))) {
+  for (const SampledRow& row : sample_rows(shape_of(inputs))) {
     const OneRow one(inputs, options, row);
     Tensor expected(DType::f64, {1, 1, 1, inputs.v.size(3)});
     reference::attention(one.q, one.k, one.v, one.options, expected);
@@ -122,7 +122,7 @@ double check_backward(const std::string& what, const Inputs& inputs, const Atten
 
   const Gradients of_dense = backward(dense);
   double error = 0;
-  for (const Row& row : sample_rows(shape)) {
+  for (const SampledRow& row : sample_rows(shape)) {
     const OneRow one(inputs, options, row);
     copy(row_of(dense.view(), row), row_of(sparse.view(), row));
     Tensor q(DType::f64, one.q.shape()), k(DType::f64, one.k.shape()), v(DType::f64, one.v.shape());

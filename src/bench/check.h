@@ -1,10 +1,10 @@
 // Answers are checked against float64 before they are timed; a wrong one ends the benchmark.
 //
-// The reference costs a second for every few million scores, so long sequences are checked on sampled rows. A
+// The reference takes a second for every few million scores, so long sequences are checked on sampled rows. A
 // row of the output, and of the gradient of the queries, depends on its own query alone: the reference is
-// given that query, all keys, and the place where the query stands. The gradients of keys and values sum over
-// all queries, but they are linear in the gradient of the output: where that is 0 except in the sampled rows,
-// the reference needs those rows only, and every key and value is compared.
+// given that query, all keys, and the position of the query. The gradients of keys and values sum over all
+// queries, but they are linear in the gradient of the output: where that is 0 except in the sampled rows, the
+// reference needs those rows only, and every key and value is compared.
 #pragma once
 
 #include <attend/attention.h>
@@ -22,26 +22,26 @@ struct WrongAnswer : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The largest difference. Throws WrongAnswer, naming `what`, when that is above `bound` or not a number.
+// The largest difference. Throws WrongAnswer, naming `what`, when it is above `bound` or NaN.
 double require_close(const std::string& what, ConstTensorView got, ConstTensorView expected, double bound);
 
 // One query of one head.
-struct Row {
+struct SampledRow {
   std::int64_t sequence, head, query;
 };
 
-// Up to 16 different rows, spread over heads and queries; the first and the last query are among them.
-std::vector<Row> sample_rows(const Shape& shape);
+// Up to 16 different rows, spread over heads and queries, including the first and the last query.
+std::vector<SampledRow> sample_rows(const Shape& shape);
 
-// These return the largest difference that was found. Outputs are right within 1e-5, gradients within 1e-4 of
-// the largest of them.
+// These return the largest difference found. Outputs must be within 1e-5, gradients within 1e-4 of the
+// largest gradient.
 double check_output(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
                     ConstTensorView out);
 
 struct Gradients {
   Tensor q, k, v;
 };
-// `backward` computes the gradients for a gradient of the output.
+// `backward` computes the gradients from the gradient of the output.
 double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
                       const std::function<Gradients(ConstTensorView d_out)>& backward);
 

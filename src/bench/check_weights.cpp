@@ -13,7 +13,7 @@ namespace attend::bench {
 namespace {
 
 constexpr double kWeightsBound = 1e-5;
-constexpr double kWeightBound = 1e-4;  // in times of the weight, which may be 1e-5 itself
+constexpr double kWeightBound = 1e-4;  // relative to the weight, which may itself be 1e-5
 constexpr std::int64_t kSamples = 8;
 
 struct Checker {
@@ -26,13 +26,13 @@ struct Checker {
                                           Tensor::from<double>({1}, {expected}), bound));
   }
 
-  // The weights of some rows of one head, (1, 1, rows, Lk), f64.
+  // The weights of sampled rows of one head, (1, 1, rows, Lk), f64.
   Tensor weights_of(std::int64_t sequence, std::int64_t head, std::vector<std::int64_t> rows) const {
     return reference::attention_rows(inputs.q, inputs.k, {}, Stage::weights,
                                      {.sequences = {sequence}, .heads = {head}, .rows = std::move(rows)});
   }
 
-  void row_state(const Row& row, ConstRowStateView state) {
+  void row_state(const SampledRow& row, ConstRowStateView state) {
     const std::int64_t kv_head = row.head / (inputs.q.size(1) / inputs.k.size(1));
     const auto head = [](const Tensor& x, std::int64_t b, std::int64_t h) {
       return x.view().slice(0, b, b + 1).slice(1, h, h + 1);
@@ -48,7 +48,7 @@ struct Checker {
     close("row sum", at(state.sum), sum.values<double>()[0], kWeightsBound * sum.values<double>()[0]);
   }
 
-  void top(const Row& row, const std::vector<double>& weights, const WeightsSummary& summary) {
+  void top(const SampledRow& row, const std::vector<double>& weights, const WeightsSummary& summary) {
     std::vector<double> sorted = weights;
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
     const auto keys =
@@ -66,14 +66,14 @@ struct Checker {
     }
   }
 
-  void entropy(const Row& row, const std::vector<double>& weights, const Tensor& entropies) {
+  void entropy(const SampledRow& row, const std::vector<double>& weights, const Tensor& entropies) {
     double expected = 0;
     for (const double w : weights) expected -= w > 0 ? w * std::log(w) : 0;
     const auto got = entropies.view().select(0, row.sequence).select(0, row.head).data<float>()[row.query];
     close("entropy", static_cast<double>(got), expected, kWeightsBound * std::max(1.0, expected));
   }
 
-  // What some keys of one head receive.
+  // What sampled keys of one head receive.
   void received(std::int64_t sequence, std::int64_t head, const Tensor& all, ConstRowStateView state) {
     const std::int64_t d = inputs.q.size(3), keys = inputs.k.size(2), queries = inputs.q.size(2);
     const auto of_head = [&](const Tensor& x, std::int64_t h) {
@@ -138,7 +138,7 @@ double check_weights(const std::string& what, const Inputs& inputs, const Weight
   Checker checker{what, inputs};
   const Shape shape = {inputs.q.size(0), inputs.q.size(1), inputs.k.size(1),
                        inputs.q.size(2), inputs.k.size(2), inputs.q.size(3)};
-  for (const Row& row : sample_rows(shape)) {
+  for (const SampledRow& row : sample_rows(shape)) {
     const Tensor rows = checker.weights_of(row.sequence, row.head, {row.query});
     const std::vector<double> weights(rows.values<double>().begin(), rows.values<double>().end());
     checker.row_state(row, row_state);

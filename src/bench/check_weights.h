@@ -13,7 +13,8 @@
 
 namespace attend::bench {
 
-// Checks whatever the summary has. Full attention with the default scale. Returns the largest difference.
+// Checks whatever the summary contains, for full attention with the default scale. Returns the largest
+// difference.
 double check_weights(const std::string& what, const Inputs& inputs, const WeightsRequest& request,
                      const WeightsSummary& summary, ConstRowStateView row_state);
 

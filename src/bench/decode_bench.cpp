@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSmallestBuffer = std::int64_t{256} << 20;
 
-Record measure_decode(const DecodeCase& one, const Settings& settings, MemoryReader& reader) {
+Record measure_decode(const DecodeCase& one, const BenchSettings& settings, MemoryReader& reader) {
   const Shape& shape = one.shape;
   Record record;
   record.bench = "decode";
@@ -33,13 +33,13 @@ Record measure_decode(const DecodeCase& one, const Settings& settings, MemoryRea
   record.error = check_output(record.name, inputs, {}, out);
   inputs.k = Tensor();  // the cache has its own
   inputs.v = Tensor();
-  measure(std::array{Measured{record, run}}, settings, &reader);
+  measure(std::array{MeasuredCall{record, run}}, settings, &reader);
   return record;
 }
 
 }  // namespace
 
-Report bench_decode(const Settings& settings) {
+Report bench_decode(const BenchSettings& settings) {
   Report report;
   report.title = "Decode";
   settings.progress("decode");

@@ -1,4 +1,4 @@
-// Random tensors for the benchmarks, made on all threads: a cache of 256 MB is filled in a moment.
+// Random tensors for the benchmarks, generated on all threads, so that a cache of 256 MB is filled quickly.
 #pragma once
 
 #include <attend/tensor.h>

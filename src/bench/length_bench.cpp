@@ -15,7 +15,7 @@ namespace attend::bench {
 namespace {
 
 constexpr std::int64_t kHeadSize = 64, kShortest = 128, kLongest = 131072, kLongestQuick = 4096;
-constexpr double kSharedOut = 2.0 / 3;  // of the available memory; the rest is for everybody else
+constexpr double kSharedOut = 2.0 / 3;  // of the available memory; the rest is for other processes
 constexpr double kOnce = 2;             // seconds: what takes longer is measured once
 
 struct Length {
@@ -33,20 +33,20 @@ Record record_of(const char* kind, std::int64_t n) {
   return record;
 }
 
-// Memory first, in a call that also shows whether more of them can be afforded. What `prepare` allocates
-// counts as memory, but not as time.
-void measure_length(Record& record, const Inputs& inputs, Tensor& out, const Settings& settings,
+// Measures memory first, in a call that also shows whether more calls are affordable. What `prepare`
+// allocates counts as memory, but not as time.
+void measure_length(Record& record, const Inputs& inputs, Tensor& out, const BenchSettings& settings,
                     const std::function<void()>& prepare, const std::function<void()>& run) {
   const double memory = memory_growth([&] {
     prepare();
     measure_once(record, run);
   });
   record.error = check_output(record.name, inputs, {}, out);
-  if (record.seconds.median < kOnce) measure(std::array{Measured{record, run}}, settings);
+  if (record.seconds.median < kOnce) measure(std::array{MeasuredCall{record, run}}, settings);
   record.more = {{"memory_bytes", memory}, {"matrix_bytes", matrix_bytes(record.shape.lk)}};
 }
 
-Length measure_both(std::int64_t n, double available, const Settings& settings) {
+Length measure_both(std::int64_t n, double available, const BenchSettings& settings) {
   Length length{.n = n, .fused = record_of("fused", n), .naive = {}};
   const Inputs inputs = random_inputs(length.fused.shape, DType::f32);
   Tensor out(DType::f32, inputs.q.shape());
@@ -110,10 +110,10 @@ draw::Plot length_plot(const std::vector<Length>& lengths) {
           .series = {std::move(fused), std::move(naive)}};
 }
 
-std::string where_it_ends(double available) {
+std::string memory_limit_note(double available) {
   const double longest = std::floor(std::sqrt(available / sizeof(float)));
   return "Both take time that grows with n². The naive one also stores the n x n matrix: with " +
-         format_bytes(available) + " of memory available, that of a single head ends at n = " +
+         format_bytes(available) + " of memory available, a single head is limited to n = " +
          std::to_string(static_cast<std::int64_t>(longest)) + "; at n = " + std::to_string(kLongest) +
          " it would take " + format_bytes(matrix_bytes(kLongest)) +
          ". It is not tried where it would take more than two thirds of what is available. It uses the same "
@@ -122,9 +122,9 @@ std::string where_it_ends(double available) {
 
 }  // namespace
 
-Report bench_length(const Settings& settings) {
+Report bench_length(const BenchSettings& settings) {
   const double available = available_memory();
-  run_multiply_adds();  // starts the threads, whose stacks are not what is measured
+  run_multiply_adds();  // starts the threads, whose stacks must not be measured
   std::vector<Length> lengths;
   for (std::int64_t n = kShortest; n <= (settings.quick ? kLongestQuick : kLongest); n *= 2) {
     lengths.push_back(measure_both(n, available, settings));
@@ -137,7 +137,7 @@ Report bench_length(const Settings& settings) {
   }
   report.tables = {length_table(lengths, available)};
   report.plot = length_plot(lengths);
-  report.notes = {where_it_ends(available)};
+  report.notes = {memory_limit_note(available)};
   return report;
 }
 

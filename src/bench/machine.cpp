@@ -10,7 +10,7 @@
 namespace attend::bench {
 namespace {
 
-// What follows "key:" on its line of a file under /proc; empty when there is none.
+// The value after "key:" in a file under /proc; empty when there is none.
 std::string line_of(const char* path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -51,7 +51,7 @@ double resident_memory() { return kilobytes_of("/proc/self/status", "VmRSS"); }
 
 double memory_growth(const std::function<void()>& work) {
   malloc_trim(0);
-  std::ofstream("/proc/self/clear_refs") << "5";  // the high-water mark starts again from here
+  std::ofstream("/proc/self/clear_refs") << "5";  // resets the high-water mark
   const double before = resident_memory();
   work();
   return std::max(0.0, kilobytes_of("/proc/self/status", "VmHWM") - before);

@@ -27,8 +27,8 @@ MatmulEpilogue epilogue_of(const ProductCase& one, const Tensor& bias) {
   return epilogue;
 }
 
-// Up to eight rows, the first and the last among them, against the same product in float64. A sum of k
-// products of numbers around 1 is around sqrt(k), and its rounding grows with it.
+// Up to eight rows, including the first and the last, against the same product in float64. A sum of k
+// products of numbers around 1 is around sqrt(k), and its rounding error grows with it.
 double check_product(const ProductCase& one, const Operands& operands, ConstTensorView out) {
   constexpr std::int64_t kRows = 8;
   const double bound = 1e-5 * std::sqrt(static_cast<double>(one.size.k));
@@ -43,7 +43,7 @@ double check_product(const ProductCase& one, const Operands& operands, ConstTens
   return error;
 }
 
-Record measure_product(const ProductCase& one, const Settings& settings) {
+Record measure_product(const ProductCase& one, const BenchSettings& settings) {
   const auto [m, n, k] = one.size;
   Record record;
   record.bench = "matmul";
@@ -60,13 +60,13 @@ Record measure_product(const ProductCase& one, const Settings& settings) {
   const auto run = [&] { matmul(operands.a, packed, out, epilogue); };
   run();
   record.error = check_product(one, operands, out);
-  measure(std::array{Measured{record, run}}, settings);
+  measure(std::array{MeasuredCall{record, run}}, settings);
   return record;
 }
 
 }  // namespace
 
-Report bench_matmul(const Settings& settings) {
+Report bench_matmul(const BenchSettings& settings) {
   Report report;
   report.title = "Matrix product";
   for (const ProductCase& one : product_cases(settings.quick)) {

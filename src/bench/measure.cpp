@@ -13,14 +13,14 @@ std::vector<double> rates(double amount, const std::vector<double>& seconds) {
   return result;
 }
 
-// Each turn against the peak that was measured just before it.
+// Each measurement relative to the peak measured just before it.
 Spread shares(double amount, const std::vector<double>& seconds, const std::vector<double>& peaks) {
   std::vector<double> result = rates(amount, seconds);
   for (std::size_t i = 0; i < result.size(); ++i) result[i] /= peaks[i];
   return spread_of(result);
 }
 
-// The multiply-add peak over some 50 ms.
+// The multiply-add peak over about 50 ms.
 double peak_now() {
   std::vector<double> rates;
   for (int i = 0; i < 25; ++i) {
@@ -33,13 +33,13 @@ double peak_now() {
 
 }  // namespace
 
-void measure(std::span<const Measured> calls, const Settings& settings, MemoryReader* reader) {
+void measure(std::span<const MeasuredCall> calls, const BenchSettings& settings, MemoryReader* reader) {
   const double peak_flops = run_multiply_adds();
   std::vector<std::function<void()>> runs;
   if (reader != nullptr) runs.push_back([&] { reader->run(); });
   runs.push_back([] { run_multiply_adds(); });
   const std::size_t first = runs.size();
-  for (const Measured& call : calls) runs.push_back(call.run);
+  for (const MeasuredCall& call : calls) runs.push_back(call.run);
   const std::vector<std::vector<double>> seconds = take_turns(runs, settings.effort());
 
   const std::vector<double> flop_peaks = rates(peak_flops, seconds[first - 1]);

@@ -1,4 +1,4 @@
-// Fills in the measured part of records.
+// Measures calls and fills in their records.
 #pragma once
 
 #include <functional>
@@ -9,17 +9,18 @@
 
 namespace attend::bench {
 
-// A record that says what it is, with its flops (and bytes), and the call that it is about.
-struct Measured {
+// A record with its description, flops (and bytes), and the call to measure.
+struct MeasuredCall {
   Record& record;
   std::function<void()> run;
 };
 
-// Times the calls in turns with each other and with the multiply-add peak, and with the reading of memory
-// where a reader is given. Threads, times, peaks and shares are then filled in.
-void measure(std::span<const Measured> calls, const Settings& settings, MemoryReader* reader = nullptr);
+// Times the calls, alternating with each other, with the multiply-add peak and, if a reader is given, with
+// reading memory. Fills in threads, times, peaks and shares.
+void measure(std::span<const MeasuredCall> calls, const BenchSettings& settings,
+             MemoryReader* reader = nullptr);
 
-// The same for one call that is too long to be repeated; the peak is measured before and after it.
+// The same for a single call that takes too long to repeat; the peak is measured before and after it.
 void measure_once(Record& record, const std::function<void()>& run);
 
 }  // namespace attend::bench

@@ -1,6 +1,6 @@
-// Attention as the formula is written: all scores, their softmax, then the product with the values. It stores
-// the n x n matrix. Both products are the library's own packed ones and the softmax is its own, on all
-// threads, so it loses by what it stores, not by how it is written.
+// Attention exactly as in the formula: all scores, their softmax, then the product with the values. It stores
+// the n x n matrix. Both products and the softmax are the library's own, on all threads, so it is slower
+// because of what it stores, not because of how it is written.
 #pragma once
 
 #include <attend/tensor.h>

@@ -22,18 +22,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// Sums that wait for nothing but themselves. A core with 4 pipes and a latency of 4 needs 16 of them; those
-// with 16 registers have 2 pipes, and two registers are taken.
+// Independent chains of sums. A core with 4 pipes and a latency of 4 needs 16 of them; cores with 16
+// registers have 2 pipes, and two registers are in use.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM
 constexpr int kChains = 24;
 #else
 constexpr int kChains = 12;
 #endif
 
-// Returns the floating-point operations done. `sink` gets a number that depends on all of them.
+// Returns the number of floating-point operations. `sink` gets a number that depends on all of them.
 HWY_ATTR double multiply_adds(std::int64_t steps, float* sink) {
   const D d;
-  // Told at run time, so that nothing can be computed beforehand.
+  // Known only at run time, so that nothing can be computed at compile time.
   const V a = hn::Set(d, *sink + 0.5f), b = hn::Set(d, *sink + 0.25f);
   V chain[kChains];
 #pragma GCC unroll 24
@@ -42,16 +42,16 @@ HWY_ATTR double multiply_adds(std::int64_t steps, float* sink) {
 #pragma GCC unroll 24
     for (int c = 0; c < kChains; ++c) {
 #if HWY_NATIVE_FMA
-      chain[c] = hn::MulAdd(a, b, chain[c]);  // the form that every instruction set has without a copy
+      chain[c] = hn::MulAdd(a, b, chain[c]);  // in this form no instruction set needs a copy
 #else
-      chain[c] = hn::Add(hn::Mul(chain[c], a), b);  // a * b would be taken out of the loop
+      chain[c] = hn::Add(hn::Mul(chain[c], a), b);  // a * b would be hoisted out of the loop
 #endif
     }
   }
   V sum = chain[0];
 #pragma GCC unroll 24
   for (int c = 1; c < kChains; ++c) sum = hn::Add(sum, chain[c]);
-  // Stays 0, which no compiler can know.
+  // Stays 0, which the compiler cannot know.
   *sink = hn::GetLane(hn::SumOfLanes(d, sum)) == -1.0f ? 1.0f : 0.0f;
   return 2.0 * static_cast<double>(steps) * kChains * static_cast<double>(hn::Lanes(d));
 }
@@ -84,13 +84,13 @@ namespace {
 HWY_EXPORT(multiply_adds);
 HWY_EXPORT(read);
 
-constexpr std::int64_t kPieces = 16;         // of a thread: what one does not get to, another takes
-constexpr std::int64_t kSteps = 16384;       // of a piece, 0.1 ms
+constexpr std::int64_t kPieces = 16;         // per thread: other threads take what one does not get to
+constexpr std::int64_t kSteps = 16384;       // per piece, 0.1 ms
 constexpr std::int64_t kReadPiece = 262144;  // floats, 1 MiB
 constexpr std::int64_t kLargestBuffer = std::int64_t{2} << 30;
 
-// Bytes, as the kernel tells; sysconf() of glibc 2.36 multiplies an AMD's last level by cores it does not
-// have.
+// In bytes, from the kernel; sysconf() of glibc 2.36 multiplies the last level of an AMD processor by cores
+// that it does not have.
 std::int64_t largest_cache() {
   std::int64_t largest = 0;
   for (int index = 0; index < 8; ++index) {
@@ -118,7 +118,7 @@ MemoryReader::MemoryReader(std::int64_t least) {
                               static_cast<std::int64_t>(sizeof(float));
   const std::int64_t pieces = (floats + kReadPiece - 1) / kReadPiece;
   buffer_ = Tensor(DType::f32, {pieces, kReadPiece});
-  // Pages that were never written may all be one page of zeros.
+  // Pages that were never written may all map to one page of zeros.
   for (float& value : buffer_.values<float>()) value = 1;
 }
 

@@ -1,4 +1,4 @@
-// One measured case, in the words that every benchmark shares.
+// One measured case, with the fields that all benchmarks share.
 #pragma once
 
 #include <attend/dtype.h>
@@ -32,7 +32,7 @@ double attention_flops(const Shape& shape, Direction direction, bool causal) noe
 
 struct Record {
   std::string bench;  // attention, matmul, ...
-  std::string name;   // one of a kind within its benchmark
+  std::string name;   // unique within its benchmark
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
   bool causal = false;
@@ -42,17 +42,17 @@ struct Record {
 
   Spread seconds;         // of one call
   double flops = 0;       // of one call
-  double peak_flops = 0;  // a second, measured in turns with the calls
+  double peak_flops = 0;  // per second, measured alternately with the calls
   double bytes = 0;       // that one call must read; 0 where arithmetic is the limit
-  double peak_bytes = 0;  // a second, measured in turns with the calls
-  Spread share;           // of the peak that limits it, turn by turn
+  double peak_bytes = 0;  // per second, measured alternately with the calls
+  Spread share;           // of the peak that limits it, round by round
   int rounds = 0;         // measurements
-  double error = 0;       // the largest difference from float64 among what was checked
-  std::vector<std::pair<std::string, double>> more;  // what this case alone has to say
+  double error = 0;       // the largest difference from float64 that the check found
+  std::vector<std::pair<std::string, double>> more;  // specific to this case
 
   double flops_rate() const { return flops / seconds.median; }
   double bytes_rate() const { return bytes / seconds.median; }
-  // Of the peaks' median: of the bandwidth where there is one.
+  // Relative to the median peak: of the bandwidth where there is one.
   double share_of_peak() const { return bytes > 0 ? bytes_rate() / peak_bytes : flops_rate() / peak_flops; }
 };
 

@@ -1,4 +1,4 @@
-// What a benchmark found: records for a program, tables and sentences for a person.
+// The result of a benchmark: records for programs, tables and sentences for people.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,8 @@ draw::Table speed_table(std::string title, std::span<const Record> records);
 std::string format_seconds(double seconds);
 std::string format_bytes(double bytes);
 
-// A list with one object a line. Every object has the keys that docs/benchmarks.md names, and the machine's.
+// A JSON list, one object per line. Every object has the keys listed in docs/benchmarks.md, including the
+// machine's.
 std::string to_json(std::span<const Report> reports);
 
 }  // namespace attend::bench

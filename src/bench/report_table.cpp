@@ -13,7 +13,7 @@ struct Unit {
   double size;
 };
 
-// Three digits in the largest unit that leaves at least 1 of it.
+// Three digits, in the largest unit in which the value is at least 1.
 template <std::size_t kCount>
 std::string in_units(double value, const std::array<Unit, kCount>& units) {
   const Unit* unit = units.data();

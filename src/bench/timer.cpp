@@ -8,8 +8,9 @@
 namespace attend::bench {
 namespace {
 
-// A turn is long against the clock and the waking of a thread (both below 0.1 ms), and an eighth of the
-// slowest call, so that the peak beside a call of a second is not a snapshot of 4 ms.
+// A turn is long compared with the resolution of the clock and the time to wake a thread (both below 0.1 ms),
+// and an eighth of the slowest call, so that the peak measured next to a call of one second is not a snapshot
+// of 4 ms.
 constexpr double kShortestTurn = 4e-3, kLongestTurn = 60e-3;
 
 double repeat(const std::function<void()>& run, int times) {
@@ -18,7 +19,7 @@ double repeat(const std::function<void()>& run, int times) {
   });
 }
 
-// The seconds of one call, from enough of them to be a guess worth having. A first call of half a second has
+// An estimate of the seconds per call, from enough calls to be useful. A first call of half a second has
 // warmed up long before its end.
 double estimate(const std::function<void()>& run) {
   const double first = seconds_of(run);
@@ -41,7 +42,7 @@ std::vector<std::vector<double>> take_turns(std::span<const std::function<void()
   std::vector<double> guess;
   for (const auto& run : runs) guess.push_back(estimate(run));
   const double slowest = guess.empty() ? 0 : *std::max_element(guess.begin(), guess.end());
-  const double turn = std::clamp(slowest / 8, kShortestTurn, kLongestTurn);
+  const double seconds_a_turn = std::clamp(slowest / 8, kShortestTurn, kLongestTurn);
 
   std::vector<std::vector<double>> seconds(runs.size());
   double spent = 0;
@@ -50,7 +51,7 @@ std::vector<std::vector<double>> take_turns(std::span<const std::function<void()
   };
   for (int round = 0; round == 0 || !enough(round); ++round) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      const int times = std::max(1, static_cast<int>(std::ceil(turn / guess[i])));
+      const int times = std::max(1, static_cast<int>(std::ceil(seconds_a_turn / guess[i])));
       const double taken = repeat(runs[i], times);
       seconds[i].push_back(taken / times);
       spent += taken;

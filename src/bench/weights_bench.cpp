@@ -1,4 +1,5 @@
-// attend bench weights: what asking costs beside the output alone, and that memory stays O(n).
+// attend bench weights: what weights on demand cost compared with the output alone, and that memory stays
+// O(n).
 #include <attend/weights.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 struct Question {
   const char* name;
-  bool output;  // computed as well; otherwise the row state is there already
+  bool output;  // also computed; otherwise the row state is already available
   WeightsRequest request;
 };
 
@@ -37,7 +38,7 @@ bool asks(const WeightsRequest& request) {
   return request.top_k > 0 || request.received || request.entropy || request.map_rows > 0;
 }
 
-// Output and row state, and a question about them.
+// Output and row state, and a question to ask of them.
 struct Answers {
   const Inputs& inputs;
   Tensor out;
@@ -62,7 +63,7 @@ Record record_of(std::string name, const Shape& shape, bool output, bool weights
   return record;
 }
 
-std::vector<Record> measure_questions(const Shape& shape, const Settings& settings) {
+std::vector<Record> measure_questions(const Shape& shape, const BenchSettings& settings) {
   const Inputs inputs = random_inputs(shape, DType::f32);
   Answers answers(inputs);
   answers.output();
@@ -81,7 +82,7 @@ std::vector<Record> measure_questions(const Shape& shape, const Settings& settin
     records.push_back(std::move(record));
   }
 
-  std::vector<Measured> calls;
+  std::vector<MeasuredCall> calls;
   for (std::size_t i = 0; i < all.size(); ++i) {
     calls.push_back({records[i], [&, question = all[i]] {
                        if (question.output) answers.output();
@@ -96,8 +97,8 @@ std::vector<Record> measure_questions(const Shape& shape, const Settings& settin
   return records;
 }
 
-// Everything that such a call needs, inputs and results included, is allocated while memory is watched.
-Record measure_memory(const Shape& shape, std::int64_t map_size, const Settings& settings) {
+// Everything that such a call needs, including inputs and results, is allocated while memory is measured.
+Record measure_memory(const Shape& shape, std::int64_t map_size, const BenchSettings& settings) {
   const WeightsRequest request{.top_k = 8, .map_rows = map_size, .map_columns = map_size};
   Record record = record_of("output, top-8, map of n=" + std::to_string(shape.lk), shape, true, true);
   settings.progress("weights " + record.name);
@@ -132,7 +133,7 @@ draw::Table ratio_table(const std::vector<Record>& records) {
 
 }  // namespace
 
-Report bench_weights(const Settings& settings) {
+Report bench_weights(const BenchSettings& settings) {
   const std::int64_t n = settings.quick ? 1024 : 4096, longest = settings.quick ? 4096 : 65536;
   const Shape shape = {1, 8, 8, n, n, 64}, long_shape = {1, 1, 1, longest, longest, 64};
   Report report;
@@ -144,7 +145,7 @@ Report bench_weights(const Settings& settings) {
   report.notes = {"Output, the top 8 keys of every row and a map of " + std::to_string(longest) +
                   " tokens, one head of 64: " + format_seconds(memory.seconds.median) +
                   ", and the process grows by " + format_bytes(memory.more[0].second) +
-                  " with inputs and results. The n x n matrix would take " +
+                  ", including inputs and results. The n x n matrix would take " +
                   format_bytes(memory.more[1].second) + "."};
   report.records.push_back(memory);
   return report;

@@ -29,7 +29,7 @@ Pair compare_row(const double* a, const double* b, std::int64_t size) {
     const double equal = aa == bb ? 0 : 1;
     return {1 - equal, equal, equal, largest};
   }
-  // Not from the cosine, whose last digits it would be made of: from the vectors brought to length 1.
+  // Not from the cosine, whose last digits would dominate it, but from the vectors scaled to length 1.
   double apart = 0;
   const double x = 1 / std::sqrt(aa), y = 1 / std::sqrt(bb);
   for (std::int64_t i = 0; i < size; ++i) {
@@ -86,10 +86,10 @@ Agreement compare(ConstTensorView ours, ConstTensorView reference) {
 }
 
 std::optional<DType> narrow_type_of(ConstTensorView numbers) {
-  const Tensor wide = copy_of(numbers, DType::f64);
+  const Tensor as_f64 = copy_of(numbers, DType::f64);
   for (const DType dtype : {DType::bf16, DType::f16}) {
     const Tensor back = copy_of(copy_of(numbers, dtype), DType::f64);
-    if (std::ranges::equal(wide.values<double>(), back.values<double>())) return dtype;
+    if (std::ranges::equal(as_f64.values<double>(), back.values<double>())) return dtype;
   }
   return std::nullopt;
 }

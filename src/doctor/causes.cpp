@@ -7,21 +7,21 @@
 
 #include "base/error.h"
 #include "doctor/passes.h"
-#include "doctor/readings.h"
+#include "doctor/preparations.h"
 #include "doctor/row_order.h"
 #include "draw/number.h"
 
 namespace attend::doctor {
 namespace {
 
-constexpr std::int64_t kMostTexts = 64;      // of a trial
-constexpr std::int64_t kMostPairTexts = 12;  // where two causes are tried together
+constexpr std::int64_t kMostTexts = 64;      // per trial
+constexpr std::int64_t kMostPairTexts = 12;  // when two causes are tried together
 constexpr double kReducedPrecision = 3e-2;   // how far a model that computes in bf16 is off
 constexpr std::array kPoolings = {Pooling::cls,           Pooling::max,
                                   Pooling::mean,          Pooling::mean_sqrt_length,
                                   Pooling::weighted_mean, Pooling::last_token};
 
-// The texts that agree least, and as many others spread over all: a cause must explain both.
+// The texts that agree least, and as many others spread evenly: a cause must explain both.
 std::vector<std::int64_t> chosen_texts(const Agreement& agreement, std::int64_t most) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(agreement.texts));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
@@ -53,10 +53,10 @@ class Trials {
          const std::vector<std::int64_t>& chosen)
       : model_(model), chosen_(chosen), reference_(rows_of(reference, chosen)) {
     for (const std::int64_t i : chosen) texts_.push_back(texts[static_cast<std::size_t>(i)]);
-    usual_tokens_ = encode(model, texts_, usual_reading(model));
+    usual_tokens_ = encode(model, texts_, usual_preparation(model));
   }
 
-  // `theirs`: the reference's tokens, where they are known and others than ours.
+  // `theirs`: the reference's tokens, where they are known and differ from ours.
   void run(std::vector<Trial>& trials, const TokenBatch* theirs) const {
     const bool normal = model_.files().normalize;
     add(trials, "normalisation", normal ? "off" : "on",
@@ -70,16 +70,17 @@ class Trials {
         add(trials, "pooling", name, "the reference was pooled with " + name, pooled[i]);
     }
     if (theirs != nullptr) {
-      add(trials, "tokenization", "the reference's ids", "its tokens differ, and nothing else",
+      add(trials, "tokenization", "the reference's ids", "only its tokens differ",
           model_.embed(encodings_of(*theirs)));
     }
-    for (const Reading& reading : other_readings(model_)) {
-      const std::vector<Encoding> tokens = encode(model_, texts_, reading);
+    for (const Preparation& preparation : other_preparations(model_)) {
+      const std::vector<Encoding> tokens = encode(model_, texts_, preparation);
       if (!differ(tokens)) {
-        trials.push_back({reading.cause, reading.setting, reading.meaning, std::nullopt, "same tokens"});
+        trials.push_back(
+            {preparation.cause, preparation.setting, preparation.meaning, std::nullopt, "same tokens"});
         continue;
       }
-      add(trials, reading.cause, reading.setting, reading.meaning, model_.embed(tokens));
+      add(trials, preparation.cause, preparation.setting, preparation.meaning, model_.embed(tokens));
     }
     const std::vector<Tensor> layers = embed_each_layer(model_, usual_tokens_);
     for (std::size_t layer = 0; layer + 1 < layers.size(); ++layer) {
@@ -98,12 +99,13 @@ class Trials {
       Trial trial{"dtype", name, "the reference was stored or computed in " + name,
                   compare(rounded, reference_), ""};
       trial.explains = stored == dtype && trial.agreement->distance <= kReducedPrecision;
-      if (!trial.explains) trial.why_not = "the reference holds other numbers than " + name + " has";
+      if (!trial.explains) trial.why_not = "the reference holds numbers that are not exact in " + name;
       trials.push_back(std::move(trial));
     }
   }
 
-  // Two causes at once: another pooling, another reading or layer, other lengths. The first that agrees.
+  // Two causes at once: another pooling, another preparation or layer, other lengths. The first combination
+  // that agrees.
   std::string two_causes() const {
     if (usual_pooling().size() > 1) return "";
     struct Way {
@@ -112,9 +114,9 @@ class Trials {
       std::optional<std::int64_t> layer;
     };
     std::vector<Way> ways{{"", usual_tokens_, {}}};
-    for (const Reading& reading : other_readings(model_)) {
-      std::vector<Encoding> tokens = encode(model_, texts_, reading);
-      if (differ(tokens)) ways.push_back({reading.meaning, std::move(tokens), {}});
+    for (const Preparation& preparation : other_preparations(model_)) {
+      std::vector<Encoding> tokens = encode(model_, texts_, preparation);
+      if (differ(tokens)) ways.push_back({preparation.meaning, std::move(tokens), {}});
     }
     for (std::int64_t layer = 0; layer < model_.encoder().config().layers; ++layer)
       ways.push_back({"the reference is of layer " + std::to_string(layer), usual_tokens_, layer});
@@ -156,7 +158,7 @@ class Trials {
     trials.push_back(std::move(trial));
   }
 
-  // Those of the chosen texts.
+  // The rows of the chosen texts.
   std::vector<Encoding> encodings_of(const TokenBatch& batch) const {
     std::vector<Encoding> encodings;
     for (const std::int64_t text : chosen_) {
@@ -202,13 +204,13 @@ std::string conclude(const std::vector<Trial>& trials, const Agreement& baseline
                   trial->meaning, ".");
   }
   if (const std::string meaning = two_causes(); !meaning.empty())
-    return joined("Two causes together explain it: ", meaning, " (of up to ", kMostPairTexts,
-                  " texts, all agree).");
+    return joined("Two causes together explain it: ", meaning, " (tried on up to ", kMostPairTexts,
+                  " texts; all agree).");
   if (baseline.same_direction())
-    return "All directions agree and the lengths do not: the reference is scaled by something else than a "
+    return "All directions agree but the lengths do not: the reference is scaled by something other than a "
            "normalisation.";
   std::string text = "None of the usual causes explains it.";
-  // Rounding brings a vector no nearer, and among many rows one is always near.
+  // Rounding does not bring a vector closer, and among many rows one is always close.
   const auto telling = [](const Trial& t) { return t.cause != "order" && t.cause != "dtype"; };
   if (const Trial* const trial = best(trials, telling, direction);
       trial != nullptr && trial->agreement->direction < 0.9 * baseline.direction) {
@@ -216,7 +218,7 @@ std::string conclude(const std::vector<Trial>& trials, const Agreement& baseline
                    draw::format_short(trial->agreement->worst_cosine, 6), ".");
   }
   return text +
-         " A reference with ids and hidden states tells the first layer and token that differ "
+         " A reference with ids and hidden states shows the first layer and token that differ "
          "(docs/doctor.md).";
 }
 

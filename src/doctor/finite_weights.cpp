@@ -11,7 +11,7 @@
 namespace attend::doctor {
 namespace {
 
-constexpr std::int64_t kNumbersAtOnce = std::int64_t{1} << 20;  // as f32, whatever the file has
+constexpr std::int64_t kNumbersAtOnce = std::int64_t{1} << 20;  // as f32, whatever the type in the file
 
 // Looks at numbers [first, first + the view's) of a tensor.
 void look_at(ConstTensorView some, std::int64_t first, BadTensor& found) {
@@ -25,7 +25,7 @@ void look_at(ConstTensorView some, std::int64_t first, BadTensor& found) {
   }
 }
 
-// A place counted through the whole tensor, as an index for each axis.
+// A flat index into the tensor, as one index per axis.
 std::vector<std::int64_t> index_of(std::int64_t place, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> index(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -79,7 +79,8 @@ std::string sentence_of(const BadTensor& tensor) {
 
 std::string cause_of_not_finite(const ModelFiles& files) {
   const std::vector<BadTensor> tensors = find_bad_tensors(files);
-  if (tensors.empty()) return "all weights are finite, so a sum on the way is too large for 32-bit floats";
+  if (tensors.empty())
+    return "all weights are finite, so some intermediate sum is too large for 32-bit floats";
   if (tensors.size() == 1) return "in the weights, " + sentence_of(tensors.front());
   return joined("in the weights, ", sentence_of(tensors.front()), ", and ", tensors.size() - 1,
                 tensors.size() == 2 ? " more tensor holds such numbers" : " more tensors hold such numbers");

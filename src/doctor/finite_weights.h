@@ -1,4 +1,4 @@
-// Weights that are not numbers: NaN and infinity in the files of a model.
+// Finds weights that are NaN or infinite in the files of a model.
 #pragma once
 
 #include <attend/text_model.h>
@@ -9,22 +9,22 @@
 
 namespace attend::doctor {
 
-// A tensor that holds some.
+// A tensor that contains such weights.
 struct BadTensor {
   std::string name;
   std::string file;                   // its name, without the folder
-  std::int64_t count = 0;             // of its numbers
-  std::vector<std::int64_t> first{};  // where the first of them is: an index for each axis
-  double value = 0;                   // what it is
+  std::int64_t count = 0;             // how many
+  std::vector<std::int64_t> first{};  // the first of them: one index per axis
+  double value = 0;                   // its value
 };
 
-// Of the model and of the dense layers that follow pooling, in the order of their names. Reads all weights.
+// In the model and in the dense layers after pooling, ordered by name. Reads all weights.
 std::vector<BadTensor> find_bad_tensors(const ModelFiles& files);
 
 // "NAME holds NaN at [3, 5]", "NAME holds 12 numbers that are not finite, the first at [3, 5] (inf)"
 std::string sentence_of(const BadTensor& tensor);
 
-// Why numbers of a pass are not finite, as far as the weights tell: a clause without its end.
+// Why numbers of a pass are not finite, as far as the weights show: a clause without a full stop.
 std::string cause_of_not_finite(const ModelFiles& files);
 
 }  // namespace attend::doctor

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "doctor/readings.h"
+#include "doctor/preparations.h"
 
 namespace attend::doctor {
 namespace {
@@ -43,11 +43,11 @@ RowDifference difference_of_row(const double* a, const double* b, std::int64_t s
     squares += b[i] * b[i];
     off += d * d;
     if (d <= result.max_abs_error || std::isnan(result.max_abs_error)) continue;
-    result.max_abs_error = d;  // the first NaN, or the largest
+    result.max_abs_error = d;  // the first NaN, or the largest difference
     result.element = i;
   }
   result.distance = squares > 0 ? std::sqrt(off / squares) : std::sqrt(off);
-  // The reference is finite, so ours are not: as far apart as can be.
+  // The reference is finite, so ours is not: infinitely far apart.
   if (!std::isfinite(result.distance)) result.distance = std::numeric_limits<double>::infinity();
   return result;
 }
@@ -57,11 +57,11 @@ RowDifference difference_of_row(const double* a, const double* b, std::int64_t s
 std::optional<TokenDifference> compare_ids(const TextModel& model, std::span<const std::string> texts,
                                            const TokenBatch& reference) {
   std::optional<TokenDifference> difference =
-      first_difference(encode(model, texts, usual_reading(model)), reference);
+      first_difference(encode(model, texts, usual_preparation(model)), reference);
   if (!difference) return difference;
-  for (const Reading& reading : other_readings(model)) {
-    if (first_difference(encode(model, texts, reading), reference)) continue;
-    difference->meaning = reading.meaning;
+  for (const Preparation& preparation : other_preparations(model)) {
+    if (first_difference(encode(model, texts, preparation), reference)) continue;
+    difference->meaning = preparation.meaning;
     break;
   }
   return difference;
@@ -77,7 +77,7 @@ HiddenAgreement compare_hidden(const TextModel& model, const Reference& referenc
   const TokenBatch& all = *reference.tokens;
   const std::int64_t size = model.encoder().config().hidden_size;
   std::map<std::int64_t, LayerAgreement> layers;
-  std::map<std::int64_t, HiddenDifference> firsts;  // of each layer
+  std::map<std::int64_t, HiddenDifference> firsts;  // by layer
   for (std::int64_t text = 0; text < all.texts(); ++text) {
     const std::int64_t begin = all.ends[static_cast<std::size_t>(text)];
     TokenBatch batch;

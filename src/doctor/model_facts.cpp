@@ -1,5 +1,4 @@
-#include "doctor/model_facts.h"
-
+// What a model is, according to its folder.
 #include <attend/checkpoint.h>
 
 #include <map>
@@ -7,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "doctor/finite_weights.h"
+#include "doctor/sections.h"
 #include "draw/number.h"
 
 namespace attend::doctor {
@@ -58,9 +58,9 @@ void add_weights(Section& section, const Checkpoint& checkpoint) {
                   memory_text(static_cast<double>(bytes)) + "; attend computes in F32");
 }
 
-// Whether there are none. At most a few are told to a reader.
-bool tell_bad_tensors(Section& section, const ModelFiles& files) {
-  constexpr std::size_t kMostTold = 3;
+// Returns whether all weights are finite. Only the first few tensors are listed for a reader.
+bool add_bad_tensors(Section& section, const ModelFiles& files) {
+  constexpr std::size_t kMostListed = 3;
   const std::vector<BadTensor> tensors = find_bad_tensors(files);
   if (tensors.empty()) return true;
   Json list = Json::array();
@@ -72,9 +72,9 @@ bool tell_bad_tensors(Section& section, const ModelFiles& files) {
                     {"count", tensor.count},
                     {"first", tensor.first},
                     {"value", draw::format_short(tensor.value)}});
-    if (i < kMostTold) text.append(text.empty() ? "" : "; ").append(sentence_of(tensor));
+    if (i < kMostListed) text.append(text.empty() ? "" : "; ").append(sentence_of(tensor));
   }
-  if (tensors.size() > kMostTold) text += joined("; and ", tensors.size() - kMostTold, " more tensors");
+  if (tensors.size() > kMostListed) text += joined("; and ", tensors.size() - kMostListed, " more tensors");
   section.add("not_finite", std::move(list), text);
   return false;
 }
@@ -83,7 +83,7 @@ void add_use(Section& section, const TextModel& model) {
   const ModelFiles& files = model.files();
   std::vector<std::string> poolings;
   for (const Pooling pooling : files.pooling) poolings.emplace_back(name_of(pooling));
-  section.add("pooling", poolings, joined_names(poolings, "mean, since the folder says nothing"));
+  section.add("pooling", poolings, joined_names(poolings, "mean, since the folder does not specify any"));
   section.add("normalize", files.normalize, files.normalize ? "yes, vectors of length 1" : "no");
   section.add("embedding_size", model.embedding_size(), std::to_string(model.embedding_size()));
   std::vector<std::string> prompts;
@@ -94,9 +94,8 @@ void add_use(Section& section, const TextModel& model) {
               joined_names(prompts));
 }
 
-}  // namespace
-
-std::string who_limits(const TextModel& model) {
+// "256, sentence_bert_config.json says so": the limit, and which of several limits it is.
+std::string token_limit(const TextModel& model) {
   const std::int64_t limit = model.max_tokens();
   std::string who = "the model has no more positions";
   if (model.files().max_tokens == limit) {
@@ -107,13 +106,15 @@ std::string who_limits(const TextModel& model) {
   return std::to_string(limit) + ", " + who;
 }
 
+}  // namespace
+
 Section model_section(const TextModel& model, bool& finite) {
   const ModelFiles& files = model.files();
   Section section{"model", "The model " + files.name};
   section.add("name", files.name, "");
   add_shape(section, model.encoder().config());
   add_weights(section, Checkpoint::open(files.weights));
-  finite = tell_bad_tensors(section, files);
+  finite = add_bad_tensors(section, files);
   const Tokenizer& tokenizer = model.tokenizer();
   section.add("tokenizer",
               Json{{"algorithm", tokenizer.algorithm()},
@@ -123,8 +124,8 @@ Section model_section(const TextModel& model, bool& finite) {
               std::string(tokenizer.algorithm()) + ", " + std::to_string(tokenizer.vocabulary_size()) +
                   " tokens, " + std::to_string(tokenizer.special_count()) + " added to every text" +
                   (files.lower_case ? ", text to lower case first" : ""));
-  section.add("max_tokens", Json{{"count", model.max_tokens()}, {"why", who_limits(model)}},
-              who_limits(model));
+  section.add("max_tokens", Json{{"count", model.max_tokens()}, {"why", token_limit(model)}},
+              token_limit(model));
   add_use(section, model);
   section.add("folder", std::filesystem::absolute(files.folder).string());
   const std::vector<std::string> names{files.config.filename().string(), files.weights.filename().string(),

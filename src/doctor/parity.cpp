@@ -1,5 +1,4 @@
-#include "doctor/parity.h"
-
+// Whether a model's vectors equal those of a reference and, if not, why.
 #include <optional>
 #include <string_view>
 
@@ -7,6 +6,7 @@
 #include "doctor/agreement.h"
 #include "doctor/causes.h"
 #include "doctor/hidden_states.h"
+#include "doctor/sections.h"
 #include "draw/number.h"
 #include "draw/prose.h"
 #include "draw/text_width.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kReducedTokenNoise = 0.1;  // bf16 gives 0.05 in the sixth layer
 
-// A cosine near 1 shows by how much it is not.
+// A cosine near 1 is shown as 1 minus the difference.
 std::string cosine_text(double cosine) {
   if (cosine > 1 - 1e-6) return joined("1 - ", draw::format_short(std::max(0.0, 1 - cosine), 2));
   return draw::format_short(cosine, 6);
@@ -77,11 +77,11 @@ void add_diagnosis(Section& section, const Diagnosis& diagnosis) {
   section.notes.push_back(diagnosis.conclusion);
 }
 
-// What stands behind a distance that is larger than fp32 gives and smaller than a mistake does.
+// Explains a distance that is larger than fp32 noise but smaller than that of a mistake.
 std::string half_precision(ConstTensorView reference) {
   if (const std::optional<DType> dtype = narrow_type_of(reference)) {
     return joined("Not within fp32 noise: all numbers of the reference are ", attend::name_of(*dtype),
-                  "; it was stored or computed so.");
+                  "; it was stored or computed in that type.");
   }
   return "Not within fp32 noise: a part of the reference was computed in 16 bits or in TF32, or with the "
          "other form of GELU.";
@@ -108,9 +108,9 @@ bool add_ids(Section& section, const TextModel& model, const std::vector<std::st
               joined("differ, first at ", where, ": here ", shown(difference->ours), ", there ",
                      shown(difference->theirs)));
   section.notes.push_back(difference->meaning.empty()
-                              ? "Tokenization differs, and by none of the usual causes: " + where + "."
+                              ? "Tokenization differs, for none of the usual reasons: " + where + "."
                               : "Tokenization differs: " + difference->meaning +
-                                    ", which gives all of its ids.");
+                                    ", which explains all of its ids.");
   return false;
 }
 
@@ -146,7 +146,7 @@ bool add_hidden(Section& section, const TextModel& model, const Reference& refer
   if (narrow && agreement.first && agreement.distance() <= kReducedTokenNoise) {
     section.notes.push_back(joined("All numbers of its layer ", reference.hidden.begin()->first, " are ",
                                    attend::name_of(*narrow),
-                                   ": it was computed so, which is enough to explain this."));
+                                   ": it was computed in that type, which is enough to explain this."));
   }
   section.add("hidden_states",
               Json{{"verdict", name_of(verdict)}, {"layers", layers}, {"first_difference", first}},

@@ -39,7 +39,7 @@ std::vector<Tensor> embed_each_pooling(const TextModel& model, std::span<const E
       results.push_back(model.embed(texts, {.pooling = {pooling}, .normalize = normalize, .layer = layer}));
     return results;
   }
-  // Poolings stand side by side; each is normalised by itself.
+  // Poolings are concatenated; each is normalised separately.
   const Tensor all =
       model.embed(texts, {.pooling = {poolings.begin(), poolings.end()}, .normalize = false, .layer = layer});
   const std::int64_t e = model.encoder().config().hidden_size;

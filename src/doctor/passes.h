@@ -1,4 +1,4 @@
-// Vectors for several questions from one pass through the model.
+// Several kinds of vectors from one pass through the model.
 #pragma once
 
 #include <attend/text_model.h>
@@ -9,8 +9,8 @@
 
 namespace attend::doctor {
 
-// As model.embed() with each layer in turn, from 0 to the last: (texts, size) each. One pass, unless
-// something follows pooling.
+// As model.embed() with each layer in turn, from 0 to the last: (texts, size) each. Takes one pass, unless
+// there are layers after pooling.
 std::vector<Tensor> embed_each_layer(const TextModel& model, std::span<const Encoding> texts);
 
 // As model.embed() with each pooling in turn, at a layer (default: the last), normalised or not.

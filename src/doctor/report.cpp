@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kLabelWidth = 16;
 
-// Text broken between words into lines of at most `width`; a word that is longer stands whole, since it may
-// be a path that somebody copies.
+// Text broken between words into lines of at most `width`; a longer word is not broken, since it may be a
+// path to copy.
 std::vector<std::string> lines_of(std::string_view text, int width) {
   std::vector<std::string> lines{""};
   while (!text.empty()) {

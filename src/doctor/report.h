@@ -1,4 +1,4 @@
-// What the doctor says: facts under headings, for a reader and for a program.
+// The doctor's report: facts under headings, for people and for programs.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,9 +14,9 @@ namespace attend::doctor {
 using Json = nlohmann::ordered_json;
 
 struct Fact {
-  std::string key;  // of the JSON object; a reader sees it with blanks
+  std::string key;  // in the JSON object; shown to a reader with spaces
   Json value;
-  std::string text;  // for a reader; empty: the fact is for programs only
+  std::string text;  // for people; empty: the fact is for programs only
 };
 
 struct Section {
@@ -28,12 +28,12 @@ struct Section {
   void add(std::string fact, Json value, std::string text) {
     facts.push_back({std::move(fact), std::move(value), std::move(text)});
   }
-  // A fact whose text is its value.
+  // A fact whose text is the value itself.
   void add(std::string fact, const std::string& value) { add(std::move(fact), value, value); }
 };
 
 std::string render(const std::vector<Section>& sections, const draw::Terminal& terminal);
-std::string to_json(const std::vector<Section>& sections);  // one object, an object for each section
+std::string to_json(const std::vector<Section>& sections);  // one object, with an object for each section
 
 std::string joined_names(const std::vector<std::string>& names, const char* none = "none");
 

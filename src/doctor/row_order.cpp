@@ -7,7 +7,7 @@
 namespace attend::doctor {
 namespace {
 
-constexpr std::int64_t kMostTextsOrdered = 1000;  // every text meets every row
+constexpr std::int64_t kMostTextsOrdered = 1000;  // every text is compared with every row
 
 Tensor unit_rows(ConstTensorView matrix) {
   Tensor rows = copy_of(matrix, DType::f64);
@@ -22,7 +22,7 @@ Tensor unit_rows(ConstTensorView matrix) {
   return rows;
 }
 
-// The row that each text is nearest to, each row once. A text keeps its own row where that is as near as any.
+// The nearest row for each text, each row used once. A text keeps its own row if no other is nearer.
 std::vector<std::int64_t> nearest_rows(ConstTensorView ours, ConstTensorView reference) {
   constexpr double kTie = 1e-9;
   const Tensor a = unit_rows(ours), b = unit_rows(reference);

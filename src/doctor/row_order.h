@@ -7,8 +7,8 @@
 
 namespace attend::doctor {
 
-// Matches every text with the row of the reference that is nearest to it. The trial explains a difference
-// where each row is taken once, and all agree.
+// Matches every text with the nearest row of the reference. The trial explains a difference if each row is
+// used once and all agree.
 Trial try_row_order(ConstTensorView ours, ConstTensorView reference);
 
 }  // namespace attend::doctor

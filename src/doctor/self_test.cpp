@@ -1,5 +1,4 @@
-#include "doctor/self_test.h"
-
+// Whether this machine computes correctly: one text, every instruction set, one and two threads.
 #include <attend/isa.h>
 #include <attend/lens.h>
 #include <attend/reference.h>
@@ -10,17 +9,19 @@
 #include <cstring>
 
 #include "doctor/finite_weights.h"
+#include "doctor/sections.h"
 #include "draw/number.h"
 
 namespace attend::doctor {
 namespace {
 
 constexpr std::string_view kText = "The animal didn't cross the street because it was too tired.";
-// Of a vector's largest number. Rounding in another order gives 1e-6 in a model of twelve layers.
+// Relative to a vector's largest number. Rounding in a different order gives 1e-6 in a model of twelve
+// layers.
 constexpr double kBetweenIsas = 2e-5;
 constexpr double kAgainstFloat64 = 1e-5;
 
-// Puts back what the environment and the program had chosen.
+// Restores what the environment and the program had chosen.
 class SettingsKept {
  public:
   SettingsKept() : isa_(isa()), threads_(threads()) {}
@@ -48,14 +49,13 @@ double difference(const Tensor& a, const Tensor& b) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto value = static_cast<double>(y[i]);
     const double off = std::abs(static_cast<double>(x[i]) - value);
-    if (!(off <= largest)) largest = off;  // a NaN is the largest
+    if (!(off <= largest)) largest = off;  // NaN counts as the largest
     size = std::max(size, std::abs(value));
   }
   return size > 0 ? largest / size : largest;
 }
 
-// How far the attention of the first layer is from the same in float64, for its very queries, keys and
-// values.
+// How far the attention of the first layer is from float64, given the same queries, keys and values.
 double attention_error(const TextModel& model) {
   const Encoding tokens = model.encode(kText);
   TokenBatch batch;

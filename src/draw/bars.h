@@ -15,7 +15,7 @@ struct Bar {
 struct Bars {
   std::string title;
   std::vector<Bar> bars;
-  double full_length = 0;  // the value whose bar is as long as there is room; 0: the largest there is
+  double full_length = 0;  // the value whose bar fills the available room; 0: the largest value
 };
 
 }  // namespace attend::draw

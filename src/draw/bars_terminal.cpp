@@ -12,7 +12,7 @@
 namespace attend::draw {
 namespace {
 
-constexpr int kMostBarColumns = 48;  // longer ones are no easier to compare
+constexpr int kMostBarColumns = 48;  // longer bars are not easier to compare
 
 // From zero to the right, in eighths of a column.
 std::string bar_to_right(double columns) {
@@ -21,7 +21,7 @@ std::string bar_to_right(double columns) {
   return repeat("█", eighths / 8).append(kEighths[static_cast<std::size_t>(eighths % 8)]);
 }
 
-// From zero to the left, in halves: no finer block is filled from its right side.
+// From zero to the left, in halves: Unicode has no finer block that is filled from the right.
 std::string bar_to_left(double columns, int room) {
   const auto halves = static_cast<int>(std::lround(columns * 2));
   return pad_left(repeat("▐", halves % 2) + repeat("█", halves / 2), room);
@@ -47,7 +47,7 @@ BarLayout lay_out(const Bars& bars, const std::vector<std::string>& numbers, int
   for (const auto& number : numbers) layout.number_width = std::max(layout.number_width, text_width(number));
   layout.label_width = std::min(layout.label_width, width / 3);
   const int room = std::clamp(width - layout.label_width - layout.number_width - 4, 0, kMostBarColumns);
-  // Divided before it is added: the two ends of the double range are further apart than a double can say.
+  // Divided before subtracting: the difference of two doubles may be larger than any double.
   layout.unit = room == 0 ? 0 : highest / room - lowest / room;
   layout.left = layout.unit > 0 ? static_cast<int>(std::ceil(-lowest / layout.unit)) : 0;
   layout.right = std::max(0, room - layout.left);

@@ -1,5 +1,5 @@
-// Bars in the terminal, one a line: label, number, bar. Exact to an eighth of a column; negative values go
-// left of zero.
+// Bars in the terminal, one per line: label, number, bar. Accurate to an eighth of a column; negative values
+// extend to the left of zero.
 #pragma once
 
 #include <string>

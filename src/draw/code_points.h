@@ -1,4 +1,4 @@
-// Text as code points, one after the other.
+// Text as a sequence of code points.
 #pragma once
 
 #include <utf8proc.h>
@@ -13,7 +13,7 @@ struct CodePoint {
   std::string_view bytes;
 };
 
-// The text is not empty. A byte that begins no character stands by itself.
+// The text must not be empty. A byte that does not begin a character is returned by itself.
 inline CodePoint first_code_point(std::string_view text) {
   CodePoint point;
   const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -40,7 +40,7 @@ inline bool is_right_to_left(std::int32_t point) {
 
 // Ends right-to-left order; it has no width.
 inline constexpr std::string_view kLeftToRightMark = "\u200E";
-// Makes one emoji of two, and shapes letters.
+// Joins two emoji into one, and shapes letters.
 inline constexpr std::int32_t kZeroWidthJoiner = 0x200D;
 
 }  // namespace attend::draw

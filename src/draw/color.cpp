@@ -1,5 +1,5 @@
-// Distances and mixtures are taken in OKLab (Ottosson 2020, https://bottosson.github.io/posts/oklab/), where
-// equal distances look about equal.
+// Colours are compared and mixed in OKLab (Ottosson 2020, https://bottosson.github.io/posts/oklab/), where
+// equal distances look roughly equal.
 #include "draw/color.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 using Anchors = std::array<Rgb, 13>;
 
-// Our own scale: a curve in OKLab along which lightness rises from 0.24 to 0.945 and hue turns from 283
-// (indigo) to 108 degrees (yellow), cut into twelve pieces of equal length.
+// Our own scale: a curve in OKLab along which lightness rises from 0.24 to 0.945 and hue goes from 283
+// (indigo) to 108 degrees (yellow), divided into twelve segments of equal length.
 constexpr Anchors kAnchors{{{0x1c, 0x18, 0x41},
                             {0x23, 0x29, 0x59},
                             {0x27, 0x3b, 0x71},
@@ -28,8 +28,8 @@ constexpr Anchors kAnchors{{{0x1c, 0x18, 0x41},
                             {0xca, 0xe9, 0x8d},
                             {0xf5, 0xf4, 0x8d}}};
 
-// Likewise, for paper: lightness falls from 0.985 to 0.25, hue turns from 108 to 283 degrees, and saturation
-// begins near nothing, for the page is white.
+// Likewise, for paper: lightness falls from 0.985 to 0.25, hue goes from 108 to 283 degrees, and saturation
+// starts near zero because the page is white.
 constexpr Anchors kPaperAnchors{{{0xfb, 0xfb, 0xee},
                                  {0xe4, 0xec, 0xc6},
                                  {0xc3, 0xdc, 0xae},
@@ -44,11 +44,11 @@ constexpr Anchors kPaperAnchors{{{0xfb, 0xfb, 0xee},
                                  {0x22, 0x2c, 0x5e},
                                  {0x1e, 0x1b, 0x44}}};
 
-// The palette's numbers nearest to that curve, in its order.
+// The palette entries nearest to that curve, in its order.
 constexpr std::array<int, 9> kXtermSteps{17, 18, 24, 31, 37, 79, 150, 186, 228};
 
-// After Okabe and Ito's palette for all colour visions; lightness kept in the middle so that both black and
-// white backgrounds carry them.
+// Based on Okabe and Ito's palette, which works with any colour vision; of medium lightness, so that they
+// show on black and on white backgrounds.
 constexpr std::array<Rgb, 6> kSeries{{{0x2f, 0x8f, 0xd0},
                                       {0xd9, 0x7a, 0x1e},
                                       {0x0f, 0x9e, 0x78},
@@ -115,7 +115,7 @@ Rgb scale_color(double t) { return to_rgb(lab_on_scale(t)); }
 Rgb paper_color(double t) { return to_rgb(lab_on_scale(t, kPaperAnchors)); }
 
 Rgb scale_color_xterm256(double t) {
-  // By lightness alone, so that the steps keep their order although some are more saturated than the scale.
+  // By lightness alone, so that the steps keep their order even where one is more saturated than the scale.
   const double wanted = lab_on_scale(t).l;
   const auto distance = [&](int step) { return std::abs(to_lab(xterm256_color(step)).l - wanted); };
   return xterm256_color(*std::min_element(kXtermSteps.begin(), kXtermSteps.end(),

@@ -1,4 +1,4 @@
-// Colours: the scale of every figure, text that can be read on it, and the nearest of a terminal's 256
+// Colours: the scale that every figure uses, legible text on top of it, and the nearest of a terminal's 256
 // colours.
 #pragma once
 
@@ -11,33 +11,31 @@ struct Rgb {
   friend bool operator==(const Rgb&, const Rgb&) = default;
 };
 
-// The scale at t in [0, 1] (values outside are moved to the ends): dark indigo over teal to light yellow.
-// Equal steps of t look equally far apart, and lightness alone orders them, so the scale also reads in grey
+// The scale at t in [0, 1] (values outside are clamped): dark indigo through teal to light yellow. Equal
+// steps of t look equally far apart, and lightness alone orders them, so the scale also works in greyscale
 // and with any colour vision.
 Rgb scale_color(double t);
 
-// The same scale in the colours that a 256-colour terminal has: nine steps, as saturated and as ordered as
-// the scale. (The nearest colour of the whole palette would be grey at the dark end.)
+// The same scale in the colours that a 256-colour terminal has: nine steps, in the same order and about as
+// saturated. (The nearest colour of the whole palette would be grey at the dark end.)
 Rgb scale_color_xterm256(double t);
 
-// The scale on paper: the other way round, almost white to dark indigo over the same green and teal. What is
-// small fades into a light page as it fades into a dark terminal, and ink stands for weight.
+// The scale on paper, reversed: almost white through the same green and teal to dark indigo. Small values
+// fade into a light page as they fade into a dark terminal, and more ink means more weight.
 Rgb paper_color(double t);
 
-// Colours of successive series of a plot, told apart with any colour vision and on dark and light
-// backgrounds.
+// Colours for the series of a plot: distinguishable with any colour vision, on dark and on light backgrounds.
 Rgb series_color(int index);
 
 // WCAG 2: relative luminance in [0, 1], and the contrast ratio of two colours in [1, 21].
 double luminance(Rgb color);
 double contrast(Rgb a, Rgb b);
 
-// Black or white, whichever stands out more. The worse case of the two is 4.58 : 1, above the 4.5 that WCAG
-// AA asks.
+// Black or white, whichever has more contrast: at least 4.58 : 1, above the 4.5 : 1 that WCAG AA requires.
 Rgb text_color_on(Rgb background);
 
-// The colour among 16..255 of xterm's palette that looks nearest, and what a number of that palette looks
-// like. The first sixteen are left out: every user sets those differently.
+// The entry among 16..255 of xterm's palette that looks nearest to a colour, and the colour of such an entry.
+// The first sixteen are not used: every user sets those differently.
 int nearest_xterm256(Rgb color);
 Rgb xterm256_color(int index);
 

@@ -8,7 +8,7 @@ void check(const Figure& figure) {
   for (const Part& part : figure.parts) {
     std::visit(
         [](const auto& of_kind) {
-          // Bars cannot disagree with themselves.
+          // Bars have no sizes that could disagree.
           if constexpr (!std::is_same_v<std::decay_t<decltype(of_kind)>, Bars>) check(of_kind);
         },
         part);

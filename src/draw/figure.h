@@ -1,5 +1,5 @@
-// A figure as data: a title, parts one below the other, and notes. Everything that shows it (the terminal, a
-// page of SVG, PNG or PDF, JSON) starts from this.
+// A figure as data: a title, parts one below the other, and notes. Everything that renders it (to the
+// terminal, to SVG, PNG or PDF, as JSON) starts from this.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Figure {
   std::vector<std::string> notes;  // sentences below the parts: what is shown, and what it does not mean
 };
 
-// Throws one sentence when the sizes of a part do not agree.
+// Throws std::invalid_argument when the sizes of a part do not agree.
 void check(const Figure& figure);
 
 }  // namespace attend::draw

@@ -158,7 +158,7 @@ std::string figure_json(const Figure& figure, int digits) {
   if (!figure.title.empty()) json["title"] = figure.title;
   json["parts"] = std::move(parts);
   if (!figure.notes.empty()) json["notes"] = figure.notes;
-  // Labels come from anywhere: bytes that are not UTF-8 become U+FFFD.
+  // Labels may hold anything: bytes that are not UTF-8 become U+FFFD.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

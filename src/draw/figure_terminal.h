@@ -9,7 +9,7 @@
 
 namespace attend::draw {
 
-// Title, parts with a blank line between them, notes. Ends in a line end; no line is wider than the terminal.
+// Title, parts separated by blank lines, notes. Ends with a newline; no line is wider than the terminal.
 std::string render_figure(const Figure& figure, const Terminal& terminal, const HeatmapOptions& options = {});
 
 }  // namespace attend::draw

@@ -16,8 +16,8 @@ bool is_drawn(double weight) { return std::isfinite(weight) && weight > 0; }
 void check(const HeadView& view) {
   for (const Link& link : view.links) {
     if (link.from >= view.left.size() || link.to >= view.right.size()) {
-      refuse("head view", "a line from token ", link.from, " to token ", link.to, ", where ",
-             view.left.size(), " and ", view.right.size(), " tokens stand");
+      refuse("head view", "a line from token ", link.from, " to token ", link.to, ", but there are ",
+             view.left.size(), " and ", view.right.size(), " tokens");
     }
     if (link.series < 0) refuse("head view", "a line of series ", link.series);
   }
@@ -38,7 +38,7 @@ std::vector<Link> strongest_links(std::span<const double> weights, std::size_t c
   for (std::size_t row = 0; row < weights.size() / columns; ++row) {
     const auto of_row = weights.subspan(row * columns, columns);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    // What is not drawn goes to the end: NaN would have no place in the order.
+    // What is not drawn goes to the end: NaN cannot be ordered.
     const auto end =
         std::stable_partition(order.begin(), order.end(), [&](std::size_t j) { return is_drawn(of_row[j]); });
     const auto kept =

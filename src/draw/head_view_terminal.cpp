@@ -49,7 +49,7 @@ std::string focus_bars(const HeadView& view, const Terminal& terminal) {
   return text;
 }
 
-// What a token looks at, ready to be put into a line.
+// Something that a token attends to, ready to be put into a line.
 struct Target {
   std::string words;
   double place = 0;
@@ -63,7 +63,7 @@ Target target_of(const HeadView& view, const Link& link, double full, ColorDepth
   return {" " + words + " ", place};
 }
 
-// The widths of the columns of targets, as many as there is room for.
+// The widths of the columns of targets, as many as fit.
 std::vector<int> columns_of(const std::vector<std::vector<Target>>& rows, int room) {
   std::vector<int> widths;
   for (std::size_t k = 0;; ++k) {
@@ -117,7 +117,7 @@ std::string render_head_view(const HeadView& view, const Terminal& terminal, std
                    [](const Link& a, const Link& b) { return a.weight > b.weight; });
   const double full = full_weight(view);
   for (const Link& link : links) {
-    // More than a line can hold, whatever the names.
+    // More than a line can hold, however short the names are.
     if (targets[link.from].size() >= static_cast<std::size_t>(std::max(1, terminal.width / 6))) continue;
     targets[link.from].push_back(target_of(view, link, full, terminal.color));
   }

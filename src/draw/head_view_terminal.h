@@ -1,5 +1,6 @@
-// A head view in the terminal. Lines between two columns cannot be told apart there, so each token on the
-// left has a line with what it looks at, strongest first; with a focus, that token's links as bars.
+// A head view in the terminal. Lines between two columns could not be told apart there, so each token on the
+// left gets a line listing what it attends to, strongest first; with a focus, that token's links are shown as
+// bars.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,8 @@
 
 namespace attend::draw {
 
-// Throws when a link names a token that is not there. No line is wider than the terminal. Beyond `most_rows`
-// the tokens of the middle are left out, and a line says so.
+// Throws when a link names a token that does not exist. No line is wider than the terminal. Beyond
+// `most_rows` the tokens in the middle are omitted, and a line says so.
 std::string render_head_view(const HeadView& view, const Terminal& terminal, std::size_t most_rows = 60);
 
 }  // namespace attend::draw

@@ -55,7 +55,7 @@ double place_in(ValueRange range, double value) {
   if (value == range.low && value == range.high) return 0.5;
   if (value <= range.low) return 0;
   if (value >= range.high) return 1;
-  // Halved first: the length of a range of doubles need not be a double.
+  // Halved first: the length of a range of doubles may overflow.
   return (value / 2 - range.low / 2) / (range.high / 2 - range.low / 2);
 }
 
@@ -89,7 +89,7 @@ Heatmap max_pooled(const Heatmap& map, std::size_t rows, std::size_t columns) {
              c < block_start(j + 1, map.columns, columns); ++c) {
           if (map.is_masked(r, c)) continue;
           all_masked = false;
-          // The comparison is false for NaN on the left: once there, it stays.
+          // The comparison is false when the left side is NaN, so a NaN stays.
           if (std::isnan(map.at(r, c)) || map.at(r, c) > largest) largest = map.at(r, c);
           if (std::isnan(largest)) break;
         }

@@ -17,14 +17,14 @@ struct ValueRange {
 struct Heatmap {
   std::string title;
   std::size_t rows = 0, columns = 0;
-  std::vector<std::string> row_labels;     // one per row, or none at all: then rows are counted from 0
+  std::vector<std::string> row_labels;     // one per row, or empty: rows are then numbered from 0
   std::vector<std::string> column_labels;  // likewise
   std::vector<double> values;              // (rows, columns), row-major
-  std::vector<bool> masked;                // the same shape, or empty; a masked cell has no value to show
+  std::vector<bool> masked;                // the same shape, or empty; a masked cell shows no value
   ValueRange range;
-  std::string row_title, column_title;  // what rows and columns are, such as "query" and "key"; may be empty
-  std::string value_label;              // what the colours stand for, such as "weight"; may be empty
-  std::optional<std::size_t> focus_row = {};  // a row to be pointed out
+  std::string row_title, column_title;        // such as "query" and "key"; may be empty
+  std::string value_label;                    // what the colours mean, such as "weight"; may be empty
+  std::optional<std::size_t> focus_row = {};  // a row to highlight
 
   double at(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
   bool is_masked(std::size_t row, std::size_t column) const {
@@ -39,7 +39,7 @@ struct Heatmap {
   }
 };
 
-// Throws one sentence when sizes do not agree.
+// Throws std::invalid_argument when sizes do not agree.
 void check(const Heatmap& map);
 
 inline bool is_blank(const Heatmap& map) { return map.rows == 0 || map.columns == 0; }
@@ -47,14 +47,13 @@ inline bool is_blank(const Heatmap& map) { return map.rows == 0 || map.columns =
 // From the smallest to the largest finite value that is not masked; (0, 1) when there is none.
 ValueRange range_of(const Heatmap& map);
 
-// Where a value stands on the scale, in [0, 1]; a range of no length puts everything at its middle. NaN stays
+// The position of a value on the scale, in [0, 1]; an empty range puts everything in the middle. NaN stays
 // NaN.
 double place_in(ValueRange range, double value);
 
-// The map in fewer cells, each the largest of its block, so that a single strong cell never disappears; a
+// The map in fewer cells, each the maximum of its block, so that a single strong cell never disappears; a
 // block is masked when all of it is, and NaN when any of it is. Labels become the index of a block's first
-// row or column. The row in focus becomes its block. rows and columns: from 1 to those of the
-// map.
+// row or column. The row in focus becomes its block. rows and columns: from 1 to those of the map.
 Heatmap max_pooled(const Heatmap& map, std::size_t rows, std::size_t columns);
 
 }  // namespace attend::draw

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kMasked = "·";
 constexpr std::string_view kNotANumber = "?";
-constexpr std::size_t kTallestHeader = 10;  // lines of a label written downwards
-constexpr std::size_t kRulerStep = 10;      // columns between two counts
+constexpr std::size_t kTallestHeader = 10;  // lines of a vertical label
+constexpr std::size_t kRulerStep = 10;      // columns between two numbers
 
 double place_of(const Heatmap& map, std::size_t row, std::size_t column) {
   return place_in(map.range, map.at(row, column));
 }
 
-// The line in focus is pointed at, where the others have a blank.
+// The line in focus has a pointer where the others have a blank.
 void add_label(StyledLine& line, const RowLabels& labels, std::size_t index) {
   if (labels.width == 0) return;
   const std::string label = pad_left(shorten(labels.texts[index], labels.width - 1), labels.width - 1);
@@ -27,8 +27,8 @@ void add_label(StyledLine& line, const RowLabels& labels, std::size_t index) {
   line.add(label, {.emphasis = focus ? Emphasis::bold : Emphasis::none}).add(focus ? "▸" : " ");
 }
 
-// Labels written downwards, standing on the cells.
-std::string downward_header(const Heatmap& map, const RowLabels& labels, ColorDepth depth) {
+// Vertical labels, bottom-aligned above the cells.
+std::string vertical_header(const Heatmap& map, const RowLabels& labels, ColorDepth depth) {
   std::vector<std::vector<std::string>> columns(map.columns);
   std::size_t height = 0;
   for (std::size_t j = 0; j < map.columns; ++j) {
@@ -53,7 +53,7 @@ std::string downward_header(const Heatmap& map, const RowLabels& labels, ColorDe
   return text;
 }
 
-// Columns too narrow for names are counted: 0, 10, 20, each number beginning above its column.
+// Columns too narrow for names are numbered: 0, 10, 20, each number starting above its column.
 std::string ruler(const std::vector<std::string>& counts, const RowLabels& labels, ColorDepth depth) {
   std::string marks;
   for (std::size_t j = 0; j < counts.size(); j += kRulerStep) {
@@ -76,7 +76,7 @@ void add_number(StyledLine& line, const Heatmap& map, std::size_t i, std::size_t
   }
 }
 
-// The upper and the lower half of a character, each in its colour; nothing where a cell is masked or missing.
+// The upper and lower half of a character, each in its own colour; blank where a cell is masked or missing.
 void add_halves(StyledLine& line, const Heatmap& map, std::size_t row, std::size_t column, ColorDepth depth) {
   std::array<std::optional<Rgb>, 2> halves;
   for (std::size_t k = 0; k < 2 && row + k < map.rows; ++k) {
@@ -114,8 +114,7 @@ std::string number_lines(const Heatmap& map, const RowLabels& labels, NumberForm
   line.add(repeat(" ", labels.width));
   for (std::size_t j = 0; j < map.columns; ++j) {
     const std::string label = shorten(printable(map.column_label(j)), cell_width - 1);
-    // Above a number on its own the label ends where the digits end; above a coloured cell it stands in the
-    // middle.
+    // Above a bare number the label is right-aligned with the digits; above a coloured cell it is centred.
     const bool plain = depth == ColorDepth::none;
     line.add(plain ? pad_right(pad_left(label, cell_width - 1), cell_width) : pad_both(label, cell_width),
              kDim);
@@ -130,7 +129,7 @@ std::string number_lines(const Heatmap& map, const RowLabels& labels, NumberForm
 }
 
 std::string square_lines(const Heatmap& map, const RowLabels& labels, ColorDepth depth) {
-  std::string text = downward_header(map, labels, depth);
+  std::string text = vertical_header(map, labels, depth);
   StyledLine line(depth);
   for (std::size_t i = 0; i < map.rows; ++i) {
     add_label(line, labels, i);
@@ -149,7 +148,7 @@ std::string square_lines(const Heatmap& map, const RowLabels& labels, ColorDepth
   return text;
 }
 
-std::size_t rows_a_pixel_line(ColorDepth depth) { return depth == ColorDepth::none ? 1 : 2; }
+std::size_t rows_per_pixel_line(ColorDepth depth) { return depth == ColorDepth::none ? 1 : 2; }
 
 void add_pixels(StyledLine& line, const Heatmap& map, std::size_t row, ColorDepth depth) {
   for (std::size_t j = 0; j < map.columns; ++j) {
@@ -168,9 +167,9 @@ std::string pixel_lines(const Heatmap& map, const RowLabels& labels,
                         const std::vector<std::string>& column_counts, ColorDepth depth) {
   std::string text = ruler(column_counts, labels, depth);
   StyledLine line(depth);
-  const std::size_t rows_a_line = rows_a_pixel_line(depth);
-  for (std::size_t i = 0; i < map.rows; i += rows_a_line) {
-    add_label(line, labels, i / rows_a_line);
+  const std::size_t rows_per_line = rows_per_pixel_line(depth);
+  for (std::size_t i = 0; i < map.rows; i += rows_per_line) {
+    add_label(line, labels, i / rows_per_line);
     add_pixels(line, map, i, depth);
     text += line.finish();
   }

@@ -13,18 +13,19 @@ namespace attend::draw {
 namespace {
 
 constexpr int kWidestColumnLabel = 12;
-constexpr std::size_t kRowsAlwaysShown = 32;  // a low and wide map keeps its rows when its columns are pooled
+constexpr std::size_t kRowsAlwaysShown = 32;  // a wide map of few rows keeps them when its columns are pooled
 
 struct Frame {
   Terminal terminal;
   HeatmapOptions options;
 
   bool plain() const { return terminal.color == ColorDepth::none; }
-  std::size_t rows_a_pixel_line() const { return draw::rows_a_pixel_line(terminal.color); }
-  bool fits(const Heatmap& map, const RowLabels& labels, int cell_width, std::size_t rows_a_line = 1) const {
+  std::size_t rows_per_pixel_line() const { return draw::rows_per_pixel_line(terminal.color); }
+  bool fits(const Heatmap& map, const RowLabels& labels, int cell_width,
+            std::size_t rows_per_line = 1) const {
     return map.columns * static_cast<std::size_t>(cell_width) + static_cast<std::size_t>(labels.width) <=
                static_cast<std::size_t>(terminal.width) &&
-           map.rows <= static_cast<std::size_t>(options.most_lines) * rows_a_line;
+           map.rows <= static_cast<std::size_t>(options.most_lines) * rows_per_line;
   }
 };
 
@@ -37,7 +38,7 @@ RowLabels measured(std::vector<std::string> texts, const Frame& frame) {
   return labels;
 }
 
-RowLabels one_label_a_row(const Heatmap& map, const Frame& frame) {
+RowLabels one_label_per_row(const Heatmap& map, const Frame& frame) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < map.rows; ++i) texts.push_back(printable(map.row_label(i)));
   RowLabels labels = measured(std::move(texts), frame);
@@ -45,21 +46,21 @@ RowLabels one_label_a_row(const Heatmap& map, const Frame& frame) {
   return labels;
 }
 
-// A line of pixels may hold two rows: it then has both their names. Columns are counted in this form, so
-// where rows and columns are the same tokens a row gives its count too.
-RowLabels one_label_a_pixel_line(const Heatmap& map, const Frame& frame) {
+// A line of pixels may hold two rows, and then has both their names. Columns are numbered in this form, so
+// where rows and columns are the same tokens a row shows its number too.
+RowLabels one_label_per_pixel_line(const Heatmap& map, const Frame& frame) {
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < map.rows; i += frame.rows_a_pixel_line()) {
+  for (std::size_t i = 0; i < map.rows; i += frame.rows_per_pixel_line()) {
     texts.push_back(printable(map.row_label(i)));
     const bool two_names = !map.row_labels.empty() && !frame.plain() && i + 1 < map.rows;
     if (two_names) texts.back().append(" ").append(printable(map.row_label(i + 1)));
   }
   RowLabels labels = measured(std::move(texts), frame);
-  if (map.focus_row) labels.focus = *map.focus_row / frame.rows_a_pixel_line();
+  if (map.focus_row) labels.focus = *map.focus_row / frame.rows_per_pixel_line();
   if (map.row_labels.empty() || map.row_labels != map.column_labels) return labels;
   for (std::size_t k = 0; k < labels.texts.size(); ++k) {
     const std::string name = pad_right(shorten(labels.texts[k], labels.width - 1), labels.width - 1);
-    labels.texts[k] = std::to_string(k * frame.rows_a_pixel_line()) + " " + name;
+    labels.texts[k] = std::to_string(k * frame.rows_per_pixel_line()) + " " + name;
   }
   labels.width += static_cast<int>(std::to_string(map.rows).size()) + 1;
   return labels;
@@ -93,10 +94,10 @@ struct NumberForm {
   int cell_width = 0;
 };
 
-// The form with numbers, if one fits: with whole labels, with shortened ones, with fewer decimals.
+// The form with numbers, if one fits: with full labels, with shortened ones, with fewer decimals.
 std::optional<NumberForm> number_form(const Heatmap& map, const RowLabels& labels, const Frame& frame) {
   constexpr int kBlanks = 2;
-  if (!frame.fits(map, labels, 3)) return {};  // also keeps large maps from being formatted for nothing
+  if (!frame.fits(map, labels, 3)) return {};  // also avoids formatting large maps in vain
   int label_width = 0;
   for (std::size_t j = 0; j < map.columns; ++j) {
     label_width =
@@ -105,7 +106,7 @@ std::optional<NumberForm> number_form(const Heatmap& map, const RowLabels& label
   NumberFormat format = widest_format(map, frame.options.most_decimals);
   const double largest = std::max(std::abs(map.range.low), std::abs(map.range.high));
   for (;; --format.decimals) {
-    // Without colour one of the blanks is the shade, and a second must part it from the next number.
+    // Without colour one of the blanks is the shade, and a second must separate it from the next number.
     const int width = number_width(map, format) + kBlanks + (frame.plain() ? 1 : 0);
     for (const int cell_width : {std::max(width, label_width + kBlanks), width}) {
       if (frame.fits(map, labels, cell_width)) return NumberForm{format, cell_width};
@@ -119,7 +120,7 @@ std::string shape_line(const Heatmap& map) {
   return std::to_string(map.rows) + " x " + std::to_string(map.columns);
 }
 
-// What rows, columns and colours are, as far as it was said.
+// What rows, columns and colours are, as far as the map says.
 std::string axes_of(const Heatmap& map) {
   std::string text;
   const auto add = [&](const char* what, const std::string& name) {
@@ -140,7 +141,7 @@ std::string line_of(std::string_view text, Emphasis emphasis, const Frame& frame
 Heatmap pooled_to_fit(const Heatmap& map, const Frame& frame) {
   const int label_width = static_cast<int>(std::to_string(map.rows).size()) + 1;
   const auto most_columns = static_cast<std::size_t>(std::max(1, frame.terminal.width - label_width));
-  const auto most_rows = static_cast<std::size_t>(frame.options.most_lines) * frame.rows_a_pixel_line();
+  const auto most_rows = static_cast<std::size_t>(frame.options.most_lines) * frame.rows_per_pixel_line();
   const std::size_t columns = std::min(map.columns, most_columns);
   const auto in_proportion = static_cast<std::size_t>(std::lround(
       static_cast<double>(map.rows) * static_cast<double>(columns) / static_cast<double>(map.columns)));
@@ -159,22 +160,22 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
   if (map.rows == 0 || map.columns == 0)
     return text + line_of(shape_line(map) + ", empty", Emphasis::dim, frame);
 
-  RowLabels labels = one_label_a_row(map, frame);
+  RowLabels labels = one_label_per_row(map, frame);
   std::string note;
   if (const auto form = number_form(map, labels, frame)) {
     text += number_lines(map, labels, form->format, form->cell_width, terminal.color);
   } else if (frame.fits(map, labels, 2)) {
     text += square_lines(map, labels, terminal.color);
-  } else if (labels = one_label_a_pixel_line(map, frame);
-             frame.fits(map, labels, 1, frame.rows_a_pixel_line())) {
+  } else if (labels = one_label_per_pixel_line(map, frame);
+             frame.fits(map, labels, 1, frame.rows_per_pixel_line())) {
     text += pixel_lines(map, labels, counted(map.columns), terminal.color);
   } else {
     const Heatmap small = pooled_to_fit(map, frame);
     std::vector<std::string> first_rows;
-    for (std::size_t i = 0; i < small.rows; i += frame.rows_a_pixel_line())
+    for (std::size_t i = 0; i < small.rows; i += frame.rows_per_pixel_line())
       first_rows.push_back(small.row_label(i));
     labels = measured(std::move(first_rows), frame);
-    if (small.focus_row) labels.focus = *small.focus_row / frame.rows_a_pixel_line();
+    if (small.focus_row) labels.focus = *small.focus_row / frame.rows_per_pixel_line();
     text += pixel_lines(small, labels, small.column_labels, terminal.color);
     note = shape_line(map) + " shown as " + shape_line(small) + ", each cell the largest of its block";
   }

@@ -1,4 +1,4 @@
-// The scale of a map in the terminal, with the values at its ends.
+// The colour scale of a map in the terminal, with the values at its ends.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace attend::draw {
 
-// One line, `margin` columns from the left; nothing where it does not fit.
+// One line, indented by `margin` columns; empty where it does not fit.
 std::string render_legend(ValueRange range, int margin, const Terminal& terminal);
 
 }  // namespace attend::draw

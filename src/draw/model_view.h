@@ -1,4 +1,4 @@
-// A model view as data: the maps of all heads of all layers, each small.
+// A model view as data: small maps of all heads of all layers.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace attend::draw {
 struct ModelView {
   std::string title;
   std::size_t layers = 0, heads = 0;
-  std::vector<std::string> layer_labels;  // one per layer, or none at all: then they are counted from 0
+  std::vector<std::string> layer_labels;  // one per layer, or empty: layers are then numbered from 0
   std::vector<std::string> head_labels;   // likewise
-  std::vector<Heatmap> maps;  // (layers, heads); a map's title stands below it; a map of 0 x 0 stays blank
+  std::vector<Heatmap> maps;  // (layers, heads); a map's title is shown below it; a map of 0 x 0 stays blank
 
   const Heatmap& at(std::size_t layer, std::size_t head) const { return maps[layer * heads + head]; }
   std::string layer_label(std::size_t layer) const {
@@ -25,10 +25,10 @@ struct ModelView {
   }
 };
 
-// Throws one sentence when sizes do not agree.
+// Throws std::invalid_argument when sizes do not agree.
 void check(const ModelView& view);
 
-// Whether all maps that are not blank have the same scale: one legend then serves them all.
+// Whether all maps that are not blank have the same scale, so that one legend serves them all.
 bool share_a_scale(const std::vector<Heatmap>& maps);
 
 }  // namespace attend::draw

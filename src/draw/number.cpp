@@ -8,11 +8,11 @@
 namespace attend::draw {
 namespace {
 
-constexpr double kLeastScientific = 1e7;  // from here on digits are counted faster than read
-constexpr int kMostDigits = 8;  // of one number in fixed form: decimals give way to a long integer part
+constexpr double kLeastScientific = 1e7;  // above this, fixed digits are hard to read
+constexpr int kMostDigits = 8;  // of a number in fixed form: a long integer part leaves fewer decimals
 constexpr int kScientificDecimals = 3;
 
-// 1.50e-08 -> 1.5e-8 is what a person writes; the exponent's plus sign and its leading zeros go.
+// 1.50e-08 -> 1.5e-8, as a person would write it: without the exponent's plus sign and leading zeros.
 std::string plain_exponent(const std::string& text) {
   const std::size_t e = text.find('e');
   if (e == std::string::npos) return text;
@@ -45,7 +45,7 @@ int digits_before_point(double magnitude) {
   return magnitude < 1 ? 1 : static_cast<int>(std::floor(std::log10(magnitude))) + 1;
 }
 
-// Whether so many decimals lose nothing that matters beside the largest value.
+// Whether this many decimals lose nothing that matters next to the largest value.
 bool shown_in_full(double value, int decimals, double largest) {
   const double unit = std::pow(10.0, decimals);
   return !std::isfinite(value) || std::abs(value - std::round(value * unit) / unit) <= 1e-9 * largest;
@@ -65,7 +65,7 @@ NumberFormat number_format_for(std::span<const double> values, int most_decimals
     while (decimals < most && !shown_in_full(value, decimals, largest)) ++decimals;
     in_full = in_full && shown_in_full(value, decimals, largest);
   }
-  // With fewer than two digits of the largest value left, rounded numbers would read as zeros.
+  // With fewer than two digits left of the largest value, rounded numbers would look like zeros.
   const bool too_small = !in_full && largest * std::pow(10.0, most) < 10;
   if (largest >= kLeastScientific || too_small) return {std::min(most_decimals, kScientificDecimals), true};
   return {decimals, false};
@@ -81,7 +81,7 @@ std::string format_number(double value, NumberFormat format) {
 std::string format_short(double value, int digits) {
   if (!std::isfinite(value)) return name_of_special(value);
   const double magnitude = std::abs(value);
-  // Up to seven places a whole number is easier to read than its exponent: 4096, 1048576.
+  // Up to seven digits a whole number is easier to read than scientific notation: 4096, 1048576.
   if (magnitude == std::round(magnitude) && magnitude < kLeastScientific)
     return write(value, std::chars_format::fixed, 0);
   return write(value, std::chars_format::general, digits);

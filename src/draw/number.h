@@ -6,21 +6,20 @@
 
 namespace attend::draw {
 
-// How all numbers of one matrix are written, so that their points stand below each other.
+// How all numbers of one matrix are written, so that their decimal points line up.
 struct NumberFormat {
   int decimals = 4;
   bool scientific = false;  // 1.23e-8
 };
 
 // As few decimals as show every value in full, at most `most_decimals`; scientific where fixed digits would
-// fill the line or show nothing but zeros. Infinities and NaN have no say.
+// fill the line or show only zeros. Infinities and NaN are ignored.
 NumberFormat number_format_for(std::span<const double> values, int most_decimals = 4);
 
-// "0.4754", "1.234e-9", "-inf", "inf", "nan". A negative value that rounds to zero is written without its
-// sign.
+// "0.4754", "1.234e-9", "-inf", "inf", "nan". A negative value that rounds to zero has no sign.
 std::string format_number(double value, NumberFormat format);
 
-// One number on its own, at most `digits` significant ones: 4096, 0.25, 3.05e-5.
+// A single number, with at most `digits` significant digits: 4096, 0.25, 3.05e-5.
 std::string format_short(double value, int digits = 4);
 
 }  // namespace attend::draw

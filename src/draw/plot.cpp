@@ -26,13 +26,13 @@ bool can_be_shown(const Plot& plot, const Series& series, std::size_t i) {
   return !std::isnan(along(plot.x.scale, series.x[i])) && !std::isnan(along(plot.y.scale, series.y[i]));
 }
 
-// Long enough to be cut into ticks: shorter, and counting up in doubles would stand still.
+// Long enough to be divided into ticks: any shorter, and adding a step to a double would not change it.
 bool has_length(Extent extent) {
   const double length = extent.high - extent.low;
   return length > 1e-9 * std::max(std::abs(extent.low), std::abs(extent.high)) && length > 1e-300;
 }
 
-// Only points that are drawn count, on either axis.
+// Only points that can be drawn on both axes count.
 template <class Place>
 Extent extent_of(const Plot& plot, AxisScale scale, Place place) {
   Extent extent{kInfinity, -kInfinity};
@@ -46,8 +46,8 @@ Extent extent_of(const Plot& plot, AxisScale scale, Place place) {
   if (extent.low > extent.high) return {};
   if (!has_length(extent)) {
     const bool linear = scale == AxisScale::linear;
-    const double around = linear ? std::max(0.5, std::abs(extent.low) * 0.1) : 0.5;
-    return {extent.low - around, extent.high + around};
+    const double margin = linear ? std::max(0.5, std::abs(extent.low) * 0.1) : 0.5;
+    return {extent.low - margin, extent.high + margin};
   }
   return extent;
 }
@@ -83,7 +83,7 @@ void check(const Plot& plot) {
 
 double along(AxisScale scale, double value) {
   constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-  // Beyond a quarter of the range, differences of places would no longer be numbers.
+  // Beyond a quarter of the range, differences of positions would overflow.
   if (!std::isfinite(value) || std::abs(value) > std::numeric_limits<double>::max() / 4) return nothing;
   if (scale == AxisScale::linear) return value;
   if (value <= 0) return nothing;

@@ -15,7 +15,7 @@ struct Axis {
 
 struct Series {
   std::string name;
-  std::vector<double> x, y;  // as many of each
+  std::vector<double> x, y;  // of equal length
 };
 
 struct Plot {
@@ -24,11 +24,11 @@ struct Plot {
   std::vector<Series> series;
 };
 
-// Throws one sentence when a series has not as many x as y.
+// Throws std::invalid_argument when a series does not have as many x as y.
 void check(const Plot& plot);
 
-// Where a value lies along an axis: itself or its logarithm. NaN where the axis cannot show it (infinities,
-// and values at or below 0 on a logarithmic axis).
+// The position of a value along an axis: the value or its logarithm. NaN where the axis cannot show it
+// (infinities, and values at or below 0 on a logarithmic axis).
 double along(AxisScale scale, double value);
 
 // The values of all series that can be shown, as an interval of along(); never of length 0.
@@ -38,11 +38,11 @@ struct Extent {
 Extent x_extent(const Plot& plot);
 Extent y_extent(const Plot& plot);
 
-// Round values inside an extent for its axis to be marked with, at most `most` of them: powers of the base on
-// a logarithmic axis that spans several, else multiples of 1, 2 or 5 times a power of ten.
+// Round values at which to mark an axis within an extent, at most `most` of them: powers of the base on a
+// logarithmic axis that spans several, otherwise multiples of 1, 2 or 5 times a power of ten.
 std::vector<double> ticks(AxisScale scale, Extent extent, int most);
 
-// How many points the plot leaves out because an axis cannot show them.
+// How many points are omitted because an axis cannot show them.
 int points_left_out(const Plot& plot);
 
 }  // namespace attend::draw

@@ -1,4 +1,4 @@
-// A field of characters with 2 x 4 braille dots each, on which lines and marks are drawn. Part of
+// A grid of characters with 2 x 4 braille dots each, on which lines and marks are drawn. Part of
 // plot_terminal.
 #pragma once
 

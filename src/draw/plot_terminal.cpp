@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostPlotColumns = 72;
 constexpr int kDotsBetweenMarks = 8;
 
-// A place as one of `dots` dots.
+// A position as one of `dots` dots.
 int dot_of(double place, Extent extent, int dots) {
   const double share = (place - extent.low) / (extent.high - extent.low);
   return std::clamp(static_cast<int>(std::lround(share * (dots - 1))), 0, dots - 1);
@@ -40,7 +40,7 @@ void draw_series(PlotCanvas& canvas, const Plot& plot, int index, Extent x_range
   for (std::size_t i = 0; i < series.x.size(); ++i) {
     const double x = along(plot.x.scale, series.x[i]), y = along(plot.y.scale, series.y[i]);
     if (std::isnan(x) || std::isnan(y)) {
-      before_x = -1;  // the line stops at what cannot be shown, and begins anew after it
+      before_x = -1;  // the line stops at a point that cannot be shown, and starts again after it
       continue;
     }
     const int at_x = dot_of(x, x_range, canvas.dots_across());
@@ -74,7 +74,7 @@ std::string legend(const Plot& plot, int width, ColorDepth depth) {
   return used > 0 ? text + line.finish() : text;
 }
 
-// The axis below, its marks, and under each mark its number, as far as numbers have room.
+// The x axis, its marks, and below each mark its number where there is room.
 std::string x_axis(const Plot& plot, Extent extent, int margin, int width, ColorDepth depth) {
   std::string numbers;
   std::vector<bool> marked(static_cast<std::size_t>(width));

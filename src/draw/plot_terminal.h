@@ -1,5 +1,5 @@
-// A plot in the terminal: lines of braille dots, and on them a mark for each series, so that it reads without
-// colour.
+// A plot in the terminal: lines of braille dots, with a different mark for each series, so that it works
+// without colour.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace attend::draw {
 
-// height: lines between the axes' ends. Throws when a series has not as many x as y.
+// height: lines between the axes' ends. Throws when a series does not have as many x as y.
 std::string render_plot(const Plot& plot, const Terminal& terminal, int height = 14);
 
 }  // namespace attend::draw

@@ -16,13 +16,13 @@ constexpr std::string_view kDottedCircle = "\u25CC";
 constexpr std::int32_t kNothing = -1;
 constexpr std::int32_t kZeroWidthNonJoiner = 0x200C;
 constexpr std::int32_t kLastCodePoint = 0x10FFFF;
-constexpr int kMostMarksOnLetter = 10;  // on one letter: stacks of Tibetan have seven
+constexpr int kMostMarksOnLetter = 10;  // on one letter: Tibetan stacks have seven
 
 bool is_between(std::int32_t point, std::int32_t first, std::int32_t last) {
   return point >= first && point <= last;
 }
 
-// Numbers that Unicode promises never to make a character: XML has no place for them, nor has PDF.
+// Code points that Unicode guarantees never to assign: neither XML nor PDF allows them.
 bool is_noncharacter(std::int32_t point) {
   return (point & 0xFFFE) == 0xFFFE || is_between(point, 0xFDD0, 0xFDEF);
 }
@@ -44,7 +44,8 @@ bool is_emoji(std::int32_t point) {
          (is_between(point, 0x1F000, 0x1FAFF) && utf8proc_category(point) == UTF8PROC_CATEGORY_CN);
 }
 
-// Letters whose shape a joiner changes: Arabic to Myanmar, Khmer and Mongolian, and forms of Arabic.
+// Letters whose shape a joiner changes: Arabic to Myanmar, Khmer and Mongolian, and the Arabic presentation
+// forms.
 bool is_joining_letter(std::int32_t point) {
   const bool in_script = is_between(point, 0x0600, 0x109F) || is_between(point, 0x1780, 0x18AF) ||
                          is_between(point, 0xA8E0, 0xA8FF) || is_between(point, 0xFB50, 0xFDFF) ||
@@ -65,27 +66,28 @@ bool is_variation_selector(std::int32_t point) {
 // Whether the selector asks for a variant that the character before it may have.
 bool selects_variant(std::int32_t selector, std::int32_t before) {
   if (before < 0) return false;
-  if (selector == 0xFE0E || selector == 0xFE0F)  // text or picture
+  if (selector == 0xFE0E || selector == 0xFE0F)  // text or emoji presentation
     return is_emoji(before) || is_between(before, '0', '9') || before == '#' || before == '*';
   if (is_between(selector, 0x180B, 0x180F))
     return is_between(before, 0x1800, 0x18AF) && is_letter_or_mark(before);
   return is_ideograph(before) || utf8proc_category(before) == UTF8PROC_CATEGORY_SM;
 }
 
-// Characters that show nothing and only tell a renderer what to do. The Arabic number signs are of the same
-// category, and are drawn.
+// Characters that are invisible and only instruct a renderer. The Arabic number signs share their category,
+// but are drawn.
 bool is_invisible(std::int32_t point) {
   const auto* const property = utf8proc_get_property(point);
   const auto category = utf8proc_category(point);
   if (category == UTF8PROC_CATEGORY_CF) return property->bidi_class != UTF8PROC_BIDI_CLASS_AN;
-  // Set aside for such characters, and not in the library's tables.
+  // Reserved for such characters, and not in the library's tables.
   const bool reserved =
       point == 0x2065 || is_between(point, 0xFFF0, 0xFFF8) || is_between(point, 0xE0000, 0xE0FFF);
   return property->ignorable || reserved || category == UTF8PROC_CATEGORY_CC ||
          category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
 }
 
-// How long the style of style.h is that the text begins with: ESC [ digits and semicolons m. 0: it does not.
+// The length of the style (see style.h) at the start of the text: ESC [ digits and semicolons m. 0: there is
+// none.
 std::size_t style_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", 2);
@@ -124,7 +126,8 @@ class Gate {
     if (is_variation_selector(value)) {
       if (!selects_variant(value, before_)) return put(kNoPicture);
       shown_ += point.bytes;
-      before_ = kNothing;  // one selects, the next would say nothing; what it stands on stays the letter
+      before_ = kNothing;  // one selector is enough, a second means nothing; the letter is still what marks
+                           // combine with
       return;
     }
     if (value == kZeroWidthJoiner || value == kZeroWidthNonJoiner) return add_joiner(point, rest);
@@ -137,7 +140,7 @@ class Gate {
     if (tone) letter_ = kTonedEmoji;
   }
 
-  // Between two letters, or two emoji, that it joins or keeps apart.
+  // Between two letters, or two emoji, that it joins or separates.
   void add_joiner(const CodePoint& point, std::string_view rest) {
     const std::int32_t next = rest.empty() ? kNothing : first_code_point(rest).value;
     const bool emoji =
@@ -164,7 +167,7 @@ class Gate {
     put({bytes, sizeof bytes}, 0x2400 + picture);
   }
 
-  // Something that is seen, and what it is, as far as that matters to what follows.
+  // Something visible, and what it is, as far as that matters to what follows.
   void put(std::string_view bytes, std::int32_t value = 0x2426) {
     shown_ += bytes;
     letter_ = before_ = value;
@@ -189,10 +192,10 @@ class Gate {
 
   Allow allow_;
   std::string shown_;
-  std::int32_t letter_ = kNothing;  // that marks stand on and joiners join
-  std::int32_t before_ = kNothing;  // the character just before, where it is not a mark
+  std::int32_t letter_ = kNothing;  // the one that marks combine with and joiners join
+  std::int32_t before_ = kNothing;  // the preceding character, unless it is a mark
   int marks_ = 0;                   // on the letter
-  bool joined_ = false;             // a joiner stands just before
+  bool joined_ = false;             // the preceding character is a joiner
   bool right_to_left_ = false;      // since the last left-to-right mark
 };
 

@@ -7,20 +7,20 @@
 
 namespace attend::draw {
 
-// What of a text is more than words.
+// What a text may contain besides words.
 enum class Allow : std::uint8_t {
-  words,   // nothing: a label or a sentence, which stays on its line
-  lines,   // line ends and tabs: a text, such as what a model writes
-  styles,  // line ends, tabs and the styles of style.h: what our renderers made
+  words,   // nothing else: a label or a sentence, which stays on its line
+  lines,   // newlines and tabs: a text, such as what a model writes
+  styles,  // newlines, tabs and the styles of style.h: output of our renderers
 };
 
-// The text as it may be shown: no byte of it can drive the terminal, hide something or reorder what stands
-// beside it. Control characters become their pictures (ESC is ␛); those without a picture, and characters
-// that show nothing, become ␦; bytes that are not UTF-8, and numbers that are not a character, become U+FFFD.
-// Joiners and variation selectors stay where they shape a letter or an emoji. A mark with no letter to stand
-// on gets a dotted circle, and of a letter with more marks than any language has the rest become one ␦. A
-// line with right-to-left letters ends in a left-to-right mark, which keeps the numbers after it in their
-// columns. Ordinary text stays as it is, and so does what went through the gate before.
+// The text made safe to show: no byte of it can control the terminal, hide anything or reorder the text
+// around it. Control characters become their pictures (ESC is ␛); those without a picture, and invisible
+// characters, become ␦; bytes that are not UTF-8, and code points that are not characters, become U+FFFD.
+// Joiners and variation selectors stay where they shape a letter or an emoji. A mark without a letter gets a
+// dotted circle, and marks beyond what any language puts on one letter become a single ␦. A line with
+// right-to-left letters ends with a left-to-right mark, which keeps the numbers after it in their columns.
+// Ordinary text is unchanged, and applying the function twice changes nothing more.
 std::string printable(std::string_view text, Allow allow = Allow::words);
 
 }  // namespace attend::draw

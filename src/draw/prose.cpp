@@ -13,7 +13,7 @@ std::string counted(std::int64_t count, std::string_view thing) {
 }
 
 std::string in_quotes(std::string_view text) {
-  // A character takes 4 bytes at most; cutting bytes first keeps a message about a huge text cheap.
+  // A character takes at most 4 bytes; cutting bytes first keeps a message about a huge text cheap.
   return joined("“", shorten(printable(text.substr(0, 1000)), 40), "”");
 }
 

@@ -1,4 +1,4 @@
-// Sentences, and words for them.
+// Building blocks for sentences and paragraphs.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ std::string counted(std::int64_t count, std::string_view thing);  // "1 word", "
 // “it”: text of unknown origin, short enough for a line and safe to print.
 std::string in_quotes(std::string_view text);
 
-// Words in lines of at most `width` columns, broken between words, and inside those that are longer.
+// The text in lines of at most `width` columns, broken between words, and inside words that are longer.
 std::string wrap(std::string_view text, int width);
 
 // A heading in bold, and text broken into lines that fit.

@@ -1,4 +1,4 @@
-// Text with colours and weight, as escape sequences for the terminal at hand, or as nothing at all.
+// Text with colour and emphasis: escape sequences for terminals that support them, plain text otherwise.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,17 @@ struct Style {
 
 inline constexpr Style kDim{.emphasis = Emphasis::dim};
 
-// A cell at a place in [0, 1] of the scale, and text that can be read on it, as this terminal will really
-// show them. One of 256 steps, finer than the eye: neighbouring cells then often share their escape sequence.
+// The style of a cell at a position in [0, 1] on the scale, with legible text, in the colours that this
+// terminal has. One of 256 steps, finer than the eye: neighbouring cells then often share an escape sequence.
 Style cell_style(double place, ColorDepth depth);
 
-// A line put together piece by piece. Escape sequences are written only where the style changes: a row of 400
-// cells stays small. Without colour it is the plain text.
+// A line built piece by piece. Escape sequences are written only where the style changes, so a row of 400
+// cells stays small. Without colour it is plain text.
 class StyledLine {
  public:
   explicit StyledLine(ColorDepth depth) : depth_(depth) {}
   StyledLine& add(std::string_view text, const Style& style = {});
-  // The line and its end, without trailing blanks that nobody sees; the line is then empty again.
+  // The line with a newline, without invisible trailing blanks; the line is then empty again.
   std::string finish();
 
  private:
@@ -41,10 +41,10 @@ class StyledLine {
   ColorDepth depth_;
   Style now_;
   std::string line_;
-  std::size_t blanks_ = 0;  // asked for, and not written before something visible follows
+  std::size_t blanks_ = 0;  // pending: written only when something visible follows
 };
 
-// One piece of text on its own.
+// A single piece of text.
 std::string styled(std::string_view text, const Style& style, ColorDepth depth);
 
 }  // namespace attend::draw

@@ -11,10 +11,10 @@ namespace attend::draw {
 namespace {
 
 constexpr int kColumnGap = 2;  // blanks between columns
-constexpr int kLeastText = 8;  // a text column is not shortened below this
+constexpr int kLeastText = 8;  // a text column is never shorter than this
 constexpr std::size_t kOmitted = static_cast<std::size_t>(-1);
 
-// Which of n things are shown when not all fit: the first and the last ones, with a kOmitted between them.
+// Which of n items are shown when not all fit: the first and the last, with a kOmitted between them.
 template <class Fits>
 std::vector<std::size_t> without_middle(std::size_t n, Fits fits) {
   std::vector<std::size_t> shown(n);
@@ -27,14 +27,14 @@ std::vector<std::size_t> without_middle(std::size_t n, Fits fits) {
     std::vector<std::size_t> more = shown;
     const auto place = more.begin() + static_cast<std::ptrdiff_t>(at_front ? front : front + 1);
     more.insert(place, at_front ? front : n - 1 - back);
-    if (front > 0 && !fits(more)) break;  // one is always shown
+    if (front > 0 && !fits(more)) break;  // at least one is always shown
     shown = std::move(more);
     ++(at_front ? front : back);
   }
   return shown;
 }
 
-// The table made printable, with the widths its text asks for.
+// The table made printable, with the widths that its text needs.
 struct Layout {
   Table table;
   bool has_header = false;
@@ -80,7 +80,7 @@ void measure(Layout& layout) {
   }
 }
 
-// Shortens the widest text column, again and again, until the table fits or all are short.
+// Shortens the widest text column repeatedly until the table fits or all are short.
 void shrink_text(Layout& layout, const std::vector<std::size_t>& all, int width) {
   for (int& column : layout.widths) column = std::min(column, width);
   for (int excess = layout.total(all) - width; excess > 0; excess = layout.total(all) - width) {
@@ -103,7 +103,7 @@ Layout lay_out(const Table& table, int width) {
   std::vector<std::size_t> all(layout.widths.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   shrink_text(layout, all, width);
-  // A single column may be wider than what the labels leave, and has to live with it.
+  // A single column may still be wider than the room that the labels leave; it is then cut.
   const int mark = all.size() > 1 ? 1 + kColumnGap : 0;
   const int most = std::max(1, width - layout.label_width - (layout.label_width > 0 ? kColumnGap : 0) - mark);
   if (layout.total(all) > width) {

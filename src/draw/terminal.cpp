@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kWidthOfPipe = 100;
 constexpr int kWidthOfUnknownTerminal = 80;
-constexpr int kLeastWidth = 20;     // narrower than this nothing here can be read
-constexpr int kMostWidth = 10'000;  // COLUMNS may say anything
+constexpr int kLeastWidth = 20;     // anything narrower is unreadable
+constexpr int kMostWidth = 10'000;  // COLUMNS may hold anything
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);

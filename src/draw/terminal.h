@@ -1,4 +1,4 @@
-// What the terminal at the other end can do: how many colours, how many columns.
+// What the terminal supports: how many colours, how many columns.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@ struct Terminal {
   int width = 100;  // columns
 };
 
-// What can be known about a file descriptor and its surroundings.
+// What is known about a file descriptor and the environment.
 struct TerminalFacts {
   bool is_terminal = false;
-  int columns = 0;            // as the terminal itself says; 0 = it does not
+  int columns = 0;            // as reported by the terminal; 0: unknown
   std::string columns_env;    // COLUMNS
   std::string term_env;       // TERM
   std::string colorterm_env;  // COLORTERM
-  std::string no_color_env;   // NO_COLOR; anything but empty asks for none (https://no-color.org)
+  std::string no_color_env;   // NO_COLOR; no colour unless empty (https://no-color.org)
 };
 TerminalFacts terminal_facts(int fd);
 
-// The decision alone. `always` gives colour even to a pipe and even with NO_COLOR.
+// Decides from the facts alone. `always` gives colour even to a pipe and even with NO_COLOR.
 Terminal describe_terminal(const TerminalFacts& facts, ColorChoice choice);
 
 Terminal detect_terminal(int fd, ColorChoice choice);

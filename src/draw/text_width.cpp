@@ -11,9 +11,9 @@ namespace attend::draw {
 namespace {
 
 constexpr std::int32_t kEmojiPresentation =
-    0xFE0F;  // asks for the picture, not the text form, of what it follows
+    0xFE0F;  // selects the emoji form of the preceding character, not the text form
 
-// Text as it is, or with a mark at its end that stops right-to-left order from spreading to what follows.
+// The text, with a mark at its end where needed to keep right-to-left order from spreading to what follows.
 std::string with_direction_closed(std::string text) {
   bool closed = true;
   for_each_code_point(text, [&](const CodePoint& point) {
@@ -44,7 +44,7 @@ int width_of(std::int32_t point) {
   }
 }
 
-// A cluster is as wide as its parts, except that an emoji built of several is one picture.
+// A cluster is as wide as its parts, except that an emoji made of several is one picture.
 int cluster_width(std::string_view cluster) {
   int width = 0;
   bool picture = false;

@@ -12,25 +12,25 @@
 namespace attend::draw {
 namespace {
 
-constexpr int kLeastMap = 6;       // columns of a map; smaller ones show no pattern
-constexpr int kWidestInView = 16;  // of a model view; wider ones make it too tall to see at once
+constexpr int kLeastMap = 6;       // columns of a map; smaller maps show no pattern
+constexpr int kWidestInView = 16;  // in a model view; wider maps make it too tall to see at once
 constexpr int kWidestFrame = 32;
 constexpr int kThumbnailGap = 1;
 constexpr Style kTitleStyle{.emphasis = Emphasis::bold};
 
-// As large as fits `columns` characters and as many half lines.
+// As large as fits into `columns` characters and as many half lines.
 Heatmap thumbnail(const Heatmap& map, int columns) {
   const auto most = static_cast<std::size_t>(columns);
   return max_pooled(map, std::min(map.rows, most), std::min(map.columns, most));
 }
 
-// How many maps stand beside each other, and how wide each may be.
+// How many maps go side by side, and how wide each may be.
 struct Shelf {
   std::size_t maps = 1;
   int columns = kLeastMap;
 };
 
-// What maps and the names above or below them would take if there were no end to the line.
+// The width that maps and the names above or below them would take on an unlimited line.
 int wanted_columns(const std::vector<Heatmap>& maps, const std::vector<std::string>& names) {
   std::size_t columns = 1;
   for (const Heatmap& map : maps) columns = std::max(columns, map.columns);
@@ -45,14 +45,14 @@ Shelf shelf_for(std::size_t count, int width, int widest) {
   const auto room = static_cast<std::size_t>(std::max(width, kLeastMap + kThumbnailGap));
   Shelf shelf;
   shelf.maps = std::clamp<std::size_t>(room / (kLeastMap + kThumbnailGap), 1, count);
-  // As few lines as there must be, and as many maps in each of them.
+  // As few lines as possible, with about as many maps in each of them.
   const std::size_t lines = (count + shelf.maps - 1) / shelf.maps;
   if (lines > 1) shelf.maps = (count + lines - 1) / lines;
   shelf.columns = std::min(static_cast<int>(room / shelf.maps) - kThumbnailGap, widest);
   return shelf;
 }
 
-// Maps beside each other, `margin` columns from the left; `label` stands before the first line of them.
+// Maps side by side, indented by `margin` columns; `label` precedes their first line.
 std::string line_of_maps(std::span<const Heatmap> maps, const Shelf& shelf, std::string_view label,
                          int margin, ColorDepth depth) {
   std::vector<Heatmap> small;
@@ -64,9 +64,9 @@ std::string line_of_maps(std::span<const Heatmap> maps, const Shelf& shelf, std:
   }
   std::string text;
   StyledLine line(depth);
-  // Without colour a line of characters is one row of a map, and twice as tall as it is wide: every other row
-  // would be more true to its shape, and less true to its values.
-  for (std::size_t row = 0; row < tallest; row += rows_a_pixel_line(depth)) {
+  // Without colour a line of characters is one row of a map, and characters are twice as tall as wide:
+  // showing every other row would keep the shape of the map, but lose values.
+  for (std::size_t row = 0; row < tallest; row += rows_per_pixel_line(depth)) {
     line.add(pad_right(row == 0 ? label : "", margin), kDim);
     for (const Heatmap& map : small) {
       if (row < map.rows) add_pixels(line, map, row, depth);

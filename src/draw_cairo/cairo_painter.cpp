@@ -66,7 +66,7 @@ class Painter {
     const std::unique_ptr<cairo_surface_t, DestroySurface> surface(
         cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
     if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS)
-      return;  // the caller sees it in cairo_'s state
+      return;  // the caller finds the error in cairo_'s status
     fill_pixels(surface.get(), image, zoom);
     const std::unique_ptr<cairo_pattern_t, DestroyPattern> pattern(
         cairo_pattern_create_for_surface(surface.get()));
@@ -86,9 +86,9 @@ class Painter {
 
  private:
   static constexpr double kLeastSnapped =
-      3;  // moved by half a pixel, a thinner shape would change its weight
+      3;  // moving a thinner shape by half a pixel would change how heavy it looks
 
-  // The corner of the nearest pixel: on a raster, edges between two pixels look soft, and cells unequal.
+  // The corner of the nearest pixel: on a raster, edges between two pixels look blurred, and cells uneven.
   Point on_pixel(Point point) const {
     cairo_user_to_device(cairo_, &point.x, &point.y);
     point = {std::round(point.x), std::round(point.y)};
@@ -96,7 +96,7 @@ class Painter {
     return point;
   }
 
-  // Some three pixels to a point.
+  // About three pixels per point.
   static int zoom_for(const CellImage& image) {
     const double cell = std::max(image.width / static_cast<double>(image.columns),
                                  image.height / static_cast<double>(image.rows));

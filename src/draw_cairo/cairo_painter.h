@@ -8,8 +8,8 @@
 
 namespace attend::draw {
 
-// vector: for SVG and PDF. Their viewers smooth what they enlarge, so each cell of an image becomes several
-// pixels; on a raster, shapes are moved to the edges of pixels instead.
+// vector: for SVG and PDF. Their viewers smooth images that they enlarge, so each cell becomes several
+// pixels; on a raster, shapes are aligned with pixel edges instead.
 void paint_cairo(cairo_t* cairo, const Scene& scene, PangoText& text, bool vector);
 
 }  // namespace attend::draw

@@ -14,9 +14,9 @@
 namespace attend::draw {
 namespace {
 
-constexpr double kMostPixels = 32767;       // Cairo's own limit, across and down
+constexpr double kMostPixels = 32767;       // Cairo's own limit, in each direction
 constexpr double kMostPixelsInAll = 2.5e8;  // a gigabyte
-constexpr double kPointsAPixel = 0.75;      // of CSS: PDF counts in points, the page in pixels
+constexpr double kPointsPerPixel = 0.75;    // PDF counts in points, the page in CSS pixels
 
 // Called from C: an exception must not pass through it.
 cairo_status_t append(void* bytes, const unsigned char* data, unsigned length) noexcept {
@@ -57,14 +57,14 @@ CairoTarget::CairoTarget(const Scene& scene, PageFormat format, double scale) : 
       cairo_ = cairo_create(surface_);
       break;
     case PageFormat::pdf:
-      surface_ = cairo_pdf_surface_create_for_stream(append, &bytes_, scene.width * kPointsAPixel,
-                                                     scene.height * kPointsAPixel);
-      // The day it was made would be the only thing that differs between two runs.
+      surface_ = cairo_pdf_surface_create_for_stream(append, &bytes_, scene.width * kPointsPerPixel,
+                                                     scene.height * kPointsPerPixel);
+      // The creation date would be the only thing that differs between two runs.
       cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, "1970-01-01T00:00:00Z");
       if (!scene.title.empty())
         cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_TITLE, scene.title.c_str());
       cairo_ = cairo_create(surface_);
-      cairo_scale(cairo_, kPointsAPixel, kPointsAPixel);
+      cairo_scale(cairo_, kPointsPerPixel, kPointsPerPixel);
       break;
   }
 }

@@ -1,4 +1,4 @@
-// A surface of Cairo that writes into a string.
+// A Cairo surface that writes into a string.
 #pragma once
 
 #include <cairo.h>
@@ -20,7 +20,7 @@ class CairoTarget {
 
   cairo_t* cairo() { return cairo_; }
 
-  // The bytes of the file. Nothing can be drawn after that. Throws std::runtime_error when Cairo failed.
+  // The bytes of the file. Nothing can be drawn afterwards. Throws std::runtime_error if Cairo failed.
   std::string finish();
 
  private:

@@ -28,7 +28,7 @@ const char* package_for(std::uint32_t character) {
       break;
   }
   if (g_unichar_iswide(character)) {
-    // Punctuation of Chinese and Japanese lies below, emoji above.
+    // Chinese and Japanese punctuation lies below, emoji above.
     return character < 0x1F000 ? "fonts-noto-cjk" : "fonts-noto-color-emoji";
   }
   return character >= 0x1F000 && character < 0x20000 ? "fonts-noto-color-emoji" : "fonts-noto-core";
@@ -60,7 +60,7 @@ std::vector<std::string> MissingCharacters::notes() const {
     const std::size_t more = characters.size() > kMostNamed ? characters.size() - kMostNamed : 0;
     notes.push_back("no font on this machine has " + named +
                     (more > 0 ? " and " + std::to_string(more) + " more characters" : "") +
-                    ": boxes stand in their place (Debian's package " + package + " has such fonts)");
+                    ": they are drawn as boxes (Debian's package " + package + " has such fonts)");
   }
   return notes;
 }

@@ -1,4 +1,4 @@
-// Characters that no font of this machine has: Pango draws a box with their number, and we say so.
+// Characters that no font on this machine has: Pango draws a box with their code point, and we say so.
 #pragma once
 
 #include <pango/pango.h>
@@ -15,7 +15,7 @@ class MissingCharacters {
   void look_at(PangoLayout* layout);
   void add(std::uint32_t character) { characters_.insert(character); }
 
-  // One sentence a script, with a package of Debian that has it.
+  // One sentence per script, naming a Debian package that has it.
   std::vector<std::string> notes() const;
 
  private:

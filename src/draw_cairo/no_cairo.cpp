@@ -9,7 +9,7 @@ bool has_cairo() noexcept { return false; }
 
 RenderedPage render_page(const Figure& figure, PageFormat format, const FileOptions& options) {
   if (format != PageFormat::svg) {
-    refuse("figure", "this attend was built without Cairo and Pango: it writes SVG, and neither PNG nor PDF");
+    refuse("figure", "this attend was built without Cairo and Pango: it writes SVG, but not PNG or PDF");
   }
   return {figure_svg(figure, options.page), {}};
 }

@@ -8,7 +8,7 @@ namespace attend::draw {
 
 enum class PageFormat { svg, png, pdf };
 
-// After the extension of a file, in upper or lower case; none for another.
+// By the extension of a file, in upper or lower case; empty for any other extension.
 std::optional<PageFormat> page_format_of(const std::filesystem::path& file);
 
 }  // namespace attend::draw

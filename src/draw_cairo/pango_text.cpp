@@ -6,23 +6,22 @@
 namespace attend::draw {
 namespace {
 
-// What Debian installs along with Pango comes first: figures then look the same on most machines. Scripts
-// that it lacks are taken from whichever font has them.
+// The fonts that Debian installs along with Pango come first, so that figures look the same on most machines.
+// Scripts that these lack are taken from whichever font has them.
 constexpr const char* kFamilies = "DejaVu Sans, Liberation Sans, sans-serif";
 
-// Emoji are pictures of pixels, which Cairo would take at the size of the letters and no finer: a text that
-// has some is drawn as one picture, at six pixels to a point. All of them begin with these two bytes.
+// Emoji are bitmaps, which Cairo would embed at the size of the letters and no finer: a text that contains
+// emoji is drawn as one image, at six pixels per point. All of them begin with these two bytes.
 bool has_emoji(std::string_view text) { return text.find("\xF0\x9F") != text.npos; }
 
 }  // namespace
 
 PangoText::PangoText()
-    // A map of our own: the default one belongs to the thread, and another library may have changed it.
+    // Our own font map: the default one belongs to the thread, and another library may have changed it.
     : map_(pango_cairo_font_map_new()),
       context_(pango_font_map_create_context(map_.get())),
       layout_(nullptr) {
-  // Letters keep their shapes and their widths at every size: what was measured is what is drawn, on any
-  // surface.
+  // Letters keep their shapes and widths at every size: what was measured is what is drawn, on any surface.
   cairo_font_options_t* options = cairo_font_options_create();
   cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
   cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);

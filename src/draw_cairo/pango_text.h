@@ -1,4 +1,4 @@
-// Text laid out by Pango: measured for the layout of a page, and drawn where that puts it.
+// Text laid out by Pango: measured for the layout of a page, and then drawn.
 #pragma once
 
 #include <pango/pangocairo.h>
@@ -12,7 +12,7 @@
 
 namespace attend::draw {
 
-// Releases what GLib counts.
+// Releases a reference-counted GLib object.
 struct Unref {
   template <class Object>
   void operator()(Object* object) const {
@@ -26,14 +26,14 @@ class PangoText : public TextMeasure {
 
   double width(std::string_view text, Font font) const override;
 
-  // As it was measured; characters that no font has are remembered. vector: for SVG and PDF.
+  // Draws the text as it was measured, and remembers characters that no font has. vector: for SVG and PDF.
   void draw(cairo_t* cairo, const Text& text, bool vector);
 
   const MissingCharacters& missing() const { return missing_; }
 
  private:
   PangoLayout* laid_out(std::string_view text, Font font) const;
-  // From the left end of its base line, which lies at (0, 0).
+  // Relative to the left end of its baseline, which is at (0, 0).
   void show(cairo_t* cairo, const Text& text);
   void show_as_picture(cairo_t* cairo, const Text& text);
 

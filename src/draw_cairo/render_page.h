@@ -1,5 +1,5 @@
-// A figure as the bytes of a file, drawn by Cairo with text by Pango: any script, and the letters go into the
-// file as shapes, so that it looks the same everywhere.
+// A figure as the bytes of a file, drawn by Cairo with text by Pango: any script, and letters are stored as
+// shapes, so that the file looks the same everywhere.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ namespace attend::draw {
 
 struct FileOptions {
   PageOptions page = {};
-  double scale = 2;  // of PNG: pixels to a point, from 0.1 to 16
+  double scale = 2;  // of PNG: pixels per point, from 0.1 to 16
 };
 
 struct RenderedPage {
   std::string bytes;               // the same for the same figure and fonts
-  std::vector<std::string> notes;  // sentences about what could not be drawn as asked: characters no font has
+  std::vector<std::string> notes;  // sentences about what could not be drawn: characters that no font has
 };
 
-// Whether this program was built with Cairo. Without it SVG is written by paint_svg(), PNG and PDF are
+// Whether this program was built with Cairo. Without it SVG is written by paint_svg(), and PNG and PDF are
 // refused.
 bool has_cairo() noexcept;
 

@@ -1,4 +1,4 @@
-// A figure into a file that is there complete or not at all.
+// Saves a figure to a file, completely or not at all.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace attend::draw {
 
-// Returns the notes of render_page(). Throws what that throws, before the file is touched, and FileError when
-// the disk or the folder refuses.
+// Returns the notes of render_page(). Throws what that throws, before touching the file, and FileError when
+// the file cannot be written.
 std::vector<std::string> save_figure(const Figure& figure, const std::filesystem::path& file,
                                      PageFormat format, const FileOptions& options = {});
 

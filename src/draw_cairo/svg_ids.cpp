@@ -10,8 +10,7 @@ constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kImage = "<image ";
 
-// Where a name begins after `at`, if an id or a reference to one stands there: id="clip7", "#clip7",
-// (#clip7).
+// Where a name begins after `at`, if there is an id or a reference to one: id="clip7", "#clip7", (#clip7).
 std::size_t name_after(std::string_view svg, std::size_t at) {
   for (const std::string_view before :
        {std::string_view(" id=\""), std::string_view("\"#"), std::string_view("(#")}) {
@@ -20,8 +19,8 @@ std::size_t name_after(std::string_view svg, std::size_t at) {
   return std::string_view::npos;
 }
 
-// Whether the image that begins at `at` has no transparency: those are the cells of maps, the others are
-// emoji. Byte 25 of a PNG is its type of colour, and "CAIA" is 8 bits, RGB, in base64.
+// Whether the image that begins at `at` is opaque: those are the cells of maps, the others are emoji. Byte 25
+// of a PNG is its colour type, and "CAIA" is 8 bits, RGB, in base64.
 bool holds_cells(std::string_view svg, std::size_t at) {
   constexpr std::string_view kData = "base64,";
   const std::size_t data = svg.find(kData, at);

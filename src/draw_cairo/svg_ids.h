@@ -1,4 +1,5 @@
-// The ids in an SVG file of Cairo's, which count on over all files of a process, counted from 0 in each.
+// Renumbers the ids in an SVG file written by Cairo from 0; Cairo keeps counting across all files of a
+// process.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace attend::draw {
 
-// Also tells viewers to keep the cells of maps sharp, and not to smooth them.
+// Also tells viewers to keep the cells of maps sharp instead of smoothing them.
 std::string with_own_ids(std::string_view svg);
 
 }  // namespace attend::draw

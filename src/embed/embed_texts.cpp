@@ -19,13 +19,13 @@ constexpr std::size_t kLinesNamed = 5;
 // The texts that go through the model together.
 struct Batch {
   std::vector<std::string> texts;
-  std::vector<std::int64_t> first_pieces{0};  // text i has pieces [i], ..., [i + 1] - 1
+  std::vector<std::int64_t> first_pieces{0};  // text i has pieces first_pieces[i] to first_pieces[i + 1] - 1
   std::vector<Encoding> pieces;
   std::vector<std::int32_t> first_characters;
   std::int64_t tokens = 0;
 };
 
-// The vector of a text in several pieces: the mean of theirs, each counted by its tokens.
+// The vector of a text in several pieces: their mean, weighted by the number of tokens.
 class MeanOfPieces {
  public:
   explicit MeanOfPieces(std::int64_t size) : sum_(static_cast<std::size_t>(size)) {}
@@ -60,13 +60,13 @@ class Run {
     prompt_ = model.prompt_of(job.options);
   }
 
-  // False: the text is too long, and that is an error.
+  // Returns false if the text is too long and that is an error.
   bool take(std::string text) {
     if (!prompt_.empty()) text.insert(0, prompt_);
-    std::vector<Piece> pieces = pieces_of(model_, text, max_tokens_, job_.overflow);
+    std::vector<TextPiece> pieces = pieces_of(model_, text, max_tokens_, job_.overflow);
     if (pieces.empty()) return false;
     too_long = pieces.size() > 1 || pieces[0].tokens.dropped > 0;
-    for (Piece& piece : pieces) {
+    for (TextPiece& piece : pieces) {
       batch_.tokens += static_cast<std::int64_t>(piece.tokens.size());
       batch_.pieces.push_back(std::move(piece.tokens));
       batch_.first_characters.push_back(piece.first_character);
@@ -76,7 +76,7 @@ class Run {
     return true;
   }
 
-  // A line of any length, read and embedded stretch by stretch.
+  // A line of any length, read and embedded piece by piece.
   void take_divided(std::string text, TextLines& lines) {
     flush();
     EmbedOptions options = job_.options;
@@ -86,7 +86,7 @@ class Run {
     for (bool first = true;; first = false) {
       if (first) text.insert(0, prompt_);
       std::vector<Encoding> pieces;
-      for (Piece& piece : pieces_of(model_, text, max_tokens_, Overflow::split))
+      for (TextPiece& piece : pieces_of(model_, text, max_tokens_, Overflow::split))
         pieces.push_back(std::move(piece.tokens));
       const Tensor vectors = model_.embed(pieces, options);
       if (!sum) sum.emplace(vectors.size(1));
@@ -95,7 +95,7 @@ class Run {
                  pieces[i].size());
         done.tokens += static_cast<std::int64_t>(pieces[i].size());
       }
-      if (!lines.goes_on()) break;
+      if (!lines.continues()) break;
       lines.more(text);
     }
     give(0, sum->mean(normalizes()));
@@ -116,8 +116,8 @@ class Run {
     batch_ = {};
   }
 
-  Progress done;
-  bool too_long = false;  // the text that was taken last
+  EmbedProgress done;
+  bool too_long = false;  // the most recent text
 
  private:
   void give(std::size_t i, ConstTensorView vectors, std::vector<Unit> units = {}) {
@@ -183,7 +183,7 @@ class Run {
     return units;
   }
 
-  // The mean of a word's tokens. Special tokens stand for no character, and so for no word.
+  // The mean of a word's tokens. Special tokens cover no characters, and so belong to no word.
   static std::pair<Tensor, std::vector<Unit>> merged(const Tensor& rows, const std::vector<Unit>& tokens,
                                                      const std::string& text) {
     std::vector<std::int64_t> places;  // of the tokens that are not special
@@ -222,18 +222,18 @@ class Run {
 }  // namespace
 
 Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Sink& sink,
-                    const std::function<void(const Progress&)>& report) {
+                    const std::function<void(const EmbedProgress&)>& report) {
   Outcome outcome;
   Run run(model, job, sink);
   const auto fail = [&](const std::string& rule) {
     throw FileError(lines.name(), joined("line ", lines.line()), rule);
   };
   for (std::string text; lines.next(text);) {
-    const bool endless = lines.goes_on();
+    const bool endless = lines.continues();
     const std::string most = joined("has more than ", TextLines::kLongest >> 20, " MiB, ");
     if (endless && job.overflow == Overflow::error) fail(most + "the most that a text may have");
     if (endless && job.overflow == Overflow::split && job.grain != Grain::text)
-      fail(most + "and the vectors of its tokens or words would be kept until its end");
+      fail(most + "and the vectors of its tokens or words would have to be kept until its end");
     try {
       if (endless && job.overflow == Overflow::split) {
         run.take_divided(std::move(text), lines);

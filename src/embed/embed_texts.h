@@ -1,4 +1,4 @@
-// A file of texts to a file of vectors, in constant memory.
+// Turns a file of texts into a file of vectors, in constant memory.
 #pragma once
 
 #include <attend/text_model.h>
@@ -19,19 +19,19 @@ struct Job {
   Overflow overflow = Overflow::truncate;
 };
 
-struct Progress {
+struct EmbedProgress {
   std::int64_t texts = 0, tokens = 0;
 };
 
 struct Outcome {
-  Progress done{};
-  std::int64_t too_long = 0;                   // texts that were cut, or with Overflow::split divided
+  EmbedProgress done{};
+  std::int64_t too_long = 0;                   // texts that were truncated or, with Overflow::split, divided
   std::int64_t over_long = 0;                  // of those, lines that were longer than TextLines::kLongest
   std::vector<std::int64_t> too_long_lines{};  // the first of them
 };
 
 // Throws FileError for a text that is too long with Overflow::error, and for one that the tokenizer refuses.
 Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Sink& sink,
-                    const std::function<void(const Progress&)>& report);
+                    const std::function<void(const EmbedProgress&)>& report);
 
 }  // namespace attend::embed

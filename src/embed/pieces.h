@@ -1,4 +1,4 @@
-// A text as the model can read it: whole, cut, or in several pieces.
+// A text in a form that the model can read: whole, truncated, or in several pieces.
 #pragma once
 
 #include <attend/text_model.h>
@@ -12,14 +12,14 @@ namespace attend::embed {
 
 enum class Overflow : std::uint8_t { truncate, error, split };
 
-struct Piece {
+struct TextPiece {
   Encoding tokens;
-  std::int32_t first_character = 0;  // of the text, to which the offsets of this piece are relative
+  std::int32_t first_character = 0;  // in the text; the offsets of this piece are relative to it
 };
 
 // One piece, or with Overflow::split as many as the text needs, cut between words where that is possible.
 // With Overflow::error a text that is too long gives none.
-std::vector<Piece> pieces_of(const TextModel& model, std::string_view text, std::int64_t max_tokens,
-                             Overflow overflow);
+std::vector<TextPiece> pieces_of(const TextModel& model, std::string_view text, std::int64_t max_tokens,
+                                 Overflow overflow);
 
 }  // namespace attend::embed

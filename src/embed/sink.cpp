@@ -13,8 +13,8 @@
 namespace attend::embed {
 namespace {
 
-// embeddings (rows, size); where there are several rows a text: ends (texts + 1), offsets (rows, 2), and of
-// tokens ids (rows).
+// embeddings (rows, size); where a text has several rows: ends (texts + 1), offsets (rows, 2), and for tokens
+// ids (rows).
 class ArraySink : public Sink {
  public:
   ArraySink(const std::string& file, Grain grain, std::int64_t size)

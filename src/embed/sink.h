@@ -15,9 +15,9 @@ namespace attend::embed {
 
 enum class Grain : std::uint8_t { text, token, word };
 
-// What a row is the vector of; a whole text has none of these.
+// What a row is the vector of: a token or a word.
 struct Unit {
-  std::string text;  // a token as the vocabulary has it, a word as it stands in the text
+  std::string text;  // a token as in the vocabulary, a word as in the text
   TextSpan place;    // its characters
   std::int32_t id = -1;
   bool special = false;
@@ -26,7 +26,7 @@ struct Unit {
 struct EmbeddedText {
   std::int64_t index = 0;  // from 0
   std::string_view text{};
-  ConstTensorView vectors{};  // (rows, size); one row for a whole text
+  ConstTensorView vectors{};  // (rows, size); one row if it is of the whole text
   std::vector<Unit> units{};
 };
 
@@ -34,7 +34,7 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void add(const EmbeddedText& text) = 0;
-  virtual void finish() = 0;  // without it nothing remains of a file
+  virtual void finish() = 0;  // without this call no file is left
 };
 
 using Write = std::function<void(std::string_view)>;

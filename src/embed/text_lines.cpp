@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 16;
 
-// Where to cut a text that goes on: after its last space, if that is not far back, else between two
+// Where to cut a text that continues: after its last space, if that is not far back, otherwise between two
 // characters.
 std::size_t place_to_cut(std::string_view text) {
   constexpr std::size_t kFar = 1024;
@@ -29,7 +29,7 @@ std::size_t place_to_cut(std::string_view text) {
   for (int back = 0; back < 4 && at > 0; ++back) {
     const auto byte = static_cast<unsigned char>(text[--at]);
     if (byte < 0x80) return at + 1;
-    if (byte >= 0xC0) return at;  // it may be cut off
+    if (byte >= 0xC0) return at;  // it may be incomplete
   }
   return text.size();  // not UTF-8
 }
@@ -67,38 +67,38 @@ bool TextLines::fill() {
   return true;
 }
 
-// Appends to a text up to the end of the line, or as much as a text may have and a byte more.
+// Appends to a text up to the end of the line, or until it is one byte longer than a text may be.
 void TextLines::take(std::string& text) {
-  goes_on_ = true;
+  continues_ = true;
   while (text.size() <= kLongest && fill()) {
     const std::string_view here = unread_.substr(0, kLongest + 1 - text.size());
     const std::size_t end = here.find('\n');
     text.append(here.substr(0, end));
     unread_.remove_prefix(end == std::string_view::npos ? here.size() : end + 1);
     if (end != std::string_view::npos) {
-      goes_on_ = false;
+      continues_ = false;
       break;
     }
   }
-  if (goes_on_ && text.size() <= kLongest) goes_on_ = false;  // the end of the file
-  if (!goes_on_ && text.ends_with('\r')) text.pop_back();
+  if (continues_ && text.size() <= kLongest) continues_ = false;  // the end of the file
+  if (!continues_ && text.ends_with('\r')) text.pop_back();
 }
 
-// Holds back what comes too late for a text.
+// Holds back what is beyond the length limit of a text.
 void TextLines::cut(std::string& text) {
   held_.clear();
-  if (!goes_on_) return;
+  if (!continues_) return;
   const std::size_t place = place_to_cut(std::string_view(text).substr(0, kLongest));
   held_.assign(text, place);
   text.resize(place);
 }
 
 bool TextLines::next(std::string& text) {
-  while (goes_on_) {  // passes over the rest of the last line
+  while (continues_) {  // skips the rest of the last line
     if (!fill()) return false;
     const std::size_t end = unread_.find('\n');
     unread_.remove_prefix(end == std::string_view::npos ? unread_.size() : end + 1);
-    goes_on_ = end == std::string_view::npos;
+    continues_ = end == std::string_view::npos;
   }
   if (!fill()) return false;
   text.clear();
@@ -122,7 +122,7 @@ void TextLines::more(std::string& text) {
 
 void TextLines::parse(std::string& text) {
   const std::string where = joined("line ", line_);
-  if (goes_on_)
+  if (continues_)
     throw FileError(name_, where,
                     joined("has more than ", kLongest >> 20, " MiB, the most that a line of JSON may have"));
   std::optional<std::string_view> found;

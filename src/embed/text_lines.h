@@ -1,5 +1,5 @@
-// Texts from a file or a pipe of any size, one a line, one at a time, in constant memory: of a line that is
-// longer than a text may be the beginning is given, and the rest as it is asked for.
+// Texts from a file or a pipe of any size, one per line, one at a time, in constant memory: of a line that is
+// too long for a text, the beginning is returned first, and the rest on request.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ enum class LineForm : bool {
 
 class TextLines {
  public:
-  // The longest line that is given as a whole, and of JSON is read at all: `attend explain` takes as much. A
-  // book has a tenth of it; while it is cut into tokens it takes some hundred megabytes.
+  // The longest line that is returned whole, and the longest line of JSON that is read at all: the same limit
+  // as for `attend explain`. A book has a tenth of it; tokenizing this much takes some hundred megabytes.
   static constexpr std::size_t kLongest = std::size_t{4} << 20;
 
   // "-" is standard input. Throws FileError.
@@ -27,17 +27,17 @@ class TextLines {
   TextLines(const TextLines&) = delete;
   TextLines& operator=(const TextLines&) = delete;
 
-  // False at the end. What is not UTF-8 becomes U+FFFD. The end of a line (\n or \r\n) and a byte-order mark
-  // at the start belong to no text. What remained of the line before is passed over. Throws FileError where
-  // reading fails.
+  // Returns false at the end. Bytes that are not UTF-8 become U+FFFD. Line endings (\n or \r\n) and a
+  // byte-order mark at the start are not part of a text. What is left of the previous line is skipped. Throws
+  // FileError if reading fails.
   bool next(std::string& text);
 
-  // Whether the line goes on after what was given: it is longer than kLongest.
-  bool goes_on() const noexcept { return goes_on_; }
-  // What follows then, cut between words where that is possible.
+  // Whether the line continues after what was returned: it is longer than kLongest.
+  bool continues() const noexcept { return continues_; }
+  // The next part of such a line, cut between words where possible.
   void more(std::string& text);
 
-  std::int64_t line() const noexcept { return line_; }  // of the text that came last, from 1
+  std::int64_t line() const noexcept { return line_; }  // of the most recent text, from 1
   std::uint64_t bytes_read() const noexcept { return bytes_; }
   std::optional<std::uint64_t> bytes_in_all() const noexcept { return total_; }  // of a file
   const std::string& name() const noexcept { return name_; }
@@ -52,10 +52,10 @@ class TextLines {
   int descriptor_ = -1;
   std::vector<char> buffer_;
   std::string_view unread_;  // of the buffer
-  std::string held_;         // the end of what was read of a line, which was not given yet
+  std::string held_;         // the end of what was read of a line, not returned yet
   std::int64_t line_ = 0;
   std::uint64_t bytes_ = 0;
-  bool goes_on_ = false;
+  bool continues_ = false;
   std::optional<std::uint64_t> total_;
   LineForm form_;
 };

@@ -1,5 +1,5 @@
 #include "explain/comparison.h"
-#include "explain/json_text.h"
+#include "explain/json_object.h"
 
 namespace attend::explain {
 namespace {
@@ -33,7 +33,7 @@ std::string comparison_json(const Comparison& comparison) {
   std::vector<JsonObject> occurrences, pairs;
   for (std::size_t i = 0; i < comparison.occurrences.size(); ++i)
     occurrences.push_back(occurrence_json(comparison.occurrences[i], comparison.taken[i]));
-  for (const Pair& pair : comparison.pairs) {
+  for (const OccurrencePair& pair : comparison.pairs) {
     JsonObject json;
     json.add("first", pair.first)
         .add("second", pair.second)

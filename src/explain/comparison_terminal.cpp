@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kMostBars = 5;
 constexpr int kComparisonIndent = 2, kPlotLines = 8;
 
-// Occurrences are called 1, 2, ...
-std::string pair_name(const Pair& pair) { return joined(pair.first + 1, " and ", pair.second + 1); }
+// Occurrences are numbered from 1.
+std::string pair_name(const OccurrencePair& pair) { return joined(pair.first + 1, " and ", pair.second + 1); }
 
 std::string occurrence_name(const Comparison& comparison, std::size_t index) {
   const Occurrence& occurrence = comparison.occurrences[index];
@@ -29,22 +29,23 @@ std::string cosine_text(double value) { return draw::format_number(value, {.deci
 draw::Table table_of(const Comparison& comparison) {
   draw::Table table;
   table.title =
-      comparison.pairs.size() == 1 ? "How alike they are (cosine)" : "How alike each two are (cosine)";
+      comparison.pairs.size() == 1 ? "How similar they are (cosine)" : "How similar each pair is (cosine)";
   table.label_header = "layer";
-  for (const Pair& pair : comparison.pairs)
+  for (const OccurrencePair& pair : comparison.pairs)
     table.columns.push_back({comparison.pairs.size() == 1 ? "" : pair_name(pair), draw::Align::right});
   table.columns.push_back({"", draw::Align::left});
   const auto row = [&](std::string label, const auto& value, const char* note) {
     draw::TableRow line{std::move(label), {}};
-    for (const Pair& pair : comparison.pairs) line.cells.push_back(cosine_text(value(pair)));
+    for (const OccurrencePair& pair : comparison.pairs) line.cells.push_back(cosine_text(value(pair)));
     line.cells.emplace_back(note);
     table.rows.push_back(std::move(line));
   };
   row(
-      "static", [](const Pair& pair) { return pair.static_cosine; }, "the bare row of the word's table");
+      "static", [](const OccurrencePair& pair) { return pair.static_cosine; },
+      "the row of the embedding table");
   for (std::size_t layer = 0; layer < comparison.pairs.front().cosines.size(); ++layer) {
     row(
-        std::to_string(layer), [&](const Pair& pair) { return pair.cosines[layer]; },
+        std::to_string(layer), [&](const OccurrencePair& pair) { return pair.cosines[layer]; },
         layer == 0 ? "with its position" : "");
   }
   return table;
@@ -54,7 +55,7 @@ draw::Plot plot_of(const Comparison& comparison) {
   draw::Plot plot;
   plot.x.label = "layer";
   plot.y.label = "cosine";
-  for (const Pair& pair : comparison.pairs) {
+  for (const OccurrencePair& pair : comparison.pairs) {
     draw::Series series{.name = pair_name(pair), .x = {}, .y = pair.cosines};
     for (std::size_t layer = 0; layer < pair.cosines.size(); ++layer)
       series.x.push_back(static_cast<double>(layer));
@@ -102,8 +103,7 @@ std::string comparison_text(const Comparison& comparison, const draw::Terminal& 
   }
   text += draw::paragraph(
       "What moved a word: the length of weight × value × Wo that it took from each of the others, as a share "
-      "of "
-      "all that it took, in the mean over layers.",
+      "of all that it took, averaged over layers.",
       terminal);
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -10,9 +11,8 @@
 namespace attend::explain {
 namespace {
 
-// Where it looks and what it takes; and, if that is another, by the method that was asked for.
-Focus look_closely(const Reading& reading, const ExplainRequest& request, const Units& units,
-                   std::size_t unit) {
+// Where it looks and what it takes, and also by the requested method if that is a different one.
+Focus focus_on(const Reading& reading, const ExplainRequest& request, const Units& units, std::size_t unit) {
   Focus focus;
   for (std::size_t u = 0; u < unit; ++u) focus.unit += units.shows(units.all[u]) ? 1 : 0;
   std::vector<LensMethod> methods = {LensMethod::raw, LensMethod::norm};
@@ -26,6 +26,35 @@ Focus look_closely(const Reading& reading, const ExplainRequest& request, const 
     focus.rows.push_back({method, units.kept_shares(row, method), special});
   }
   return focus;
+}
+
+// The first pair: up to the last comma before the next arrow, so that a comma can itself be a word.
+std::string_view first_pair(std::string_view text) {
+  const std::size_t arrow = text.find('>');
+  if (arrow == text.npos) return text;
+  const std::size_t next = text.find('>', arrow + 1);
+  if (next == text.npos) return text;
+  const std::size_t comma = text.substr(0, next).rfind(',');
+  return comma == text.npos || comma < arrow ? text : text.substr(0, comma);
+}
+
+Relation parse_relation(const Reading& reading, std::string_view text) {
+  Relation relation{.name = std::string(text), .pairs = {}};
+  std::string_view rest = text;
+  if (const std::size_t colon = text.find(':'); colon != text.npos && colon < text.find('>')) {
+    relation.name = text.substr(0, colon);
+    rest = text.substr(colon + 1);
+  }
+  while (true) {
+    const std::string_view pair = first_pair(rest);
+    const std::size_t arrow = pair.find('>');
+    if (arrow == 0 || arrow == pair.npos || arrow + 1 == pair.size())
+      refuse("relation", "\"", text, "\" is not a relation: expected NAME:WORD>WORD,WORD>WORD");
+    relation.pairs.push_back({.from = find_word(reading.words(), pair.substr(0, arrow)),
+                              .to = find_word(reading.words(), pair.substr(arrow + 1))});
+    if (pair.size() == rest.size()) return relation;
+    rest = rest.substr(pair.size() + 1);
+  }
 }
 
 }  // namespace
@@ -46,13 +75,13 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   Units units = Units::of(reading, request);
   std::optional<std::size_t> focus;
   if (request.focus) focus = find_word(units.all, *request.focus);
-  if (focus && units.all[*focus].special) units.special = true;  // it is asked about
+  if (focus && units.all[*focus].special) units.special = true;  // it was asked for
 
   Explanation result;
   for (const Word& unit : units.all) (units.shows(unit) ? result.units : result.left_out).push_back(unit);
   const LensMethod method = request.query.method;
   if (method == LensMethod::flow && !focus)
-    refuse("explain", "flow is found for one word at a time: which one?");
+    refuse("explain", "flow is computed for one word at a time: which one?");
   const bool one_row = method == LensMethod::flow ||
                        (method == LensMethod::rollout && focus && reading.size() > kMostRolloutTokens);
   if (!one_row) {
@@ -64,7 +93,7 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   }
   for (const double received : lens_received(reading, request.query.heads, result.units))
     result.received.push_back(received / static_cast<double>(reading.size()));
-  if (focus) result.focus = look_closely(reading, request, units, *focus);
+  if (focus) result.focus = focus_on(reading, request, units, *focus);
   if (request.to) {
     if (!request.focus) refuse("explain", "which word should the heads link to \"", *request.to, "\"?");
     result.links = find_heads(reading, {.from = find_word(reading.words(), *request.focus),

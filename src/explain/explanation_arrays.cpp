@@ -1,13 +1,14 @@
-#include "explain/explanation_arrays.h"
-
+// An explanation as arrays in a file.
 #include <attend/save.h>
 
 #include <string>
 
+#include "explain/explanation.h"
+
 namespace attend::explain {
 namespace {
 
-// Arrays of different kinds, kept until they are written.
+// Arrays of different types, kept until they are written.
 class Arrays {
  public:
   void add(const std::string& name, Tensor tensor) {

@@ -22,9 +22,9 @@ std::string map_title(const ExplainRequest& request) {
     case LensMethod::norm:
       return "Who (rows) takes how much from whom (columns)";
     case LensMethod::rollout:
-      return "Of whom (columns) how much has arrived at whom (rows)";
+      return "How much of each word (columns) has reached each word (rows)";
     case LensMethod::grad:
-      return joined("Whose (rows) looking at whom (columns) ", request.goal);
+      return joined("Which attention, of whom (rows) to whom (columns), ", request.goal);
     default:
       return "Who (rows) looks at whom (columns)";
   }
@@ -40,7 +40,7 @@ draw::Heatmap heatmap_of(const std::vector<std::string>& labels, const Tensor& m
   return result;
 }
 
-// The row of the map in which the focus is.
+// The row of the map that contains the focus.
 std::optional<std::size_t> focus_row(const Explanation& explanation) {
   if (!explanation.focus) return std::nullopt;
   const std::int64_t token = explanation.units[explanation.focus->unit].first_token;
@@ -67,7 +67,7 @@ draw::HeadView lines_of(const Explanation& explanation, LensMethod method) {
   return view;
 }
 
-// The map of one head or one layer, with the units of the explanation, small enough for a thumbnail.
+// The map of one head or one layer, with the units of the explanation, pooled to the size of a thumbnail.
 draw::Heatmap thumbnail(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
                         const HeadChoice& heads) {
   ExplainRequest one{
@@ -174,10 +174,9 @@ draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::
 
 std::string stretch_note(const Explanation& explanation, const ExplainRequest& request) {
   if (!explanation.top) return {};
-  return joined(
-      "The ", explanation.units.size(), request.tokens ? " tokens" : " words", " are shown in ",
-      explanation.map_units.size(),
-      " stretches: a cell is the sum over the columns and the mean over the rows that it stands for.");
+  return joined("The ", explanation.units.size(), request.tokens ? " tokens" : " words", " are shown in ",
+                explanation.map_units.size(),
+                " stretches: a cell is the sum over its columns and the mean over its rows.");
 }
 
 std::string special_note(const Explanation& explanation, const ExplainRequest& request) {

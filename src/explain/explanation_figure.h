@@ -1,4 +1,4 @@
-// An explanation as a figure: for the page, and in parts for the terminal.
+// An explanation as a figure, for files, and in parts for the terminal.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace attend::explain {
 
-// What of it is drawn large.
+// What is drawn large.
 enum class View : std::uint8_t {
   map,    // the map
   lines,  // two columns of words, and lines between them
@@ -19,21 +19,21 @@ enum class View : std::uint8_t {
 };
 std::optional<View> view_named(std::string_view name) noexcept;
 
-// The part that the view asks for. Maps of all heads are made one after the other and pooled to thumbnails.
+// The part that the view asks for. Maps of all heads are computed one by one and pooled to thumbnails.
 draw::Part main_part(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
                      View view);
 
-// That part, the rows of the focus as bars, and what the figure does not mean.
+// That part, the rows of the focus as bars, and notes on how not to read the figure.
 draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& request,
                                 const Explanation& explanation, View view);
 
 // "Where “it” looks (39% went to [CLS] and [SEP])"
 std::string focus_title(const Explanation& explanation, const ExplainRequest& request, const FocusRow& row);
-// The largest of a row, best first.
+// The largest values of a row, largest first.
 draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::size_t most);
-// What a cell of a map of stretches is; empty where the map is one of units.
+// Explains the cells of a map of stretches; empty where the map is one of units.
 std::string stretch_note(const Explanation& explanation, const ExplainRequest& request);
-// What special tokens got; empty where they are shown.
+// Says what special tokens got; empty where they are shown.
 std::string special_note(const Explanation& explanation, const ExplainRequest& request);
 std::string caution();
 

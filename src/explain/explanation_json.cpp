@@ -1,5 +1,5 @@
 #include "explain/explanation.h"
-#include "explain/json_text.h"
+#include "explain/json_object.h"
 
 namespace attend::explain {
 namespace {
@@ -56,7 +56,7 @@ Json profiles_json(const std::vector<HeadProfile>& profiles) {
   return list;
 }
 
-// [[unit, value], ...] of each row.
+// [[unit, value], ...] for each row.
 Json top_json(const TopOfRows& top) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < top.units.size(); ++i) {

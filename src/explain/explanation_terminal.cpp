@@ -83,8 +83,8 @@ std::string profiles_text(const Reading& reading, const Explanation& explanation
   }
   return "\n" + draw::render_table(table, terminal, explanation.profiles.size()) + "\n" +
          draw::paragraph(
-             "Shares of the weight, on average over the tokens of the text; broad: how evenly it is "
-             "spread, 100% being all alike.",
+             "Shares of the weight, averaged over the tokens of the text; broad: how evenly it is "
+             "spread, 100% being uniform.",
              terminal);
 }
 

@@ -1,4 +1,4 @@
-// An explanation told in the terminal.
+// An explanation as text for the terminal.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Words that both reports share.
+// Phrases that both reports share.
 #pragma once
 
 #include <attend/lens.h>
@@ -17,16 +17,16 @@ using draw::in_quotes;
 std::string percent(double share);  // 47%, 0.3%
 
 // "layer 3, head 10", "layer 3, mean of 12 heads", "mean of 6 layers × 12 heads", "layers 1 to 3"; heads are
-// counted from 1.
+// numbered from 1.
 std::string name_of_query(const Reading& reading, const LensQuery& query);
 
-// What was read: the text, and what a model with an encoder and a decoder answered.
+// What was read: the text, and the answer of a model with an encoder and a decoder.
 std::string title_of(const Reading& reading);
 
 // "[CLS] and [SEP]": each name once.
 std::string list_of(const std::vector<Word>& words);
 
-// Labels for rows and columns: words that occur more than once have numbers, as in the#2.
+// Labels for rows and columns: words that occur more than once are numbered, as in the#2.
 std::vector<std::string> labels_of(const std::vector<Word>& units);
 
 }  // namespace attend::explain

@@ -15,7 +15,7 @@ void scale_to_one(std::span<double> values) {
 
 double tokens_of(const Word& unit) { return static_cast<double>(unit.last_token - unit.first_token); }
 
-// Appends the largest of a row, largest first.
+// Appends the largest values of a row, largest first.
 void add_top(std::span<const double> row, TopOfRows& top) {
   std::vector<std::int64_t> order(row.size());
   std::iota(order.begin(), order.end(), 0);
@@ -46,7 +46,7 @@ std::vector<std::size_t> places_in(const std::vector<Word>& stretches, const std
 
 Units Units::of(const Reading& reading, const ExplainRequest& request) {
   Units units{.all = request.tokens ? single_tokens(reading) : reading.words(), .special = request.special};
-  // Special tokens are shown where there is nothing else.
+  // Special tokens are shown if there is nothing else.
   if (std::all_of(units.all.begin(), units.all.end(), [](const Word& unit) { return unit.special; }))
     units.special = true;
   return units;
@@ -87,7 +87,7 @@ ShownMap shown_map(const Reading& reading, const ExplainRequest& request, const 
     map.top->count = static_cast<std::int64_t>(std::min(request.top, shown.size()));
   }
   const std::vector<std::size_t> places = places_in(map.units, shown);
-  const bool grad = request.query.method == LensMethod::grad;  // its rows are left as large as they are
+  const bool grad = request.query.method == LensMethod::grad;  // its rows are not normalised
   std::size_t next = 0;                                        // of the units that are shown
   lens_each_row(reading, request.query, units.all, [&](std::size_t unit, std::span<const double> row) {
     if (!units.shows(units.all[unit])) return;

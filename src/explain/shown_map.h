@@ -17,7 +17,7 @@ struct Units {
 
   bool shows(const Word& unit) const { return special || !unit.special; }
   std::vector<Word> shown() const;
-  // What is shown of a row, as it is; or as shares of 1, where the method has such.
+  // The part of a row that is shown, unchanged; or normalised to add up to 1, where the method has shares.
   std::vector<double> kept(std::span<const double> row) const;
   std::vector<double> kept_shares(std::span<const double> row, LensMethod method) const;
 };
@@ -26,10 +26,10 @@ struct ShownMap {
   std::vector<Word> units;  // its rows and columns: Explanation::map_units
   Tensor cells;
   std::optional<TopOfRows> top;
-  double special_share = 0;  // what special tokens got of the rows that are shown, on average
+  double special_share = 0;  // the share that special tokens got in the rows that are shown, on average
 };
 
-// Made row by row: memory for the cells, not for the pairs of units.
+// Computed row by row: takes memory for the cells, not for all pairs of units.
 ShownMap shown_map(const Reading& reading, const ExplainRequest& request, const Units& units);
 
 }  // namespace attend::explain

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "explore/bodies.h"
 #include "explore/callers.h"
-#include "explore/facts.h"
 #include "explore/memory.h"
+#include "explore/reading_json.h"
 #include "explore/target.h"
 
 namespace attend::explore {
@@ -31,7 +31,7 @@ Response numbers_response(std::span<const double> values) {
   return response;
 }
 
-// Shortest digits that read back as the same number.
+// The shortest digits that read back as the same number.
 std::string digits(float value) {
   char text[32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, value);
@@ -100,7 +100,7 @@ Response Api::route(const Request& request) {
                                                : nullptr;
   if (question == nullptr) throw RequestError(404, "there is no such address");
   require_method(request, "GET");
-  readings_.reading(id);  // an old one is told so before its parameters are looked at
+  readings_.reading(id);  // an id that is no longer kept is reported before its parameters are read
   return (this->*question)(id, target);
 }
 
@@ -116,7 +116,7 @@ Response Api::read(const std::string& body) {
   const std::string id = readings_.read(model, wanted.text, wanted.second);
   Response response = json_response(
       {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()))}});
-  give_memory_back_now();
+  return_free_memory_now();
   return response;
 }
 

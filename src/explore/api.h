@@ -1,4 +1,4 @@
-// What the explorer answers, request by request. Not for several threads at once, but for page_answer().
+// The answers of the explorer, request by request. Not thread-safe, except for page_answer().
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace attend::explore {
 
-// Texts of more tokens than this are not compared: every state of both would be kept.
+// Longer texts are not compared: every state of both would have to be kept.
 inline constexpr std::int64_t kMostComparedTokens = 1024;
 
 class Api {
  public:
-  // `text` is what the page begins with.
+  // `text` is the text that the page starts with.
   Api(std::string model, std::string text);
 
-  // Always an answer: what goes wrong is one too.
+  // Always returns an answer: errors are answers too.
   Response answer(const Request& request);
 
  private:
@@ -36,7 +36,7 @@ class Api {
   std::string text_;
 };
 
-// Whether a request needs an Api, which takes its time, or only the page and its modules.
+// Whether a request needs an Api, which may take time, or only the page and its modules.
 bool is_for_api(const Request& request);
 Response page_answer(const Request& request);
 

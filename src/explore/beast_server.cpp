@@ -1,4 +1,4 @@
-// The server over Boost.Beast, whose headers take 20 seconds to compile: in this file and no other.
+// The server, on Boost.Beast, whose headers take 20 seconds to compile: only this file includes them.
 #include <sys/socket.h>
 
 #include <atomic>
@@ -29,18 +29,19 @@ using Clock = std::chrono::steady_clock;
 using Error = boost::system::error_code;
 
 constexpr std::chrono::seconds kIdle{kIdleSeconds};
-constexpr std::chrono::seconds kFarewell{2};  // for the last bytes of a connection that is about to end
-constexpr std::chrono::seconds kPatience{1};  // before a connection without a request may lose its place
+constexpr std::chrono::seconds kFarewell{2};  // for the last bytes of a connection that is closing
+constexpr std::chrono::seconds kPatience{
+    1};  // before a connection without a request may be dropped for another
 constexpr std::size_t kMostDiscarded = 8 << 20;
 
-// What the connections share. All of it but `stopping` belongs to the thread that runs `io`.
+// State shared by the connections. All of it except `stopping` belongs to the thread that runs `io`.
 struct Shared {
   Api& api;
   asio::io_context io{1};
   asio::thread_pool worker{1};
   std::atomic<bool> stopping = false;
   std::set<class Connection*> connections{};
-  asio::steady_timer farewell{io};  // runs while a server that stops waits for requests on their way
+  asio::steady_timer farewell{io};  // runs while a stopping server waits for requests in progress
 };
 
 http::response<http::string_body> message_of(Response&& answer, unsigned version) {
@@ -73,15 +74,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_.emplace();
     parser_->header_limit(kMostHeaderBytes);
     parser_->body_limit(kMostBodyBytes);
-    stream_.expires_after(kIdle);  // for all of it, however slowly it comes
+    stream_.expires_after(kIdle);  // for the whole request, however slowly it arrives
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](Error error, std::size_t) { self->on_read(error); });
   }
 
-  // Since when it has sent no whole request; none while one is answered.
+  // Since when it has not sent a complete request; empty while one is being answered.
   std::optional<Clock::time_point> waiting_since() const { return waiting_since_; }
 
-  // Whether part of a request has come.
+  // Whether part of a request has arrived.
   bool is_halfway() const { return waiting_since_ && parser_->got_some(); }
 
   void close() {
@@ -100,8 +101,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
       return refuse_request(413, joined("the body has more than ", kMostBodyBytes, " bytes"));
     if (error == http::error::end_of_stream || error == http::error::partial_message) return close();
     if (error.category() == http::make_error_code(http::error::end_of_stream).category())
-      return refuse_request(400, "this is not HTTP as it should be");
-    if (error) return close();  // gone, or too slow
+      return refuse_request(400, "this is not valid HTTP");
+    if (error) return close();  // disconnected, or too slow
 
     const auto& message = parser_->get();
     Request request{.method = std::string(message.method_string()),
@@ -112,21 +113,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
     keep_alive_ = message.keep_alive() && message.method() != http::verb::head;  // whose answers have no body
     version_ = message.version();
     if (message.count(http::field::host) > 1 || message.count(http::field::origin) > 1)
-      return refuse_request(400, "a header is there twice");
+      return refuse_request(400, "a header is repeated");
     if (!is_for_api(request)) return write(page_answer(request));
     stream_.expires_never();
     asio::post(shared_.worker, [self = shared_from_this(), request = std::move(request),
                                 work = asio::make_work_guard(shared_.io)]() mutable {
       asio::io_context& io = self->shared_.io;
       std::optional<Response> answer = self->compute(request);
-      // From here on the connection belongs to the other thread alone, which is where it must end.
+      // From here on the connection belongs to the other thread alone, and must be destroyed there.
       asio::post(io, [self = std::move(self), answer = std::move(answer)]() mutable {
         answer ? self->write(std::move(*answer)) : self->close();
       });
     });
   }
 
-  // On the worker's thread. Nothing for a client that did not wait, or where there is no memory to say so.
+  // On the worker's thread. No answer for a client that did not wait, or when there is no memory for one.
   std::optional<Response> compute(const Request& request) noexcept {
     try {
       if (shared_.stopping) return error_response(503, "the server is being stopped");
@@ -139,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  // Of what was read in part, or not at all.
+  // Refuses a request that was read only partly, or not at all.
   void refuse_request(int status, const std::string& sentence) {
     keep_alive_ = false;
     farewell_ = true;
@@ -159,7 +160,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (error) return close();
     if (response_keeps_alive()) return read();
     if (!farewell_) return close();
-    // A connection that is closed while bytes are unread takes the answer with it: they are thrown away.
+    // Closing a connection with unread bytes would discard the answer, so they are read and dropped.
     Error ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     stream_.expires_after(kFarewell);
@@ -201,7 +202,7 @@ tcp::acceptor listen_on(asio::io_context& io, std::uint16_t port) {
   };
   if (port != 0) {
     if (auto acceptor = try_port(port)) return std::move(*acceptor);
-    throw std::runtime_error(joined("port ", port, " is taken, or not ours to listen on"));
+    throw std::runtime_error(joined("port ", port, " is in use, or we may not listen on it"));
   }
   for (int i = 0; i < kPortsToTry; ++i) {
     if (auto acceptor = try_port(static_cast<std::uint16_t>(kDefaultPort + i))) return std::move(*acceptor);
@@ -231,7 +232,7 @@ class Server {
       if (error) return accept_later();
       try {
         admit(std::move(socket));
-      } catch (const std::bad_alloc&) {  // this connection is lost, and no other
+      } catch (const std::bad_alloc&) {  // only this connection is lost
       }
       accept();
     });
@@ -241,11 +242,11 @@ class Server {
     if (shared_.connections.size() < kMostConnections || make_room()) {
       std::make_shared<Connection>(std::move(socket), shared_)->read();
     } else {
-      turn_away(socket);
+      refuse_connection(socket);
     }
   }
 
-  // There are no descriptors or no memory for another connection just now.
+  // There are currently no descriptors or no memory for another connection.
   void accept_later() {
     pause_.expires_after(std::chrono::milliseconds(100));
     pause_.async_wait([this](Error error) {
@@ -253,7 +254,7 @@ class Server {
     });
   }
 
-  // Whoever has sent no request for longest gives way, so that idle connections cannot keep others out.
+  // The connection that has been idle longest is dropped, so that idle connections cannot keep others out.
   bool make_room() {
     Connection* longest = nullptr;
     for (Connection* connection : shared_.connections) {
@@ -266,7 +267,7 @@ class Server {
     return true;
   }
 
-  static void turn_away(tcp::socket& socket) {
+  static void refuse_connection(tcp::socket& socket) {
     constexpr std::string_view kBusy =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: "
         "1\r\n\r\n";
@@ -315,7 +316,7 @@ void serve(Api& api, const ServerOptions& options) {
       shared.io.run();
       break;
     } catch (const std::bad_alloc&) {
-      continue;  // one connection's memory: the others go on
+      continue;  // only one connection ran out of memory: the others continue
     }
   }
   shared.worker.join();

@@ -1,4 +1,4 @@
-// The JSON that requests carry, taken apart. Untrusted: each function throws RequestError, 400, for what it
+// Parses the JSON bodies of requests. They are untrusted: each function throws RequestError, 400, for what it
 // cannot read.
 #pragma once
 

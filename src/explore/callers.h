@@ -1,8 +1,8 @@
-// Whose requests are answered: those of pages that came from here.
+// Which requests are answered: only those of pages that this server sent.
 //
-// The server listens on 127.0.0.1, but any page of the web can make a browser on this machine send requests
-// there; a name that somebody else owns can even be made to point there (DNS rebinding). Both say so in their
-// headers.
+// The server listens on 127.0.0.1, but any page on the web can make a browser on this machine send requests
+// there; a domain that somebody else owns can even be made to resolve to it (DNS rebinding). The headers of
+// such requests give both away.
 #pragma once
 
 #include <string_view>
@@ -14,10 +14,10 @@ namespace attend::explore {
 // 127.0.0.1 or localhost, with or without a port.
 bool is_own_host(std::string_view host) noexcept;
 
-// Nothing, or http:// and that very host.
+// Empty, or http:// and that same host.
 bool is_own_origin(std::string_view origin, std::string_view host) noexcept;
 
-// Throws RequestError, 403, for the requests of others.
+// Throws RequestError, 403, for requests from anywhere else.
 void require_own(const Request& request);
 
 }  // namespace attend::explore

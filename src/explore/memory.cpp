@@ -8,14 +8,14 @@
 
 namespace attend::explore {
 
-void give_memory_back_early() {
+void return_free_memory_early() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   mallopt(M_TRIM_THRESHOLD, 4 << 20);
 #endif
 }
 
-void give_memory_back_now() {
+void return_free_memory_now() {
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif

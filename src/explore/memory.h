@@ -1,12 +1,12 @@
-// What a server that runs for days owes the machine: memory that is free goes back to it.
+// A server that runs for days must return free memory to the system.
 #pragma once
 
 namespace attend::explore {
 
-// glibc would keep up to 64 MB of it for each thread, for the next time.
-void give_memory_back_early();
+// glibc would otherwise keep up to 64 MB per thread for reuse.
+void return_free_memory_early();
 
-// After an answer that was made of many small pieces.
-void give_memory_back_now();
+// Call after an answer that took many small allocations.
+void return_free_memory_now();
 
 }  // namespace attend::explore

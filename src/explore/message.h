@@ -1,4 +1,4 @@
-// A request and its answer, as far as the explorer cares: no sockets, no library of HTTP.
+// A request and its answer, as far as the explorer is concerned: no sockets, no HTTP library.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,7 @@ namespace attend::explore {
 struct Request {
   std::string method;  // "GET"
   std::string target;  // "/api/models?x=1", as it was sent
-  std::string host;    // of the header, or empty
+  std::string host;    // from the header, or empty
   std::string origin;
   std::string body;
 };
@@ -29,14 +29,14 @@ struct RequestError : std::runtime_error {
   RequestError(int code, const std::string& sentence, std::string method = {})
       : std::runtime_error(sentence), status(code), allowed(std::move(method)) {}
   int status;
-  std::string allowed;  // the method that would have been, of 405
+  std::string allowed;  // for 405: the method that is allowed
 };
 
 // {"error": "one sentence"}
 Response error_response(int status, std::string_view sentence);
 Response error_response(const RequestError& error);
 
-// Throws RequestError, 405, for another method than an address is for.
+// Throws RequestError, 405, for a method that the address does not allow.
 void require_method(const Request& request, std::string_view method);
 
 }  // namespace attend::explore

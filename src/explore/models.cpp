@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostNames = 200, kMostLoaded = 2;
 
-// The folders in a folder, none where it cannot be read.
+// The folders in a folder; empty if it cannot be read.
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;

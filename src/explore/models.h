@@ -12,7 +12,7 @@ namespace attend::explore {
 
 class Models {
  public:
-  // Loads it. Throws FileError.
+  // Loads the model. Throws FileError.
   explicit Models(std::string first);
 
   const std::string& first() const noexcept { return first_; }
@@ -20,13 +20,13 @@ class Models {
   // The first, then those of the hub's cache and of models_folder(), by name.
   std::vector<std::string> names() const;
 
-  // None given: the first. Only what names() lists: a page cannot make the server open other files. The last
-  // two stay loaded. Throws RequestError or FileError.
+  // Without a name, the first. Only models that names() lists: a page cannot make the server open other
+  // files. The two most recent stay loaded. Throws RequestError or FileError.
   TextModel load(const std::optional<std::string>& name);
 
  private:
   std::string first_;
-  std::list<std::pair<std::string, TextModel>> loaded_;  // used last, first
+  std::list<std::pair<std::string, TextModel>> loaded_;  // most recently used first
 };
 
 }  // namespace attend::explore

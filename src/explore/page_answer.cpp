@@ -1,4 +1,4 @@
-// The page and its modules, as they were built in.
+// Serves the page and its modules, which are built in.
 #include "explore/api.h"
 #include "explore/callers.h"
 #include "explore/target.h"
@@ -7,7 +7,7 @@
 namespace attend::explore {
 namespace {
 
-// Scripts, styles and connections of this origin only; nobody may frame the page.
+// Scripts, styles and connections from this origin only; nobody may frame the page.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: "
     "blob:; "
@@ -22,7 +22,7 @@ std::string type_of(std::string_view name) {
   return "application/octet-stream";
 }
 
-// "/" is the page, "/web/..." one of its files.
+// "/" is the page, "/web/..." is one of its files.
 std::string asset_name(const std::vector<std::string>& path) {
   if (path.size() == 1 && path[0].empty()) return "index.html";
   if (path.size() < 2 || path[0] != "web") return {};

@@ -76,7 +76,7 @@ const Readings::Kept& Readings::kept(std::string_view id) const {
 const Reading& Readings::reading(std::string_view id) const { return kept(id).reading; }
 
 std::span<const Word> Readings::Kept::units(const MapName& map) const {
-  // Special tokens are shown where there is nothing else.
+  // Special tokens are shown if there is nothing else.
   if (map.special || plain_tokens.empty()) return map.tokens ? tokens : reading.words();
   return map.tokens ? plain_tokens : plain_words;
 }
@@ -97,13 +97,13 @@ LensTiles& Readings::tiles(std::string_view id, const MapName& map) {
 LensTile Readings::tile(std::string_view id, const MapName& map, std::int64_t level, std::int64_t y,
                         std::int64_t x) {
   LensTile result = tiles(id, map).tile(level, y, x);
-  let_go_of_tiles();
+  drop_tiles();
   return result;
 }
 
 std::vector<double> Readings::row(std::string_view id, const MapName& map, std::size_t unit) {
   std::vector<double> result = tiles(id, map).row(unit);
-  let_go_of_tiles();
+  drop_tiles();
   return result;
 }
 
@@ -113,8 +113,8 @@ std::size_t Readings::tile_bytes() const {
   return sum;
 }
 
-// First the fine levels of those used longest ago, then all of them. That in use stays.
-void Readings::let_go_of_tiles() {
+// Drops first the fine levels of the least recently used maps, then whole maps. The one in use stays.
+void Readings::drop_tiles() {
   std::size_t sum = tile_bytes();
   for (auto entry = tiles_.rbegin(); sum > most_tile_bytes_ && entry != std::prev(tiles_.rend()); ++entry) {
     sum -= entry->tiles.bytes();

@@ -1,4 +1,4 @@
-// The last few texts that were read, and the tiles of their maps: as much as fits a fixed amount of memory.
+// The most recent texts and the tiles of their maps: as many as fit in a fixed amount of memory.
 #pragma once
 
 #include <attend/lens_tiles.h>
@@ -15,18 +15,18 @@
 namespace attend::explore {
 
 inline constexpr std::size_t kMostReadings = 4;
-// Of queries, keys and values together. The newest reading is kept whatever its size: 240 MB at 8,192 tokens
-// of 6 layers × 384.
+// For queries, keys and values together. The newest reading is kept whatever its size: 240 MB for 8,192
+// tokens and 6 layers × 384.
 inline constexpr std::size_t kMostReadingBytes = std::size_t{256} << 20;
-// Of tiles: two maps of 8,192 tokens with all that is kept of them, and the coarsest levels of 50 more.
+// For tiles: two complete maps of 8,192 tokens, and the coarsest levels of 50 more.
 inline constexpr std::size_t kMostTileBytes = std::size_t{16} << 20;
 
-// A map of a reading: which one.
+// Identifies a map of a reading.
 struct MapName {
   LensMethod method = LensMethod::raw;
   HeadChoice heads{};
   bool tokens = false;  // between tokens, not words
-  bool special = true;  // with special tokens; without them rows are made to add up to 1 again
+  bool special = true;  // with special tokens; without them rows are normalised again
   friend bool operator==(const MapName& a, const MapName& b) {
     return a.method == b.method && a.heads.layer == b.heads.layer && a.heads.head == b.heads.head &&
            a.tokens == b.tokens && a.special == b.special;
@@ -37,13 +37,13 @@ class Readings {
  public:
   explicit Readings(std::size_t most_tile_bytes = kMostTileBytes);
 
-  // Reads a text; what is older and no longer fits is let go of first. Returns its id.
+  // Reads a text, after dropping older ones that no longer fit. Returns its id.
   std::string read(const TextModel& model, const std::string& text, const std::string& second);
 
-  // Throws RequestError: 410 for an id that is no longer kept, 404 for what is none.
+  // Throws RequestError: 410 for an id that is no longer kept, 404 for what is not an id.
   const Reading& reading(std::string_view id) const;
 
-  // Questions to the tiles of one map; what they hold counts, and those used longest ago make room.
+  // Asks the tiles of one map something; their memory counts, and the least recently used ones make room.
   LensTile tile(std::string_view id, const MapName& map, std::int64_t level, std::int64_t y, std::int64_t x);
   std::vector<double> row(std::string_view id, const MapName& map, std::size_t unit);
 
@@ -53,7 +53,7 @@ class Readings {
   struct Kept {
     std::string id;
     Reading reading;
-    std::vector<Word> tokens{}, plain_words{}, plain_tokens{};  // plain: without special ones
+    std::vector<Word> tokens{}, plain_words{}, plain_tokens{};  // plain: without special tokens
 
     std::span<const Word> units(const MapName& map) const;
   };
@@ -65,13 +65,13 @@ class Readings {
   const Kept& kept(std::string_view id) const;
   LensTiles& tiles(std::string_view id, const MapName& map);
   void make_room_for(std::size_t bytes);
-  void let_go_of_tiles();
+  void drop_tiles();
 
   std::size_t most_tile_bytes_;
-  std::string run_;  // tells the ids of this run from those of another
+  std::string run_;  // distinguishes the ids of this run from those of another
   std::int64_t count_ = 0;
   std::list<std::unique_ptr<const Kept>> kept_;  // newest first
-  std::list<Tiles> tiles_;                       // used last, first
+  std::list<Tiles> tiles_;                       // most recently used first
 };
 
 }  // namespace attend::explore

@@ -28,7 +28,8 @@ std::string decoded(std::string_view text) {
     }
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) refuse_target("the address has a % that two hexadecimal digits do not follow");
+    if (high < 0 || low < 0)
+      refuse_target("the address has a % that is not followed by two hexadecimal digits");
     result += static_cast<char>(high * 16 + low);
     i += 2;
   }
@@ -51,7 +52,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 Target::Target(std::string_view target) {
   if (!target.starts_with('/')) refuse_target("the address does not begin with /");
   if (std::any_of(target.begin(), target.end(), [](char c) { return c <= 0x20 || c >= 0x7F; }))
-    refuse_target("the address has characters that must be written with %");
+    refuse_target("the address has characters that must be percent-encoded");
   const std::size_t question = target.find('?');
   for (const std::string_view part :
        split(target.substr(1, question == target.npos ? target.npos : question - 1), '/'))
@@ -63,7 +64,7 @@ Target::Target(std::string_view target) {
     const std::string name = decoded(part.substr(0, equals));
     const std::string value = equals == part.npos ? "" : decoded(part.substr(equals + 1));
     if (!parameters_.emplace(name, value).second)
-      refuse_target(joined("parameter ", io::shown(name), " is there twice"));
+      refuse_target(joined("parameter ", io::shown(name), " is given twice"));
   }
 }
 
@@ -79,7 +80,8 @@ std::optional<std::int64_t> Target::number(const std::string& name) {
   std::int64_t value = 0;
   const char* const end = given->data() + given->size();
   const auto [stop, error] = std::from_chars(given->data(), end, value);
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // so that products of a few fit 64 bits
+  constexpr std::int64_t kMost = std::int64_t{1}
+                                 << 40;  // so that products with small factors fit into 64 bits
   if (given->empty() || error != std::errc() || stop != end || value < 0 || value > kMost)
     refuse_target(joined("parameter ", name, " is \"", io::shown(*given), "\", expected a whole number"));
   return value;

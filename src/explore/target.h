@@ -1,4 +1,4 @@
-// The target of a request, "/api/1a2b-3/tile?layer=2&head=0", taken apart.
+// Parses the target of a request, such as "/api/1a2b-3/tile?layer=2&head=0".
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ class Target {
  public:
   explicit Target(std::string_view target);
 
-  // What stands between the slashes, percent signs decoded: {"api", "1a2b-3", "tile"}; of "/": {""}.
+  // The parts between the slashes, percent-decoded: {"api", "1a2b-3", "tile"}; of "/": {""}.
   const std::vector<std::string>& path() const noexcept { return path_; }
 
-  // A parameter, each at most once. Those that nobody asked for are an error: require_all_used().
+  // A parameter; each may be given at most once. Unused parameters are an error: require_all_used().
   std::optional<std::string> text(const std::string& name);
   std::optional<std::int64_t> number(const std::string& name);  // a whole number, 0 or more
   std::int64_t required_number(const std::string& name);

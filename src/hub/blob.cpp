@@ -31,23 +31,23 @@ std::uint64_t parse_size(const RemoteFile& file, const std::string& text) {
   std::uint64_t size = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || size > kLargestFile) {
-    fail(file.repository, file.path, "the hub does not say how long this file is");
+    fail(file.repository, file.path, "the hub does not give the size of this file");
   }
   return size;
 }
 
-// Where a 206 begins: "bytes 100-199/200".
-bool begins_at(const Response& response, std::uint64_t offset) {
+// Whether a 206 begins at the offset: "bytes 100-199/200".
+bool begins_at(const HttpResponse& response, std::uint64_t offset) {
   return response.header("content-range").starts_with("bytes " + std::to_string(offset) + "-");
 }
 
-// One connection's worth of bytes. True when the file has all of them; false when it must begin anew.
+// Downloads what one connection delivers. True when the file is complete; false when it must start over.
 bool download_rest(Http& http, const RemoteFile& file, PartialFile& partial,
                    const std::function<void(std::uint64_t)>& progress) {
   const std::uint64_t offset = partial.size();
   bool too_long = false;
-  const auto started = [&](const Response& response) {
-    if (response.status == 200 && offset > 0) partial.restart();  // this server gives whole files only
+  const auto started = [&](const HttpResponse& response) {
+    if (response.status == 200 && offset > 0) partial.restart();  // this server only sends whole files
     return response.status != 206 || begins_at(response, offset);
   };
   const auto piece = [&](std::string_view bytes) {
@@ -57,7 +57,7 @@ bool download_rest(Http& http, const RemoteFile& file, PartialFile& partial,
     progress(partial.size());
     return true;
   };
-  const Response response = http.download(file.url, offset, started, piece);
+  const HttpResponse response = http.download(file.url, offset, started, piece);
   if (too_long) {
     partial.remove();
     fail(file.repository, file.path, "is longer than the ", file.size, " bytes that the hub announced");
@@ -82,17 +82,16 @@ void check_hash(const RemoteFile& file, PartialFile& partial) {
   const std::string found = partial.hash_like(file.etag);
   if (found == file.etag) return;
   partial.remove();
-  fail(file.repository, file.path, "was damaged on its way: its hash is ", found, ", not ", file.etag);
+  fail(file.repository, file.path, "was damaged in transit: its hash is ", found, ", not ", file.etag);
 }
 
 }  // namespace
 
-void refuse_status(const std::string& repository, const std::string& path, const Response& response) {
+void refuse_status(const std::string& repository, const std::string& path, const HttpResponse& response) {
   const std::string code = response.header("x-error-code");
   if (code == "RevisionNotFound") fail(repository, path, "has no such revision on the hub");
   if (code == "GatedRepo" || response.status == 403) {
-    fail(repository, path,
-         "is for people with permission: ask for it on the model's page, then set HF_TOKEN");
+    fail(repository, path, "requires permission: request access on the model's page, then set HF_TOKEN");
   }
   if (response.status == 401) {
     fail(repository, path, "does not exist on the hub, or is private; for a private one set HF_TOKEN");
@@ -101,17 +100,17 @@ void refuse_status(const std::string& repository, const std::string& path, const
   fail(repository, path, "the hub answered ", response.status);
 }
 
-RemoteFile ask_for(Http& http, const std::string& endpoint, const std::string& repository,
-                   const std::string& commit, const std::string& path) {
+RemoteFile ask_for_file(Http& http, const std::string& endpoint, const std::string& repository,
+                        const std::string& commit, const std::string& path) {
   RemoteFile file{repository, path, endpoint + "/" + repository + "/resolve/" + commit + "/" + path, "", 0};
   std::string url = file.url;
-  Response response;
+  HttpResponse response;
   for (int hop = 0;; ++hop) {
     response = ask(repository, [&] { return http.head(url); });
     const std::string location = response.header("location");
     const bool on_the_hub = location.starts_with("/") && !location.starts_with("//");
     if (!is_redirection(response.status) || !response.header("x-linked-etag").empty() || !on_the_hub) break;
-    if (hop == kMostBlobRedirections) fail(repository, path, "the hub sends in circles");
+    if (hop == kMostBlobRedirections) fail(repository, path, "the hub redirects in circles");
     url = endpoint.substr(0, endpoint.find('/', endpoint.find("//") + 2)) + location;
   }
   if (response.status != 200 && !is_redirection(response.status)) refuse_status(repository, path, response);
@@ -141,9 +140,9 @@ void fetch_blob(Http& http, const RemoteFile& file, const fs::path& blobs,
     try {
       done = download_rest(http, file, partial, progress);
       if (!done && ++beginnings == kMostBeginnings)
-        fail(file.repository, file.path, "the hub answers with other bytes than asked for");
+        fail(file.repository, file.path, "the hub answers with different bytes than requested");
     } catch (const ConnectionError& failure) {
-      if (partial.size() > before) patience.renew();  // what brings bytes may fail as often as it will
+      if (partial.size() > before) patience.renew();  // failures do not count while bytes keep arriving
       patience.after(failure);
     }
   }

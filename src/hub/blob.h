@@ -1,4 +1,4 @@
-// One file of the hub, brought into the cache.
+// Downloads one file from the hub into the cache.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ struct RemoteFile {
   std::uint64_t size = 0;
 };
 
-// Asks for it; follows redirections on the hub itself, but not to where the bytes are.
-RemoteFile ask_for(Http& http, const std::string& endpoint, const std::string& repository,
-                   const std::string& commit, const std::string& path);
+// Asks the hub for it; follows redirects within the hub, but not to where the bytes are stored.
+RemoteFile ask_for_file(Http& http, const std::string& endpoint, const std::string& repository,
+                        const std::string& commit, const std::string& path);
 
-// blobs/ETAG. An interrupted download goes on where it was (blobs/ETAG.incomplete); size and hash are checked
-// before the file gets its name. `progress` gets the bytes there are so far.
+// blobs/ETAG. An interrupted download is resumed (blobs/ETAG.incomplete); size and hash are checked before
+// the file gets its name. `progress` is called with the number of bytes so far.
 void fetch_blob(Http& http, const RemoteFile& file, const std::filesystem::path& blobs,
                 const std::function<void(std::uint64_t)>& progress);
 
-// One sentence for an answer that is no success. Throws FileError.
+// Throws FileError with one sentence for an unsuccessful answer.
 [[noreturn]] void refuse_status(const std::string& repository, const std::string& path,
-                                const Response& response);
+                                const HttpResponse& response);
 
 }  // namespace attend::hub

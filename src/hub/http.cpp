@@ -10,7 +10,7 @@ namespace attend::hub {
 namespace {
 
 constexpr long kConnectSeconds = 30;
-constexpr long kSilentSeconds = 60;  // without a byte: the connection is given up
+constexpr long kSilentSeconds = 60;  // without a byte, after which the connection is given up
 constexpr long kMostRedirections = 5;
 
 struct ListFree {
@@ -38,10 +38,10 @@ std::string_view trimmed(std::string_view text) {
                             : text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-// What one transfer's callbacks share.
+// State shared by the callbacks of one transfer.
 struct Transfer {
   CURL* curl = nullptr;
-  Response response;
+  HttpResponse response;
   Http::Started started;
   Http::Piece piece;
   bool begun = false;
@@ -51,8 +51,7 @@ struct Transfer {
 std::size_t on_header(char* data, std::size_t, std::size_t size, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const std::string_view line(data, size);
-  if (line.starts_with("HTTP/"))
-    transfer.response.headers.clear();  // of the next answer, after a redirection
+  if (line.starts_with("HTTP/")) transfer.response.headers.clear();  // after a redirect, a new answer begins
   const std::size_t colon = line.find(':');
   if (colon != line.npos && transfer.response.headers.size() < 200) {
     transfer.response.headers[lower(line.substr(0, colon))] = trimmed(line.substr(colon + 1));
@@ -77,7 +76,7 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) {
 
 }  // namespace
 
-std::string Response::header(const std::string& name) const {
+std::string HttpResponse::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;
 }
@@ -91,9 +90,9 @@ struct Http::Handle {
   Handle& operator=(const Handle&) = delete;
 
   void prepare(const std::string& url, const std::string& token) {
-    curl_easy_reset(curl);  // keeps connections
+    curl_easy_reset(curl);  // keeps connections open
     headers.reset();
-    // libcurl leaves this header out when a redirection leads to another host.
+    // libcurl omits this header when a redirect leads to another host.
     if (!token.empty()) add(headers, "Authorization: Bearer " + token);
     const bool encrypted = url.starts_with("https://");
     curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
@@ -110,7 +109,7 @@ struct Http::Handle {
     reason[0] = '\0';
   }
 
-  Response perform(Transfer& transfer) {
+  HttpResponse perform(Transfer& transfer) {
     transfer.curl = curl;
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
@@ -119,7 +118,7 @@ struct Http::Handle {
     const CURLcode code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &transfer.response.status);
     if (transfer.failure) std::rethrow_exception(transfer.failure);
-    if (code != CURLE_OK && code != CURLE_WRITE_ERROR) {  // a write error is our own wish to stop
+    if (code != CURLE_OK && code != CURLE_WRITE_ERROR) {  // a write error means that we stopped the transfer
       throw ConnectionError(reason[0] == '\0' ? curl_easy_strerror(code) : reason.data());
     }
     return std::move(transfer.response);
@@ -133,7 +132,7 @@ struct Http::Handle {
 Http::Http(std::string token) : handle_(std::make_unique<Handle>()), token_(std::move(token)) {}
 Http::~Http() = default;
 
-Response Http::head(const std::string& url) {
+HttpResponse Http::head(const std::string& url) {
   handle_->prepare(url, token_);
   curl_easy_setopt(handle_->curl, CURLOPT_NOBODY, 1L);
   Transfer transfer;
@@ -141,7 +140,7 @@ Response Http::head(const std::string& url) {
   return handle_->perform(transfer);
 }
 
-Response Http::get(const std::string& url, std::size_t largest) {
+HttpResponse Http::get(const std::string& url, std::size_t largest) {
   handle_->prepare(url, token_);
   curl_easy_setopt(handle_->curl, CURLOPT_FOLLOWLOCATION, 1L);
   Transfer transfer;
@@ -154,8 +153,8 @@ Response Http::get(const std::string& url, std::size_t largest) {
   return handle_->perform(transfer);
 }
 
-Response Http::download(const std::string& url, std::uint64_t offset, const Started& started,
-                        const Piece& piece) {
+HttpResponse Http::download(const std::string& url, std::uint64_t offset, const Started& started,
+                            const Piece& piece) {
   handle_->prepare(url, token_);
   curl_easy_setopt(handle_->curl, CURLOPT_FOLLOWLOCATION, 1L);
   const std::string range = std::to_string(offset) + "-";

@@ -36,7 +36,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // model-00001-of-00002.safetensors
 bool is_shard(std::string_view name) { return name.starts_with("model-") && name.ends_with(".safetensors"); }
 
-// "1_Pooling/config.json" -> "1_Pooling", "config.json". A file that lies elsewhere gives an empty name.
+// "1_Pooling/config.json" -> "1_Pooling", "config.json". A file anywhere else gives an empty name.
 std::pair<std::string_view, std::string_view> split(std::string_view path) {
   const std::size_t slash = path.find('/');
   if (slash == path.npos) return {"", path};
@@ -91,7 +91,8 @@ std::vector<std::string> wanted_files(const std::string& repository, const std::
     weights = weights || name.ends_with(".safetensors");
     wanted.push_back(path);
   }
-  if (!weights) fail(repository, "", "has no safetensors, the only format of weights that attend reads");
+  if (!weights)
+    fail(repository, "", "has no safetensors files, the only format of weights that attend reads");
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   return wanted;

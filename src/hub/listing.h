@@ -1,4 +1,4 @@
-// What the hub says a repository holds, and which of it attend needs.
+// The files that a repository on the hub holds, and which of them attend needs.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ struct Listing {
 // From the answer of api/models/REPOSITORY/revision/REVISION. `repository` is what FileError names.
 Listing parse_listing(const std::string& repository, std::string text);
 
-// config.json, tokenizer and safetensors files, and what sentence-transformers adds, also in its folders
-// 1_Pooling and so on; of weights in one file and in several, the one. Throws FileError when there are no
-// safetensors.
+// config.json, tokenizer and safetensors files, and what sentence-transformers adds, also in its folders such
+// as 1_Pooling; where weights are available both as one file and as several, the single file. Throws
+// FileError when there are no safetensors.
 std::vector<std::string> wanted_files(const std::string& repository, const std::vector<std::string>& files);
 
 }  // namespace attend::hub

@@ -1,4 +1,4 @@
-// A file that grows in the cache until it is whole.
+// A file in the cache that grows until it is complete.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace attend::hub {
 
-// Opened for this process alone: another that downloads the same file is told so. Throws FileError.
+// Locked by this process: another process that downloads the same file gets a FileError. Throws FileError.
 class PartialFile {
  public:
-  PartialFile(std::string repository, const std::filesystem::path& path);  // goes on with what is there
+  PartialFile(std::string repository, const std::filesystem::path& path);  // resumes what is there
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
   ~PartialFile();
@@ -19,14 +19,14 @@ class PartialFile {
   std::uint64_t size() const noexcept { return size_; }
   bool exists() const noexcept { return !removed_; }
   void write(std::string_view bytes);
-  void restart();  // from nothing
+  void restart();  // from the beginning
   void remove();
 
-  // SHA-256 of the bytes for an etag of 64 digits, git's hash for one of 40; for any other the etag itself,
+  // SHA-256 of the bytes for an etag of 64 digits, git's hash for one of 40; for any other, the etag itself,
   // which says nothing about the bytes.
   std::string hash_like(const std::string& etag);
 
-  // On the disk, then under this name.
+  // Flushes it to disk, then gives it this name.
   void become(const std::filesystem::path& path);
 
  private:

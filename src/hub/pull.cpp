@@ -21,7 +21,7 @@ constexpr std::size_t kLargestListing = std::size_t{16} << 20;
 
 Listing ask_listing(Http& http, const std::string& endpoint, const checkpoint::HubName& name) {
   const std::string url = endpoint + "/api/models/" + name.repository + "/revision/" + name.revision;
-  Response response = ask(name.repository, [&] { return http.get(url, kLargestListing); });
+  HttpResponse response = ask(name.repository, [&] { return http.get(url, kLargestListing); });
   if (response.status != 200) refuse_status(name.repository, "", response);
   return parse_listing(name.repository, std::move(response.body));
 }
@@ -32,7 +32,7 @@ void make_folder(const fs::path& folder) {
   if (error) fail(folder.string(), "", "cannot be made: ", error.message());
 }
 
-// snapshots/COMMIT/PATH -> ../../blobs/ETAG, put in place at once: a link that was there is replaced, never
+// snapshots/COMMIT/PATH -> ../../blobs/ETAG, put in place atomically: an existing link is replaced and never
 // missing.
 void link_blob(const fs::path& snapshot, const std::string& path, const std::string& etag) {
   const fs::path link = snapshot / path;
@@ -51,15 +51,16 @@ void link_blob(const fs::path& snapshot, const std::string& path, const std::str
 
 }  // namespace
 
-fs::path pull(const Settings& settings, std::string_view asked,
+fs::path pull(const HubSettings& settings, std::string_view asked,
               const std::function<void(const PullProgress&)>& progress) {
   const std::string shown = io::shown(asked);
   const auto name = checkpoint::parse_hub_name(asked);
-  if (!name) fail(shown, "", "is no name that a model on the hub could have: ORG/NAME or ORG/NAME@REVISION");
+  if (!name)
+    fail(shown, "", "is not a valid name of a model on the hub: expected ORG/NAME or ORG/NAME@REVISION");
   if (settings.offline) {
     if (const auto snapshot = checkpoint::find_snapshot(settings.cache, *name)) return *snapshot;
     fail(shown, "", "is not in the cache ", settings.cache.string(),
-         ", and HF_HUB_OFFLINE forbids to download it");
+         ", and HF_HUB_OFFLINE forbids downloading it");
   }
 
   Http http(settings.token);
@@ -75,7 +76,7 @@ fs::path pull(const Settings& settings, std::string_view asked,
   for (const std::string& path : files) {
     state.file = path;
     ++state.number;
-    const RemoteFile file = ask_for(http, settings.endpoint, name->repository, listing.commit, path);
+    const RemoteFile file = ask_for_file(http, settings.endpoint, name->repository, listing.commit, path);
     state.total = file.size;
     fetch_blob(http, file, repository / "blobs", [&](std::uint64_t bytes) {
       state.bytes = bytes;

@@ -1,4 +1,4 @@
-// A model from the hub into its cache, where every tool that knows the hub finds it.
+// Downloads a model from the hub into its cache, where every tool that uses the hub finds it.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace attend::hub {
 
 struct PullProgress {
-  std::string file;                    // at work on this one
-  int number = 0, count = 0;           // of so many
+  std::string file;                    // the current file
+  int number = 0, count = 0;           // which one, of how many
   std::uint64_t bytes = 0, total = 0;  // of this file
 };
 
-// Brings what is missing of "ORG/NAME[@REVISION]"; returns the snapshot's folder. The revision's name points
-// to it only when all of it is there. Throws FileError.
-std::filesystem::path pull(const Settings& settings, std::string_view name,
+// Downloads what is missing of "ORG/NAME[@REVISION]" and returns the snapshot's folder. The revision's name
+// points to it only once it is complete. Throws FileError.
+std::filesystem::path pull(const HubSettings& settings, std::string_view name,
                            const std::function<void(const PullProgress&)>& progress);
 
 }  // namespace attend::hub

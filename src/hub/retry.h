@@ -1,4 +1,4 @@
-// A connection that fails is tried again, a few times, with growing pauses.
+// Retries a failed connection a few times, with growing pauses.
 #pragma once
 
 #include <chrono>
@@ -31,13 +31,13 @@ class Patience {
   int failures_ = 0;
 };
 
-// The answer to a request, once it is one.
+// The answer to a request, retried until there is one.
 template <class Request>
-Response ask(const std::string& repository, Request request) {
+HttpResponse ask(const std::string& repository, Request request) {
   Patience patience(repository);
   for (;;) {
     try {
-      Response response = request();
+      HttpResponse response = request();
       if (!is_temporary(response.status)) return response;
       patience.after(ConnectionError("the hub answered " + std::to_string(response.status)));
     } catch (const ConnectionError& error) {

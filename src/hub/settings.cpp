@@ -15,7 +15,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// As the hub's own library reads it.
+// A flag, as the hub's own library reads it.
 bool is_yes(std::string value) {
   std::transform(value.begin(), value.end(), value.begin(),
                  [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
@@ -34,8 +34,8 @@ std::string token_in_file(const std::filesystem::path& cache) {
     path = home.empty() ? cache.parent_path() / "token" : std::filesystem::path(home) / "token";
   }
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return "";  // a pipe would be waited for
-  // A token has forty characters; a line without an end is not one.
+  if (!std::filesystem::is_regular_file(path, error)) return "";  // a pipe would block
+  // A token has forty characters; an endless line is not a token.
   constexpr std::size_t kLongest = 4096;
   std::ifstream file(path, std::ios::binary);
   std::string start(kLongest + 1, '\0');
@@ -49,21 +49,21 @@ std::string token_in_file(const std::filesystem::path& cache) {
 
 }  // namespace
 
-Settings settings_from_environment() {
-  Settings settings;
+HubSettings settings_from_environment() {
+  HubSettings settings;
   settings.cache = hub_cache_folder();
   settings.offline = is_yes(variable("HF_HUB_OFFLINE"));
   if (const std::string endpoint = trimmed(variable("HF_ENDPOINT")); !endpoint.empty())
     settings.endpoint = endpoint;
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
   if (!settings.endpoint.starts_with("https://") && !settings.endpoint.starts_with("http://")) {
-    throw std::runtime_error("HF_ENDPOINT begins with neither https:// nor http://");
+    throw std::runtime_error("HF_ENDPOINT does not begin with https:// or http://");
   }
   settings.token = trimmed(variable("HF_TOKEN"));
   if (settings.token.empty()) settings.token = trimmed(token_in_file(settings.cache));
   const auto printable = [](char c) { return c > 0x20 && c < 0x7F; };
   if (!std::all_of(settings.token.begin(), settings.token.end(), printable)) {
-    throw std::runtime_error("HF_TOKEN holds characters that no token has");
+    throw std::runtime_error("HF_TOKEN holds characters that are not valid in a token");
   }
   return settings;
 }

@@ -1,4 +1,4 @@
-// Where the hub is, and as whom it is asked: what the hub's own tools read from the environment.
+// Where the hub is, and which token to use: read from the same environment variables as the hub's own tools.
 #pragma once
 
 #include <filesystem>
@@ -6,14 +6,14 @@
 
 namespace attend::hub {
 
-struct Settings {
-  std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT, without a slash at its end
+struct HubSettings {
+  std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT, without a trailing slash
   std::string token;            // HF_TOKEN, else the file HF_TOKEN_PATH or HF_HOME/token; may be empty
   bool offline = false;         // HF_HUB_OFFLINE
   std::filesystem::path cache;  // attend::hub_cache_folder()
 };
 
-// Throws std::runtime_error for an endpoint or a token that cannot be one.
-Settings settings_from_environment();
+// Throws std::runtime_error for an invalid endpoint or token.
+HubSettings settings_from_environment();
 
 }  // namespace attend::hub

@@ -1,4 +1,4 @@
-// The files of web/ as the program carries them: "index.html", "style/base.css", "math/softmax.js", ...
+// The files of web/ that are built into the program: "index.html", "style/base.css", "math/softmax.js", ...
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attend::page {
 
-// The bytes of a file; empty for one that is not there.
+// The bytes of a file; empty if there is no such file.
 std::string_view asset(std::string_view name) noexcept;
 
 std::vector<std::string> asset_names();

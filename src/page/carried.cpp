@@ -28,7 +28,7 @@ void append_products(std::vector<float>& all, const Tensor& products) {
   }
 }
 
-// (1, H, n, n) of which every diagonal is one number.
+// A bias (1, H, n, n) in which every diagonal is constant.
 void append_bias(std::vector<float>& all, ConstTensorView bias, std::int64_t heads, std::int64_t n) {
   for (std::int64_t h = 0; h < heads; ++h) {
     const float* const head = bias.select(0, 0).select(0, h).data<float>();
@@ -36,7 +36,7 @@ void append_bias(std::vector<float>& all, ConstTensorView bias, std::int64_t hea
   }
 }
 
-// ALiBi is such a bias; a layer that has none, where others do, adds 0.
+// ALiBi is such a bias; a layer without one, where other layers have one, adds 0.
 void append_slopes(std::vector<float>& all, const std::vector<double>& slopes, std::int64_t heads,
                    std::int64_t n) {
   for (std::int64_t h = 0; h < heads; ++h) {
@@ -54,7 +54,8 @@ bool has_distance_bias(const Reading& reading) {
   if (!bias.given()) return !options.alibi_slopes.empty();
   const bool by_distance = bias.dtype() == DType::f32 && bias.rank() == 4 && bias.size(0) == 1 &&
                            bias.size(1) == reading.heads() && bias.stride(2) == -bias.stride(3);
-  if (!by_distance) refuse("page", "a page can carry a bias that depends on the distance of two tokens only");
+  if (!by_distance)
+    refuse("page", "a page can only carry a bias that depends on nothing but the distance of two tokens");
   return true;
 }
 

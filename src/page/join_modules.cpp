@@ -30,11 +30,11 @@ class Joiner {
   void add(const std::string& module) {
     const auto [state, first] = states_.try_emplace(module, State::open);
     if (!first) {
-      if (state->second == State::open) fail(module, "imports itself by way of others");
+      if (state->second == State::open) fail(module, "imports itself through other modules");
       return;
     }
     std::string_view text = read_(module);
-    if (text.empty()) fail(module, "is imported and not there");
+    if (text.empty()) fail(module, "is imported but does not exist");
     std::string body;
     std::vector<std::string> exported;
     while (!text.empty()) {
@@ -62,7 +62,7 @@ class Joiner {
   std::string finish() const {
     for (const char* const dangerous : {"</script", "<!--", "<script"}) {
       if (script_.find(dangerous) != script_.npos)
-        fail("the script", std::string("contains ") + dangerous + ", which HTML would take for itself");
+        fail("the script", std::string("contains ") + dangerous + ", which HTML would interpret");
     }
     return script_;
   }
@@ -74,7 +74,7 @@ class Joiner {
   std::string import(const std::string& module, std::string_view statement) {
     const std::string_view names = between(statement, "{", "}"), from = between(statement, "\"", "\"");
     if (names.empty() || !starts(from, ".") || names.find(" as ") != names.npos)
-      fail(module, "imports in a form that a single page does not know: " + std::string(statement));
+      fail(module, "has an import of an unsupported form: " + std::string(statement));
     const std::string other =
         (std::filesystem::path(module).parent_path() / from).lexically_normal().generic_string();
     add(other);
@@ -93,7 +93,7 @@ class Joiner {
       declaration.remove_prefix(kind.size());
       return std::string(declaration.substr(0, declaration.find_first_of(" (=;{\n")));
     }
-    fail(module, "exports in a form that a single page does not know");
+    fail(module, "has an export of an unsupported form");
   }
 
   const std::function<std::string_view(std::string_view)>& read_;

@@ -8,8 +8,8 @@
 #include "io/digest.h"
 #include "page/assets.h"
 #include "page/carried.h"
-#include "page/facts.h"
 #include "page/join_modules.h"
+#include "page/reading_facts.h"
 
 namespace attend::page {
 namespace {
@@ -26,7 +26,7 @@ std::string source_hash(std::string_view text) {
   return "'sha256-" + io::to_base64(digest.bytes()) + "'";
 }
 
-// Takes every link to a style out of the page and returns the styles, one after the other.
+// Removes every link to a stylesheet from the page and returns the styles, concatenated.
 std::string take_styles(std::string& html) {
   std::string styles;
   for (std::size_t at = html.find(kStyle); at != html.npos; at = html.find(kStyle, at)) {
@@ -43,8 +43,8 @@ void replace(std::string& html, std::string_view what, const std::string& by) {
   html.replace(at, what.size(), by);
 }
 
-// JSON inside an element of HTML: no text can end it or begin a comment.
-std::string harmless(std::string json) {
+// JSON for use inside an HTML element: no text can end the element or begin a comment.
+std::string escaped_for_html(std::string json) {
   for (std::size_t at = json.find('<'); at != json.npos; at = json.find('<', at))
     json.replace(at, 1, "\\u003c");
   return json;
@@ -68,7 +68,7 @@ nlohmann::ordered_json view_json(const FirstView& view) {
 
 std::string self_contained_page(const Reading& reading, const FirstView& view) {
   if (view.method > LensMethod::rollout)
-    refuse("page", "a page shows raw, norm and rollout, and ", name_of(view.method), " is none of them");
+    refuse("page", "a page shows raw, norm and rollout, not ", name_of(view.method));
   std::string html(asset("index.html"));
   const std::string styles = take_styles(html);
   const std::string script = join_modules(kEntry, asset);
@@ -83,9 +83,9 @@ std::string self_contained_page(const Reading& reading, const FirstView& view) {
 
   nlohmann::ordered_json facts = facts_of(reading, false);
   facts["distanceBias"] = has_distance_bias(reading);
-  std::string data = "<script type=\"application/json\" id=\"facts\">" + harmless(json_text(facts)) +
+  std::string data = "<script type=\"application/json\" id=\"facts\">" + escaped_for_html(json_text(facts)) +
                      "</script>\n<script type=\"application/json\" id=\"first-view\">" +
-                     harmless(json_text(view_json(view))) + "</script>\n";
+                     escaped_for_html(json_text(view_json(view))) + "</script>\n";
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     data += "<script type=\"application/octet-stream\" id=\"layer-" + std::to_string(layer) + "\">";
     data += carried_layer(reading, layer);

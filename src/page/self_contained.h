@@ -1,4 +1,5 @@
-// The explorer as one file: page, style, script and numbers, and a policy that lets nothing else in.
+// The explorer as one file: page, style, script and numbers, with a content security policy that allows
+// nothing else.
 #pragma once
 
 #include <attend/lens.h>
@@ -8,11 +9,11 @@
 
 namespace attend::page {
 
-// Of a text. A page of so many, by a model of 6 layers × 384, has some 80 MB: about all that a browser opens
-// with ease.
+// The most tokens of a text. With a model of 6 layers × 384, the page is then about 80 MB, which is as much
+// as a browser opens comfortably.
 inline constexpr std::int64_t kMostTokens = 2048;
 
-// What the page shows first. Heads from 0.
+// What the page shows first. Heads are numbered from 0.
 struct FirstView {
   std::string tab = "map";  // map, lines or model
   LensMethod method = LensMethod::raw;
@@ -22,7 +23,7 @@ struct FirstView {
   std::optional<std::size_t> focus{};  // a word, or a token where tokens are shown
 };
 
-// Throws std::invalid_argument for a method that a page cannot make.
+// Throws std::invalid_argument for a method that a page cannot compute.
 std::string self_contained_page(const Reading& reading, const FirstView& view);
 
 }  // namespace attend::page

@@ -36,13 +36,13 @@ class Checker {
     refuse_lesson(cause, name_, parts...);
   }
 
-  // `part` has no meaning without `needed`.
+  // `part` is meaningless without `needed`.
   void check_needs(std::string_view part, bool given, std::string_view needed, bool needed_given) const {
     if (given && !needed_given)
       refuse(LessonCause::missing_key, part, " needs ", needed, ", which is missing");
   }
 
-  // The columns of one matrix meet the rows of the next.
+  // The columns of one matrix must match the rows of the next.
   void check_inner(const Part& matrix, const Part& source) const {
     if (matrix.rows() == source.columns()) return;
     refuse(LessonCause::size_mismatch, matrix.name, " has ", draw::counted(matrix.rows(), "row"), ", ",
@@ -79,7 +79,7 @@ class Checker {
     }
   }
 
-  // What is given only together with something else.
+  // Keys that require another key.
   void check_companions() const {
     for (const Part& part : {context(), wq(), wk(), wv()}) {
       check_needs(part.name, part.given(), "x", x().given());
@@ -157,10 +157,10 @@ class Checker {
   Part wv() const { return {"wv", lesson_.wv}; }
   Part wo() const { return {"wo", lesson_.wo}; }
 
-  // Where keys and values come from when they are not given as they are.
+  // Where keys and values come from when they are not given directly.
   Part key_source() const { return context().given() ? context() : x(); }
 
-  // The matrices whose columns the queries, keys and values have.
+  // The matrices that determine the columns of queries, keys and values.
   Part queries() const { return q().given() ? q() : wq().given() ? wq() : x(); }
   Part keys() const { return k().given() ? k() : wk().given() ? wk() : key_source(); }
   Part values() const { return v().given() ? v() : wv().given() ? wv() : key_source(); }

@@ -1,4 +1,4 @@
-// Whether the parts of a lesson fit together: which may and must be given, and their sizes.
+// Checks that the parts of a lesson fit together: which may and must be given, and their sizes.
 #pragma once
 
 #include <string_view>

@@ -17,7 +17,7 @@ std::string joined_pieces(const Pieces& pieces) {
   return text;
 }
 
-// Lines of at most `width` columns, those after the first moved in.
+// Lines of at most `width` columns, all but the first indented.
 class Broken {
  public:
   explicit Broken(int width) : width_(width) {}

@@ -1,5 +1,5 @@
-// Lines of "label  left = right" with their parts below each other, or, where that is too wide for the
-// terminal, each equation broken over lines of its own. Nothing of it is ever cut off.
+// Lines of "label  left = right" with their parts aligned, or, where that is too wide for the terminal, each
+// equation broken over several lines. Nothing is ever cut off.
 #pragma once
 
 #include <string>
@@ -15,8 +15,7 @@ class Equations {
  public:
   void add(std::string label, Pieces left, Pieces right);
 
-  // The lines, indented by 2, at most `width` columns each, and a blank one; there are then no equations
-  // left.
+  // The lines, indented by 2, at most `width` columns each, and a blank line. Clears the equations.
   std::string finish(int width);
 
  private:

@@ -58,13 +58,14 @@ Lesson it() {
   return lesson;
 }
 
-// What `attend train it` ends with, rounded to two digits.
+// The result of `attend train it`, rounded to two digits.
 Lesson it_trained() {
   Lesson lesson = lesson_of(
       "softmax(Q Kᵀ / √d) V, with queries and keys that were learned",
       {"The", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too", "tired"});
   lesson.note =
-      "The seven numbers of a word: is it a noun, one that lives, a place, a verb, a state, a small word, a "
+      "The seven numbers of a word: is it a noun, a living thing, a place, a verb, a state, a function word, "
+      "a "
       "pronoun?";
   lesson.x = matrix(7, {0, 0, 0, 0, 0, 1, 0,  // The
                         1, 1, 0, 0, 0, 0, 0,  // animal
@@ -168,7 +169,7 @@ Lesson scale() {
   return lesson;
 }
 
-constexpr Example kExamples[] = {
+constexpr BuiltInExample kExamples[] = {
     {"love", "four tokens, softmax(X Xᵀ) X, no parameters",
      "“I”, “love” and “deep” look most at themselves: X Xᵀ measures how alike two vectors are. “learning” is "
      "part of “I” and of “deep”, and looks at these as much as at itself. To look elsewhere, attention needs "
@@ -176,47 +177,43 @@ constexpr Example kExamples[] = {
      love},
     {"it", "queries, keys and values for “The animal didn't cross the street because it was too tired”",
      "With these vectors “it” looks most at “tired”, then at itself, then at “animal”: the arithmetic "
-     "decides, not what "
-     "we know of the sentence. Training moves Q and K until “it” finds “animal”. Try `--focus it`.",
+     "decides, not what we know about the sentence. Training moves Q and K until “it” finds “animal”. Try "
+     "`--focus it`.",
      it},
     {"it-trained", "the same sentence with queries and keys that `attend train it` learned",
-     "Six made-up sentences were enough: “it” asks for a noun that lives, and of two nouns only “animal” "
-     "answers. The other words asked for nothing while these were learned, and look about as before. Try "
-     "`--focus it`, and `attend train it` to see it learned.",
+     "Six made-up sentences were enough: “it” asks for a living noun, and of the two nouns only “animal” "
+     "answers. The other words had nothing to learn, and attend about as before. Try "
+     "`--focus it`, and `attend train it` to watch it learn.",
      it_trained},
     {"heads", "two heads, projections, concatenation and Wo",
      "“chased” asks head 1 who did it and finds “cat”; it asks head 2 to whom and finds “mouse”. One softmax "
-     "could only "
-     "have blurred the two answers. Try `--focus chased`.",
+     "could only have blurred the two answers. Try `--focus chased`.",
      heads},
     {"causal", "the tokens of `love`, each seeing only itself and what came before",
-     "“I” can look only at itself, so its output is its own vector. Adding words later changes none of the "
-     "rows above "
+     "“I” can look only at itself, so its output is its own vector. Words added later do not change the rows "
+     "above "
      "them: that is what lets a model write text word by word.",
      causal},
     {"cross", "queries from one sentence, keys and values from another",
      "“black” finds “noir” and “cat” finds “chat” although the two languages order them differently: "
-     "attention compares "
-     "contents, not places.",
+     "attention compares contents, not positions.",
      cross},
     {"positions", "permuting the tokens permutes the result, until positions are added",
      "“dog bites man” and “man bites dog” are the same set of words, and without positions attention gives "
-     "each word the "
-     "same vector in both. With positions added, who bites whom becomes visible.",
+     "each word the same vector in both. With positions added, who bites whom becomes visible.",
      positions},
     {"scale", "what happens to softmax and its gradient without 1/√d, for d = 4 to 4096",
      "Without 1/√d the scores spread like √d, softmax puts all its weight on one key, and almost no gradient "
-     "comes "
-     "back: nothing can be learned. Divided by √d they keep their size, whatever d is.",
+     "comes back: nothing can be learned. Divided by √d they keep their size, whatever d is.",
      scale},
 };
 
 }  // namespace
 
-std::span<const Example> examples() noexcept { return kExamples; }
+std::span<const BuiltInExample> examples() noexcept { return kExamples; }
 
-const Example* find_example(std::string_view name) noexcept {
-  for (const Example& example : kExamples) {
+const BuiltInExample* find_example(std::string_view name) noexcept {
+  for (const BuiltInExample& example : kExamples) {
     if (example.name == name) return &example;
   }
   return nullptr;

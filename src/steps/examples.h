@@ -8,14 +8,14 @@
 
 namespace attend::steps {
 
-struct Example {
+struct BuiltInExample {
   std::string_view name;
   std::string_view summary;  // one line for the list of examples
-  std::string_view moral;    // what to see in the numbers, shown after them
+  std::string_view moral;    // what the numbers show, printed after them
   Lesson (*lesson)();
 };
 
-std::span<const Example> examples() noexcept;
-const Example* find_example(std::string_view name) noexcept;  // null when there is none of that name
+std::span<const BuiltInExample> examples() noexcept;
+const BuiltInExample* find_example(std::string_view name) noexcept;  // null when there is no such example
 
 }  // namespace attend::steps

@@ -18,10 +18,10 @@
 namespace attend::steps {
 namespace {
 
-constexpr std::int64_t kMostTerms = 16;  // of a sum or a vector; the rest is "…"
-constexpr std::int64_t kMostKeys = 40;   // of a row; the heaviest are shown
+constexpr std::int64_t kMostTerms = 16;  // of a sum or a vector; the rest becomes "…"
+constexpr std::int64_t kMostKeys = 40;   // of a row; those with the largest weights are shown
 
-// Numbers that stand together, all written alike.
+// Writes a group of numbers, all in the same format.
 class Writer {
  public:
   explicit Writer(std::span<const double> values) : format_(draw::number_format_for(values)) {}
@@ -94,7 +94,7 @@ class FocusNarrator {
   static std::string label(const std::vector<std::string>& labels, std::int64_t i) {
     return "“" + draw::shorten(draw::printable(labels[static_cast<std::size_t>(i)]), 24) + "”";
   }
-  // ", number 2 of 3" where several tokens are called the same.
+  // ", number 2 of 3" where several tokens have the same name.
   std::string place_among_equals() const {
     const auto& tokens = lesson_.tokens;
     const auto here = tokens.begin() + row_;
@@ -118,7 +118,7 @@ class FocusNarrator {
   }
   static double at(std::span<const double> row, std::int64_t j) { return row[static_cast<std::size_t>(j)]; }
 
-  // The numbers of the shown keys, to choose one format for all.
+  // The numbers of the keys that are shown, to choose one format for all.
   std::vector<double> shown_parts(const Tensor& matrix, std::int64_t size) const {
     std::vector<double> values;
     for (const std::int64_t j : keys_) {
@@ -131,7 +131,7 @@ class FocusNarrator {
   void say(const std::string& sentence) { text_ += draw::paragraph(sentence, terminal_); }
   void finish_equations() { text_ += equations_.finish(terminal_.width); }
 
-  // The keys to show: all, or the heaviest of many, in their order.
+  // The keys to show: all, or if there are many those with the largest weights, in order.
   void take_keys() {
     keys_.resize(static_cast<std::size_t>(walk_.keys));
     std::iota(keys_.begin(), keys_.end(), std::int64_t{0});
@@ -141,16 +141,15 @@ class FocusNarrator {
                      [&](std::int64_t a, std::int64_t b) { return at(weights, a) > at(weights, b); });
     keys_.resize(kMostKeys);
     std::sort(keys_.begin(), keys_.end());
-    say("The " + std::to_string(kMostKeys) + " heaviest of " + std::to_string(walk_.keys) +
-        " keys are shown; sums run over all of them.");
+    say("The " + std::to_string(kMostKeys) + " keys with the largest weights, of " +
+        std::to_string(walk_.keys) + ", are shown; sums include all of them.");
   }
 
   void products() {
     const auto query = part(walk_.q, row_, walk_.d);
     const auto scores = row_of(walk_.products);
     const Writer write_q(query), write_k(shown_parts(walk_.k, walk_.d)), write(scores);
-    say("Its query is " + text_of(vector_pieces(query, write_q)) +
-        ". Multiplied with each key, and added up:");
+    say("Its query is " + text_of(vector_pieces(query, write_q)) + ". Multiplied by each key, and added up:");
     for (const std::int64_t j : keys_) {
       equations_.add(key(j), sum_pieces(products_of(query, write_q, part(walk_.k, j, walk_.d), write_k)),
                      {write(at(scores, j))});
@@ -183,7 +182,7 @@ class FocusNarrator {
     const bool some_hidden =
         std::any_of(scores.begin(), scores.end(), [](double s) { return std::isinf(s); });
     say("The largest score" + std::string(some_hidden ? " that is not hidden" : "") + " is " +
-        write(largest) + "; it is taken off first, so that no exponential can overflow:");
+        write(largest) + "; it is subtracted first, so that no exponential can overflow:");
     std::vector<std::string> terms;
     for (const std::int64_t j : keys_) {
       const std::string value = write_exp(at(exponentials_, j));
@@ -241,7 +240,7 @@ class FocusNarrator {
     finish_equations();
   }
 
-  // What the heads found, side by side, and the output projection.
+  // The outputs of the heads side by side, and the output projection.
   void output() {
     const auto whole_row = [&](const Tensor& matrix) {
       const auto columns = static_cast<std::size_t>(matrix.size(1));
@@ -254,8 +253,8 @@ class FocusNarrator {
           text_of(vector_pieces(concat, write_concat)) + (lesson_.wo ? "." : "\n"));
     }
     if (!lesson_.wo) return;
-    say(std::string("Multiplied with each column of Wo, and added up") +
-        (lesson_.bo ? ", and bo added" : "") + ", that is its new vector:");
+    say(std::string("Multiplied by each column of Wo, and added up") + (lesson_.bo ? ", and bo added" : "") +
+        ", that is its new vector:");
     const Writer write_wo(lesson_.wo->values<double>());
     for (std::int64_t c = 0; c < std::min(lesson_.wo->size(1), kMostTerms); ++c) {
       const Tensor column = copy_of(ConstTensorView(*lesson_.wo).select(1, c));

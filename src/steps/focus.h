@@ -1,5 +1,5 @@
-// One row written out as one would on paper: each product, the sum, the scaling, the exponentials, the
-// quotients, the weighted sum.
+// One row written out as on paper: each product, the sum, the scaling, the exponentials, the quotients, the
+// weighted sum.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace attend::steps {
 
-// The row of a token: "it", or "the#2" for the second "the". Throws LessonError when there is none, naming
-// those there are.
+// The row of a token: "it", or "the#2" for the second "the". Throws LessonError, which lists the tokens, when
+// there is no such token.
 std::int64_t find_token(std::string_view name, const Lesson& lesson, std::string_view token);
 
 std::string narrate_focus(const Lesson& lesson, const Walk& walk, std::int64_t row,

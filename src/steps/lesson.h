@@ -1,4 +1,4 @@
-// What `attend steps` works on: a handful of tokens, their vectors, and what is to be done with them. float64
+// What `attend steps` works on: a handful of tokens, their vectors, and what to do with them. float64
 // throughout.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace attend::steps {
 
-// Either x (then q, k and v are x itself, or its projections by wq, wk, wv), or q, k and v as they are.
+// Either x (then q, k and v are x itself, or its projections by wq, wk, wv), or q, k and v directly.
 struct Lesson {
   std::string title;                    // one line for the reader; empty for a user's file
   std::string note;                     // what the columns of x stand for; may be empty

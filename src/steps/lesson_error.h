@@ -13,9 +13,9 @@ enum class LessonCause : std::uint8_t {
   unreadable,        // missing, a directory, no permission
   too_large,         // more bytes, rows or labels than a lesson may have
   empty,             // nothing, or nothing but white space
-  not_utf8,          // bytes that are no text
-  not_json,          // text that is no JSON
-  wrong_type,        // JSON, but a string where a number belongs
+  not_utf8,          // bytes that are not text
+  not_json,          // text that is not JSON
+  wrong_type,        // valid JSON, but a string where a number belongs
   number_range,      // a number that no double can hold
   bad_value,         // the right type, but heads = 2.5 or positions = "sideways"
   unknown_key,       // a key that means nothing here

@@ -1,4 +1,4 @@
-// A lesson as the file that read_lesson() reads.
+// A lesson as JSON, in the form that read_lesson() reads.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attend::steps {
 
-// At full precision, with a line end.
+// At full precision, ending with a newline.
 std::string lesson_json(const Lesson& lesson);
 
 }  // namespace attend::steps

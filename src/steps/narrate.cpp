@@ -11,17 +11,17 @@
 #include "draw/style.h"
 #include "draw/table.h"
 #include "draw/text_width.h"
-#include "steps/figure.h"
+#include "steps/weights_figure.h"
 
 namespace attend::steps {
 namespace {
 
 constexpr int kIndent = 2;
-constexpr std::int64_t kMostShown = 200;   // rows or columns that any screen could have; tables drop the rest
-constexpr std::size_t kRowsOfInputs = 60;  // beyond these a table leaves out its middle
+constexpr std::int64_t kMostShown = 200;   // more rows or columns than any screen has; tables drop the rest
+constexpr std::size_t kRowsOfInputs = 60;  // longer tables omit their middle
 constexpr std::size_t kRowsOfProjections = 16;
 
-// The first and the last of many: a table leaves out the middle anyway, and need not be built for it.
+// The first and the last of many: a table omits the middle anyway, so it need not be built.
 std::vector<std::int64_t> shown_indices(std::int64_t count) {
   std::vector<std::int64_t> indices;
   for (std::int64_t i = 0; i < std::min(count, kMostShown); ++i) {
@@ -47,8 +47,8 @@ class Narrator {
   }
 
  private:
-  // `name` is that of the walk's step, whose shape stands beside the heading. What was explained once is not
-  // explained again: later heads do the same.
+  // `name` is that of the walk's step, whose shape is shown beside the heading. Explanations are not repeated
+  // for later heads, which do the same.
   void step(std::string_view name, const std::string& what, const std::string& why) {
     std::string title = std::to_string(++number_);
     title.append(". ").append(what);
@@ -73,7 +73,7 @@ class Narrator {
     return {};
   }
 
-  // A matrix with the names of its rows and columns, as far as it has any.
+  // A matrix with the names of its rows and columns, where it has any.
   void matrix(ConstTensorView values, const std::vector<std::string>& rows,
               const std::vector<std::string>& columns = {}, std::string title = "",
               std::size_t most_rows = kRowsOfInputs) {
@@ -95,7 +95,7 @@ class Narrator {
     text_ += draw::indent(draw::render_table(table, inner_, most_rows), kIndent) + "\n";
   }
 
-  // A projection and its bias, before what comes of them.
+  // A projection and its bias, before their result.
   void projection(const std::string& name, const Tensor& w, const std::string& bias_name,
                   const std::optional<Tensor>& bias) {
     matrix(w, {}, {}, name, kRowsOfProjections);
@@ -109,7 +109,7 @@ class Narrator {
   void inputs() {
     if (!lesson_.x) return;
     step("Input", "Input X: one vector per token",
-         "Each row is what a token means before it has looked at any other.");
+         "Each row is what a token means before it has attended to any other.");
     matrix(*lesson_.x, lesson_.tokens);
     if (lesson_.context) {
       step("Context", "Context C: the tokens to look at", "Keys and values come from here, queries from X.");
@@ -125,13 +125,13 @@ class Narrator {
     for (std::int64_t i = 0; i < walk_.queries; ++i) places.push_back(std::to_string(i));
     step(
         "Positions", "Positions P: X + P, from here on called X",
-        "Row p of P is sin p, cos p, then sines and cosines that turn more slowly: no two places are alike.");
+        "Row p of P is sin p, cos p, then sines and cosines of lower frequency: no two positions are alike.");
     matrix(table, places, {}, "P");
     matrix(walk_.x, lesson_.tokens, {}, "X + P");
     if (lesson_.context) matrix(walk_.context, lesson_.key_tokens, {}, "C + P, from here on called C");
   }
 
-  // Queries, keys or values: given as they are, or projected.
+  // Queries, keys or values: given directly, or projected.
   struct Vectors {
     const char* name;
     const char* why;
@@ -148,7 +148,7 @@ class Narrator {
             lesson_.tokens});
     one_of({"Keys", "What each token has to offer.", 'k', source, lesson_.wk, lesson_.bk, walk_.k,
             lesson_.key_tokens});
-    one_of({"Values", "What each token gives when it is looked at.", 'v', source, lesson_.wv, lesson_.bv,
+    one_of({"Values", "What each token gives when it is attended to.", 'v', source, lesson_.wv, lesson_.bv,
             walk_.v, lesson_.key_tokens});
   }
 
@@ -223,7 +223,7 @@ class Narrator {
       if (lesson_.bo) what += " + bo";
       step("Project", what,
            several ? "The output projection mixes what the heads found."
-                   : "The output projection brings the result into the form that is wanted.");
+                   : "The output projection maps the result to the output size.");
       projection("Wo", *lesson_.wo, "bo", lesson_.bo);
       matrix(walk_.output, lesson_.tokens, {}, "Output");
     }
@@ -251,7 +251,7 @@ std::string narrate_shapes(const Walk& walk, const draw::Terminal& terminal) {
   draw::Terminal inner = terminal;
   inner.width -= kIndent;
   std::string text = draw::render_table(table, inner);
-  if (text.find("…") != std::string::npos) {  // too narrow for a table, and no shape may be lost
+  if (text.find("…") != std::string::npos) {  // too narrow for a table, and no shape may be omitted
     text.clear();
     draw::Terminal narrower = inner;
     narrower.width -= kIndent;

@@ -1,4 +1,4 @@
-// The walk as a reader sees it: one step after the other, each with its operation, its shape and its numbers.
+// The walk as text: step by step, each with its operation, its shape and its numbers.
 #pragma once
 
 #include <string>

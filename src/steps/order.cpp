@@ -89,7 +89,7 @@ std::string narrate_order(const OrderReport& report, const draw::Terminal& termi
   inner.width = terminal.width - 2;
   return draw::heading("Does the order matter?", terminal) +
          draw::indent(
-             draw::paragraph("The output of each token in the sentence and in the sentence turned round, "
+             draw::paragraph("The output of each token in the sentence and in the reversed sentence, "
                              "and how far it moved:",
                              inner),
              2) +

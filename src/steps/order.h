@@ -1,4 +1,4 @@
-// Does the order of the tokens matter? Measured: the lesson and its reverse, without positions and with them.
+// Does the order of the tokens matter? Compares the lesson with its reverse, without positions and with them.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace attend::steps {
 
-// The same tokens in both orders, without positions or with them. All in the order of the lesson: row i of
-// each is about token i.
+// The same tokens in both orders, without positions or with them. Row i is always about token i of the
+// lesson.
 struct BothOrders {
   Tensor forwards, backwards;  // (n, columns): the outputs
-  std::vector<double> moved;   // per token: the largest difference between the two
+  std::vector<double> moved;   // per token: the largest difference between the two outputs
 };
 
 struct OrderReport {

@@ -16,8 +16,8 @@
 namespace attend::steps {
 namespace {
 
-constexpr std::int64_t kSaturationKeys = 16;  // to a row
-constexpr int kTrials = 512;  // rows; with a tenth of them the medians at large d would jump about
+constexpr std::int64_t kSaturationKeys = 16;  // per row
+constexpr int kTrials = 512;                  // rows; with a tenth as many the medians at large d are noisy
 constexpr int kSmallest = 4, kLargest = 4096;
 
 double median(std::vector<double> values) {
@@ -96,7 +96,7 @@ void add_cells(const Saturation& values, draw::TableRow& row) {
   }
 }
 
-// Both kinds of scores side by side, or below each other where that is too wide.
+// Both kinds of scores side by side, or one below the other where that is too wide.
 std::string tables(const std::vector<SaturationRow>& rows, const draw::Terminal& terminal) {
   const std::vector<draw::TableColumn> three = {{"spread"}, {"top weight"}, {"gradient"}};
   draw::Table both{"", "d", three, {}}, left{"The bare dot products", "d", three, {}},
@@ -109,8 +109,8 @@ std::string tables(const std::vector<SaturationRow>& rows, const draw::Terminal&
     add_cells(row.unscaled, both.rows.emplace_back(draw::TableRow{d, {}}));
     add_cells(row.scaled, both.rows.back());
   }
-  const std::string wide = draw::render_table(both, terminal);
-  if (wide.find("…") == std::string::npos) return wide;
+  const std::string side_by_side = draw::render_table(both, terminal);
+  if (side_by_side.find("…") == std::string::npos) return side_by_side;
   return draw::render_table(left, terminal) + "\n" + draw::render_table(right, terminal);
 }
 
@@ -153,7 +153,7 @@ std::string narrate_saturation(const std::vector<SaturationRow>& rows, const dra
   return draw::heading("Softmax and its gradient as d grows", terminal) +
          draw::indent(
              draw::paragraph("Random queries and keys, " + std::to_string(kSaturationKeys) +
-                                 " keys to a row; medians of " + std::to_string(kTrials) +
+                                 " keys per row; medians of " + std::to_string(kTrials) +
                                  " rows: how far the scores spread, the largest weight, the gradient through "
                                  "softmax; first for the bare dot products, then divided by √d.",
                              inner),

@@ -1,5 +1,5 @@
-// Why the scores are divided by √d, measured: how softmax saturates and its gradient vanishes as d grows,
-// with the scale and without.
+// Why the scores are divided by √d: measures how softmax saturates and its gradient vanishes as d grows, with
+// the scale and without.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@
 namespace attend::steps {
 namespace {
 
-// One key of the file and where its value goes.
+// A key of the file, and where its value goes.
 using ReadKey = void (*)(JsonText&, std::string_view key, Lesson&);
 struct Key {
   std::string_view name;
@@ -94,7 +94,7 @@ std::vector<std::string> numbered_labels(char letter, std::int64_t count) {
   return labels;
 }
 
-// Labels that the file left out. Without queries or keys there is nothing to label: check_lesson says so.
+// Labels that the file omits. Without queries or keys there is nothing to label, which check_lesson reports.
 void fill_labels(Lesson& lesson, bool has_tokens, bool has_key_tokens) {
   const std::optional<Tensor>& queries = lesson.x ? lesson.x : lesson.q;
   const std::optional<Tensor>& keys = lesson.context ? lesson.context : lesson.x ? lesson.x : lesson.k;

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One head needs no axis of its own.
+// A single head does not get an axis of its own.
 ConstTensorView by_head(const Tensor& stage) {
   return stage.size(0) == 1 ? stage.view().select(0, 0) : ConstTensorView(stage);
 }

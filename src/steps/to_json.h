@@ -10,7 +10,7 @@
 
 namespace attend::steps {
 
-// What goes beside the walk; each is left out when it is not there.
+// What is written besides the walk; each is omitted when absent.
 struct JsonExtras {
   std::optional<std::int64_t> focus;  // a row
   std::optional<OrderReport> order;

@@ -125,7 +125,7 @@ void describe_steps(const Lesson& lesson, Walk& walk) {
   }
 }
 
-// Numbers near the end of float64 overflow somewhere on the way; say so instead of showing NaN.
+// Numbers near the limit of float64 overflow somewhere along the way; say so instead of showing NaN.
 void require_finite(std::string_view name, const char* what, const Tensor& tensor) {
   for (const double value : tensor.values<double>()) {
     if (!std::isfinite(value)) {

@@ -1,4 +1,4 @@
-// A lesson worked through: every matrix between the vectors and the result, in float64, and the shape of each
+// A lesson worked through: every matrix from the vectors to the result, in float64, and the shape of each
 // step.
 #pragma once
 
@@ -25,19 +25,19 @@ struct Walk {
   // "V".
   std::string q_name, k_name, v_name;
 
-  Tensor x, context;  // as they go in, positions added; empty when the lesson gives q, k and v
+  Tensor x, context;  // with positions added; empty when the lesson gives q, k and v
   Tensor q, k, v;     // (n, heads * d), (m, heads * d), (m, heads * dv)
   Tensor products;    // (heads, n, m): q.k
   Tensor scores;      // (heads, n, m): scaled
   Tensor biased;      // (heads, n, m): -inf where the mask hides a key
   Tensor weights;     // (heads, n, m)
-  Tensor concat;      // (n, heads * dv): what the heads give, side by side
+  Tensor concat;      // (n, heads * dv): the outputs of the heads side by side
   Tensor output;      // (n, columns): concat, times wo where there is one
 
   std::vector<Step> steps;
 };
 
-// Everything is written out, so the matrices must stay within reach of a reader.
+// Everything is written out, so the matrices must stay small enough to read.
 inline constexpr std::int64_t kMaxWalkCells = std::int64_t{1} << 24;  // heads * n * m
 
 // Throws LessonError for a lesson that is too large, or whose numbers overflow.

@@ -1,4 +1,4 @@
-"""What cannot be done is refused: one sentence on standard error, nothing on standard output, exit code 1 or 2."""
+"""Invalid requests are refused: one sentence on standard error, nothing on standard output, exit code 1 or 2."""
 
 import pytest
 
@@ -12,14 +12,14 @@ COMMAND_LINES = [
     ([""], 2, 'there is no command ""'),
     (["STEPS"], 2, 'there is no command "STEPS"'),
     (["--nonsense"], 2, "there is no option --nonsense"),
-    (["non\x1b[31msense"], 2, 'there is no command "non\x1b[31msense"'),  # a pipe gets the true bytes: hostile_names_test.py
+    (["non\x1b[31msense"], 2, 'there is no command "non\x1b[31msense"'),  # a pipe gets the bytes unchanged: hostile_names_test.py
     (["--color=blue", "steps"], 2, '"blue" is not one of auto, always and never'),
     (["--color"], 2, "--color needs a value"),
     (["steps", "--nonsense"], 2, "there is no option --nonsense"),
     (["steps", "-x"], 2, "there is no option -x"),
     (["steps", "--exampl", "it"], 2, "there is no option --exampl"),
     (["steps", "--example"], 2, "--example needs a value"),
-    (["steps", "--example", "nope"], 2, 'there is no example "nope"; there are love, it, it-trained, heads'),
+    (["steps", "--example", "nope"], 2, 'there is no example "nope"; available: love, it, it-trained, heads'),
     (["steps", "--example", ""], 2, 'there is no example ""'),
     (["steps", "--example", "a\x1bbc"], 2, 'there is no example "a\x1bbc"'),
     (["steps", "--color=0"], 2, '"0" is not one of auto, always and never'),
@@ -61,7 +61,7 @@ def test_command_line(args, code, part):
     assert_refused(run(*args), code, part)
 
 
-# What a file holds, part of the sentence.
+# The contents of a file, part of the sentence.
 TEXTS = [
     ("", "is empty"),
     (" \n\t", "holds nothing but white space"),

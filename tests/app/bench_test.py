@@ -1,4 +1,4 @@
-"""attend bench: what it prints, for a program and for a person. How fast it is, is not tested here."""
+"""attend bench: what it prints, for programs and for people. Speed is not tested here."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def test_shares_are_possible(name, records):
         assert min(shares) > 0
         return statistics.median(shares)
 
-    # A quick run on a machine that does something else as well can be far off; not twice.
+    # A quick run on a busy machine can be far off, but not twice.
     assert typical(records(name)) <= 1.2 or typical(run_json("bench", name, "--quick")) <= 1.2
 
 
@@ -108,7 +108,7 @@ def test_weights_are_compared_with_the_output_alone(records):
     assert questions[0]["case"] == "output alone"
     for record in questions:
         assert record["time_over_output"] == pytest.approx(record["seconds"] / questions[0]["seconds"])
-    # Inputs, output, top 8 and map, but nothing of n x n.
+    # Inputs, output, top 8 and map, but nothing of size n x n.
     assert 0 < memory["memory_growth_bytes"] < memory["matrix_bytes"] / 2
 
 
@@ -125,7 +125,7 @@ def test_length_doubles_and_shows_memory(records):
 
 
 def second_isa() -> str:
-    """An instruction set that would not be chosen; "scalar" takes too long."""
+    """An instruction set that is not the default; "scalar" takes too long."""
     refusal = run("bench", "attention", env={"ATTEND_ISA": "nonsense"})
     assert (refusal.code, refusal.out) == (1, "") and refusal.err.count("\n") == 1
     known = refusal.err.strip().split("there are ")[1].split(", ")
@@ -158,7 +158,7 @@ def test_an_interruption_is_quiet():
 
 
 @pytest.mark.parametrize("args, part", [
-    (["nonsense"], 'there is no benchmark "nonsense"; there are attention, matmul, weights, decode, length'),
+    (["nonsense"], 'there is no benchmark "nonsense"; available: attention, matmul, weights, decode, length'),
     ([""], 'there is no benchmark ""'),
     (["att\x1bention"], 'there is no benchmark "att\x1bention"'),
     (["attention", "decode"], '"decode" is one argument too many'),

@@ -56,11 +56,11 @@ def doctor(model, *arguments, code=0, **how):
 
 
 def parity(model, texts, arrays, tmp_path, holds):
-    """The section on parity, of a .npy or, for a dictionary, a .npz."""
+    """The parity section for a .npy or, given a dictionary, a .npz."""
     file = tmp_path / ("r.npz" if isinstance(arrays, dict) else "r.npy")
     np.savez(file, **arrays) if isinstance(arrays, dict) else np.save(file, arrays)
     done = doctor(model, "--reference", file, "--texts", texts, "--json", code=0 if holds else 1)
-    assert done.err == ("" if holds else "attend doctor: the reference is not what this model computes\n")
+    assert done.err == ("" if holds else "attend doctor: the reference differs from what this model computes\n")
     found = json.loads(done.out)["parity"]
     assert found["holds"] == holds and found["texts"] == len(TEXTS)
     return found
@@ -145,7 +145,7 @@ def test_hidden_states_of_transformers(plain, tmp_path):
     found = json.loads(done.out)["parity"]
     assert found["ids"] == {"equal": True} and found["hidden_states"]["verdict"] == "within fp32 noise"
     assert [layer["layer"] for layer in found["hidden_states"]["layers"]] == [0, 1, 2] and found["hidden_states"]["first_difference"] is None
-    assert doctor(plain, "--reference", GOLDEN / "golden.safetensors").out.endswith("Parity holds.\n")  # needs no texts
+    assert doctor(plain, "--reference", GOLDEN / "golden.safetensors").out.endswith("Parity holds.\n")  # does not need texts
 
     token = arrays["ends"][2] + 3
     arrays["hidden.1"][token, 5] += 0.5
@@ -173,7 +173,7 @@ def test_ids(model, texts, tmp_path):
     assert (found["text"], found["token"], found["ours"], found["theirs"]) == (3, 2, ours[3][2], changed[3][2]) and found["conclusion"] == ""
     words = [" ".join(WORDS[i] for i in ids[1:-1]) for ids in changed]
     found = parity(model, texts, packed(changed) | {"embeddings": encoder.encode(words)}, tmp_path, False)
-    assert found["conclusion"] == "With tokenization the reference's ids, all 8 texts agree: its tokens differ, and nothing else."
+    assert found["conclusion"] == "With tokenization the reference's ids, all 8 texts agree: only its tokens differ."
     bare = [ids[1:-1] if len(ids) < 20 else encoder.tokenizer.encode(text, add_special_tokens=False).ids[:20] for ids, text in zip(ours, TEXTS)]
     found = parity(model, texts, packed(bare), tmp_path, False)["ids"]
     assert found["conclusion"] == "the reference was made without special tokens" and (found["text"], found["token"]) == (0, 0)
@@ -211,7 +211,7 @@ CAUSES = {
     "bf16": (lambda m: bfloat16(m.encode(TEXTS) * np.float32(1.01)), "the reference was stored or computed in bf16."),
     "two": (lambda m: m.encode(TEXTS, pooling="cls", normalize_embeddings=False), "the reference was pooled with cls, and the reference is not normalised"),
     "two of readings": (lambda m: m.encode(TEXTS, pooling="max", prompt="query: "), "the reference was pooled with max, and the reference was made with"),
-    "scaled": (lambda m: m.encode(TEXTS) * 7, "All directions agree and the lengths do not"),
+    "scaled": (lambda m: m.encode(TEXTS) * 7, "All directions agree but the lengths do not"),
     "nothing usual": (lambda m: np.random.default_rng(1).normal(size=(8, 32)), "None of the usual causes explains it."),
 }
 
@@ -262,18 +262,18 @@ def bad_references(folder, vectors):
         "empty": (write("empty.npy", b""), "empty.npy: does not begin as a .npy file does"),
         "cut": (write("cut.npy", full[:-1]), "bytes of numbers, but its type and shape (8, 32) take 1024"),
         "objects": (save("objects.npy", np.array([None, 1], object)), "holds Python objects, which are never read"),
-        "fewer rows": (save("fewer.npy", vectors[:5]), "fewer.npy: is of 5 texts, and there are 8"),
-        "more rows": (save("more.npy", np.tile(vectors, (2, 1))), "is of 16 texts, and there are 8"),
-        "columns": (save("columns.npy", vectors[:, :7]), "are of size 7, and the model's are of size 32"),
+        "fewer rows": (save("fewer.npy", vectors[:5]), "fewer.npy: has 5 texts, but there are 8"),
+        "more rows": (save("more.npy", np.tile(vectors, (2, 1))), "has 16 texts, but there are 8"),
+        "columns": (save("columns.npy", vectors[:, :7]), "are of size 7, but the model's are of size 32"),
         "cube": (save("cube.npy", vectors[None]), "has shape (1, 8, 32), expected (texts, size)"),
-        "whole numbers": (save("whole.npy", vectors.astype(np.int64)), "holds i64, expected floating numbers"),
+        "whole numbers": (save("whole.npy", vectors.astype(np.int64)), "holds i64, expected floating-point numbers"),
         "nan": (save("nan.npy", nan), "row 2, column 5 is nan, expected finite numbers"),
         "other name": (folder / "other.npz", "has neither embeddings nor ids; it has arr_0"),
         "compressed": (folder / "compressed.npz", "is compressed"),
-        "ids alone": (folder / "alone.npz", "ends: is not there"),
-        "bad ends": (folder / "ends.npz", "must start at 0, never go down, and end at the 3 ids"),
-        "vocabulary": (folder / "vocabulary.npz", "go up to 64, and the model has vectors for 64"),
-        "layer": (folder / "layer.npz", "hidden.3: is of a layer that the model has not"),
+        "ids alone": (folder / "alone.npz", "ends: is missing; ids and ends go together"),
+        "bad ends": (folder / "ends.npz", "must start at 0, never decrease, and end at the 3 ids"),
+        "vocabulary": (folder / "vocabulary.npz", "go up to 64, but the model has vectors for 64"),
+        "layer": (folder / "layer.npz", "hidden.3: is of a layer that the model does not have"),
         "states": (folder / "states.npz", "hidden.1: has 2 rows for 1 ids"),
         "safetensors": (write("bad.safetensors", b"\x02\0\0\0\0\0\0\0[]"), "does not begin with {"),
     }
@@ -292,7 +292,7 @@ def test_bad_command_lines(model, texts, tmp_path):
         (["--reference", tmp_path / "r.npy"], 2, "needs --texts"),
         (["--texts", texts], 2, "--texts requires --reference"),
         (["--reference", tmp_path / "r.npy", "--texts", tmp_path / "none.txt"], 1, "none.txt: cannot be opened"),
-        (["--reference", tmp_path / "r.npy", "--texts", "-"], 1, "is of 8 texts, and there are 0"),
+        (["--reference", tmp_path / "r.npy", "--texts", "-"], 1, "has 8 texts, but there are 0"),
         (["--reference"], 2, "--reference needs a value"),
         (["extra"], 2, "one argument too many"),
     ]:

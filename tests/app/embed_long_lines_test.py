@@ -1,4 +1,4 @@
-"""attend embed on lines without an end: constant memory, and the line is cut, refused or divided as --on-overflow says."""
+"""attend embed on endless lines: constant memory, and the line is cut, refused or divided according to --on-overflow."""
 
 import json
 import os
@@ -16,7 +16,7 @@ WORDS = b"the bank of the river is money " * 2048
 
 
 def pipe_of(*parts):
-    """A pipe into which somebody writes these, as long as they are read."""
+    """A pipe into which a thread writes these for as long as they are read."""
     reader, writer = os.pipe()
 
     def write():
@@ -51,12 +51,12 @@ def test_a_line_beyond_memory_is_cut_and_the_next_is_read(small_bert):
     assert [line["index"] for line in lines] == [0, 1, 2] and [lines[0]["text"], lines[2]["text"]] == ["money", "the bank"]
     assert len(lines[1]["text"]) <= 4 << 20 and lines[1]["text"].endswith(" ")
     start = rows(embed(small_bert, [(WORDS[:2000], 1)]))
-    np.testing.assert_array_equal(lines[1]["embedding"], start[0]["embedding"])  # its beginning is what the model reads
+    np.testing.assert_array_equal(lines[1]["embedding"], start[0]["embedding"])  # the model reads its beginning
     assert SANITIZED or done.megabytes < 256
 
 
 def test_it_is_refused_with_its_line(small_bert):
-    for parts in (LONG, [(b"money\n", 1), (b"\0" * (1 << 20), 3000)]):  # and without an end
+    for parts in (LONG, [(b"money\n", 1), (b"\0" * (1 << 20), 3000)]):  # endless
         done = embed(small_bert, parts, "--on-overflow", "error")
         assert done.code == 1
         assert done.err == "attend embed: standard input: line 2: has more than 4 MiB, the most that a text may have\n"
@@ -65,13 +65,13 @@ def test_it_is_refused_with_its_line(small_bert):
     done = embed(small_bert, [(b'"money"\n"', 1), (WORDS, 5000), (b'"', 1)], "--jsonl")
     assert done.code == 1 and "line 2: has more than 4 MiB, the most that a line of JSON may have" in done.err
     done = embed(small_bert, LONG, "--on-overflow", "split", "--words")
-    assert done.code == 1 and "line 2: has more than 4 MiB, and the vectors of its tokens or words would be kept" in done.err
+    assert done.code == 1 and "line 2: has more than 4 MiB, and the vectors of its tokens or words would have to be kept" in done.err
 
 
 def test_it_is_divided_into_the_pieces_of_its_stretches(small_bert):
-    """A line a little too long, and the same in two lines: the mean, each counted by its tokens."""
+    """A line slightly too long equals the same text in two lines: the mean, weighted by tokens."""
     line, space = b"the river", b" " * 991  # 1000 bytes together
-    first, second = (line + space) * 4194 + line, (line + space) * 300  # 4 MiB end in the space after the first
+    first, second = (line + space) * 4194 + line, (line + space) * 300  # 4 MiB end within the spaces after the first
     given = ([(first + between + second + b"\nmoney\n", 1)] for between in (space, b"\n"))
     whole, parts = (rows(embed(small_bert, lines, "--on-overflow", "split", "--no-normalize")) for lines in given)
     assert len(whole) == 2 and len(parts) == 3
@@ -94,7 +94,7 @@ def test_a_read_that_fails_is_not_the_end(small_bert, tmp_path):
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
 def test_lines_across_the_pieces_they_are_read_in(small_bert, ending):
-    """Pieces of 64 KiB: a line that ends at, before and after their border, and characters that lie across it."""
+    """Pieces of 64 KiB: a line that ends at, before and after a boundary, and characters that cross it."""
     for size in range((1 << 16) - 3, (1 << 16) + 3):
         line = ("é" * (size // 2) + "x" * (size % 2)).encode()
         lines = rows(embed(small_bert, [(line + ending + b"money" + ending, 1)]))

@@ -1,4 +1,4 @@
-"""attend explain --guess: what a language model expects under a mask, and what spoke for it; against NumPy in float64."""
+"""attend explain --guess: what a language model expects at a mask, and what spoke for it; against NumPy in float64."""
 
 import json
 import math

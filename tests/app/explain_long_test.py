@@ -1,4 +1,4 @@
-"""attend explain on texts that have more words than a map has room for."""
+"""attend explain on texts with more words than fit into a map."""
 
 import json
 import subprocess
@@ -85,5 +85,5 @@ def test_rollout_of_a_long_text_is_for_one_word(long_bert):
 def test_a_page_is_for_shorter_ones(long_bert, tmp_path):
     page = tmp_path / "page.html"
     done = run("explain", "-m", str(long_bert), text_of(2500), "-o", str(page))
-    assert done.code == 1 and "a page carries up to 2048" in done.err and "attend explore" in done.err
+    assert done.code == 1 and "a page holds at most 2048" in done.err and "attend explore" in done.err
     assert not page.exists()

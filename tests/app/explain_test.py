@@ -278,31 +278,31 @@ def test_occurrences_in_one_text(small_bert):
 BAD = {
     "empty": (["explain", ""], 1, "attend explain: the text is empty\n"),
     "blank": (["explain", " \n "], 1, "attend explain: the text is empty\n"),
-    "a folder": (["explain", "/"], 1, "attend explain: / is no file that can be read as a text\n"),
+    "a folder": (["explain", "/"], 1, "attend explain: / is not a file that can be read as text\n"),
     "no such word": (["explain", "the banks", "--focus", "bank"], 1, 'attend explain: [word] there is no word "bank" in the text; close to it: "banks"\n'),
     "twice": (["explain", "the bank the", "--focus", "the"], 1,
               'attend explain: [word] "the" occurs 2 times; choose one with "the#1" to "the#2"\n'),
     "thrice": (["explain", "the bank the", "--focus", "the#3"], 1, 'attend explain: [word] "the" occurs 2 times, so there is no "the#3"\n'),
-    "layer": (["explain", "the", "--layer", "9"], 2, "--layer is 9, and the model has 1 to "),
-    "layer 0": (["explain", "the", "--layer", "0"], 2, "--layer is 0, and the model has 1 to "),
-    "head": (["explain", "the", "--layer", "1", "--head", "99"], 2, "--head is 99, and the model has 1 to "),
+    "layer": (["explain", "the", "--layer", "9"], 2, "--layer is 9, but the model has 1 to "),
+    "layer 0": (["explain", "the", "--layer", "0"], 2, "--layer is 0, but the model has 1 to "),
+    "head": (["explain", "the", "--layer", "1", "--head", "99"], 2, "--head is 99, but the model has 1 to "),
     "head alone": (["explain", "the", "--head", "1"], 2, "--head needs --layer"),
     "flow of what": (["explain", "the", "--method", "flow"], 2, "--method flow is for one word"),
     "to nothing": (["explain", "the bank", "--focus", "the", "--to", "banc"], 1, 'there is no word "banc" in the text; close to it: "bank"'),
     "to alone": (["explain", "the bank", "--to", "bank"], 2, "--to needs --focus"),
     "rollout of a head": (["explain", "the", "--method", "rollout", "--layer", "1", "--head", "1"], 1, "rollout follows paths through all heads"),
-    "grad of what": (["explain", "the", "--method", "grad"], 2, "--towards TEXT, the likeness with another text, or --guess WORD"),
-    "grad of two": (["explain", "the", "--method", "grad", "--towards", "bank", "--guess", "bank"], 2, "--method grad asks what brought"),
+    "grad of what": (["explain", "the", "--method", "grad"], 2, "--towards TEXT, the similarity to another text, or --guess WORD"),
+    "grad of two": (["explain", "the", "--method", "grad", "--towards", "bank", "--guess", "bank"], 2, "--method grad needs an output to explain"),
     "guess": (["explain", "the", "--guess", "bank"], 2, "--guess is for --method grad"),
-    "no relation": (["explain", "the bank", "--relation", "name:the"], 1, '"name:the" is no relation: expected NAME:WORD>WORD'),
-    "half a relation": (["explain", "the bank", "--relation", "the>"], 1, '"the>" is no relation'),
+    "no relation": (["explain", "the bank", "--relation", "name:the"], 1, '"name:the" is not a relation: expected NAME:WORD>WORD'),
+    "half a relation": (["explain", "the bank", "--relation", "the>"], 1, '"the>" is not a relation'),
     "no word to relate": (["explain", "the bank", "--relation", "the>river"], 1, 'there is no word "river"'),
     "towards": (["explain", "the", "--towards", "bank"], 2, "--towards is for --method grad"),
     "no edit": (["explain", "the", "--ablate", "nonsense"], 1, '"nonsense" is no edit: expected LAYER'),
     "no layer to ablate": (["explain", "the", "--ablate", "9.1"], 1, "layer is 9, and the model has 1 to "),
     "no word to ablate": (["explain", "the bank", "--ablate", "the>river"], 1, 'there is no word "river"'),
     "an endless scale": (["explain", "the", "--ablate", "1.1=inf"], 1, "is not finite"),
-    "page of flow": (["explain", "the", "--focus", "the", "--method", "flow", "-o", "a.html"], 2, "--format html shows raw, norm and rollout, and not flow"),
+    "page of flow": (["explain", "the", "--focus", "the", "--method", "flow", "-o", "a.html"], 2, "--format html shows raw, norm and rollout, not flow"),
     "page of lists": (["explain", "the bank", "--focus", "the", "--to", "bank", "--format", "html"], 2, "--format html is a page of maps"),
     "page of rollout": (["explain", "the", "--method", "rollout", "--layer", "1", "--head", "1", "--format", "html"], 2, "not one head"),
     "format": (["explain", "the", "-o", "map.doc"], 2, "expected a name that ends in .svg"),
@@ -313,7 +313,7 @@ BAD = {
     "missing": (["compare", "the bank", "the river", "--word", "bank"], 1, 'there is no word "bank" in the text'),
     "no word": (["compare", "the bank", "the bank"], 2, "--word"),
     "both pipes": (["compare", "-", "-", "--word", "a"], 2, "only one of the texts can be standard input"),
-    "other": (["compare", "a b a", "--word", "a", "--other-word", "b"], 2, "--other-word is for the second text"),
+    "other": (["compare", "a b a", "--word", "a", "--other-word", "b"], 2, "--other-word is for a second text"),
 }
 
 
@@ -326,11 +326,11 @@ def test_bad_input_is_one_sentence(small_bert, arguments, code, message):
 
 def test_texts_that_are_too_long(small_bert, tmp_path):
     done = run("explain", "-m", str(small_bert), "the " * 100)
-    assert done.code == 0 and done.err == "The text has 102 tokens, and the model reads 40: the rest was left out.\n"
+    assert done.code == 0 and done.err == "The text has 102 tokens, but the model reads only 40: the rest was ignored.\n"
     huge = tmp_path / "huge.txt"
     huge.write_bytes(b"the bank " * 600_000)
     done = run("explain", "-m", str(small_bert), str(huge))
-    assert done.code == 1 and done.err == f"attend explain: {huge} has more than 4 MiB, more than a model reads\n"
+    assert done.code == 1 and done.err == f"attend explain: {huge} has more than 4 MiB, which is more than a model reads\n"
 
 
 def test_a_missing_model():

@@ -10,7 +10,7 @@ import pytest
 from explorer import Explorer
 from program import PROGRAM
 
-FLAT = 24 if "asan" not in PROGRAM else 400  # MB; the sanitizer keeps what is freed for a while
+FLAT = 24 if "asan" not in PROGRAM else 400  # MB; the sanitizer keeps freed memory for a while
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def explorer(small_bert):
 
 
 def answer_to(connection: socket.socket) -> bytes:
-    """What comes until the other side closes; a reset is an answer too."""
+    """What arrives until the other side closes; a reset counts as an answer."""
     data = b""
     try:
         while piece := connection.recv(1 << 16):
@@ -84,7 +84,7 @@ def test_two_hundred_slow_connections(explorer):
     before = explorer.memory()
     slow = [explorer.connect(b"POST /api/read HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 500000\r\n\r\n" + b"x" * 1000) for _ in range(200)]
     deadline = time.monotonic() + 10
-    while True:  # those that wait for longest give way after a second
+    while True:  # the longest idle connections are dropped after a second
         try:
             if explorer.ask("/api/models")[0] == 200:
                 break
@@ -132,7 +132,7 @@ def test_sigterm_during_a_request(small_bert):
     idle = explorer.connect()
     body = json.dumps({"text": "the bank " * 100_000}).encode()
     busy = explorer.connect(f"POST /api/read HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
-    assert explorer.ask("/")[0] == 200  # which is behind the others: they have been seen
+    assert explorer.ask("/")[0] == 200  # it comes after the others, so they have been seen
     assert explorer.stop() == 0
     assert answer_to(busy).startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 503 ")) and answer_to(idle) == b""
     with pytest.raises(ConnectionError):

@@ -57,7 +57,7 @@ class Explorer:
         return np.frombuffer(self.get(path), "<f8")
 
     def tile(self, path: str) -> tuple[np.ndarray, float]:
-        """The values of a tile, and the most by which one may be wrong."""
+        """The values of a tile, and the largest possible error of one."""
         status, headers, data = self.ask(path)
         assert status == 200, data
         rows, columns = int(headers["X-Rows"]), int(headers["X-Cols"])

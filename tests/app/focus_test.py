@@ -16,7 +16,7 @@ NUMBER = re.compile(r"-?\d+(?:\.(\d+))?(?:e(-?\d+))?")
 
 
 class Interval:
-    """All values that are printed like this."""
+    """All values that would be printed like this."""
 
     def __init__(self, low: float, high: float):
         self.low, self.high = low, high
@@ -26,7 +26,7 @@ class Interval:
         match = NUMBER.fullmatch(text)
         assert match, text
         value, decimals = float(text), len(match[1] or "")
-        # Fewer than four decimals are shown only where they are all there are, but for scientific numbers.
+        # Fewer than four decimals are shown only where the number has no more, except in scientific notation.
         rounded = decimals >= 4 or match[2]
         unit = 10.0 ** (int(match[2] or 0) - decimals)
         slack = 0.5001 * unit if rounded else 1e-9 * max(1, abs(value))
@@ -175,5 +175,5 @@ def test_large_and_small_numbers(factor):
 def test_many_keys_and_long_vectors():
     lesson = {"x": [[0.01 * i + j for j in range(50)] for i in range(100)]}
     text = run("steps", "-", "--focus", "t100", stdin=json.dumps(lesson)).out
-    assert "The 40 heaviest of 100 keys are shown; sums run over all of them." in text
+    assert "The 40 keys with the largest weights, of 100, are shown; sums include all of them." in text
     assert "+ …" in text

@@ -112,7 +112,7 @@ def test_sizes_of_a_model_of_our_own(folder, command, change, sentence):
 @pytest.mark.parametrize("positions", ["none", "sinusoidal", "rotary", "alibi"])
 @pytest.mark.parametrize("command", ["embed", "generate"])
 def test_positions_that_are_not_in_the_file(folder, command, positions):
-    """Nothing there says how many there are, so their number decides no memory."""
+    """The file does not say how many there are, so their number cannot determine how much memory is allocated."""
     write(folder, "config.json", OWN | {"positions": positions, "length": HUGE})
     write(folder, "model.safetensors", own_model())
     arguments = ["-", "-m", folder] if command == "embed" else ["the bank", "-m", folder, "-n", "3"]

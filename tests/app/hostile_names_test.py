@@ -1,4 +1,4 @@
-"""Text of unknown origin cannot drive the terminal, whichever way it takes there; pipes get its true bytes."""
+"""Text of unknown origin cannot control the terminal, by whatever route it gets there; pipes get its bytes unchanged."""
 
 import json
 import re
@@ -11,8 +11,8 @@ import pytest
 
 from program import PROGRAM, ROOT, environment, run_bytes, run_bytes_on_terminal
 
-# Colours, the title of the window, the cursor, C1's one-byte form of ESC [ as UTF-8 and as it is, a bell, a line written over, bidi
-# overrides and marks, what has no width, letters that hide, selectors that hide, separators, a mark on nothing.
+# Colours, the title of the window, the cursor, C1's one-byte form of ESC [ as UTF-8 and as it is, a bell, an overwritten line, bidi
+# overrides and marks, zero-width characters, invisible letters, invisible selectors, separators, a mark without a letter.
 EVIL = ("\x1b[31m\x1b]0;title\x07\x1b[2J\x9b2J\rover\b\x7f\u202egnp.\u2066\u2069\u200e\u200f\u061c\u200b\ufeff\u2060\u00ad"
         "\U000e0041\U000e0001\ufe0f\U000e0101\u2028\u2029\u3164\u200d\u0301").encode() + b"\x9b31m\xff"
 NAME = EVIL.replace(b"/", b"")
@@ -21,11 +21,11 @@ TEXT = b"the bank " + EVIL + b" of"
 NO_HUB = {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}  # nothing answers there
 
 STYLE = re.compile(r"\x1b\[0(;[12])?(;[34]8;(5;\d+|2;\d+;\d+;\d+)){0,2}m")
-STATUS = re.compile(r"\r(\x1b\[\d+A)?\x1b\[[JK]")  # a line of progress, written anew
+STATUS = re.compile(r"\r(\x1b\[\d+A)?\x1b\[[JK]")  # a status line, rewritten
 
 
 def assert_tame(shown: bytes):
-    """Nothing but words, line ends, tabs, our own styles and our own line of progress."""
+    """Nothing but words, newlines, tabs, our own styles and our own status line."""
     text = STYLE.sub("", STATUS.sub("", shown.decode("utf-8", "strict").replace("\r\n", "\n")))
     wild = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs", "Cn") and c not in "\n\t"}
     wild |= {c for c in text if c in "\u3164\ufe0f" or 0xE0000 <= ord(c) <= 0xE0FFF}
@@ -131,7 +131,7 @@ def test_no_argument_drives_the_terminal(places, tmp_path):
 def test_no_variable_drives_the_terminal(places, name, tmp_path):
     good = ["-m", places["good"]]
     commands = [["doctor", *good], ["explain", "the bank", *good], ["explain", "the bank", "-m", "no/such"], ["bench", "none"]]
-    if name != "HF_HUB_OFFLINE":  # else it would try again for seconds
+    if name != "HF_HUB_OFFLINE":  # otherwise it would retry for seconds
         commands.append(["pull", "a/b"])
     for arguments in commands:
         assert_tame(run_bytes_on_terminal(*arguments, cwd=tmp_path, env=NO_HUB | {name: EVIL})[1])
@@ -157,7 +157,7 @@ def test_what_a_model_writes(writer, tmp_path):
     assert "␛".encode() in shown
     code, out, _ = run_bytes(*arguments)
     assert code == 0
-    assert out.startswith(b"\x1b[31m")  # a pipe gets the true bytes
+    assert out.startswith(b"\x1b[31m")  # a pipe gets the bytes unchanged
     assert b"\xe2\x90\x9b" not in out
 
 
@@ -171,7 +171,7 @@ def test_pipes_get_the_true_bytes(places):
 
 
 def test_there_is_one_way_to_the_terminal():
-    """Only these two files write; everything else says, or writes through them."""
+    """Only these two files write to the terminal; everything else goes through them."""
     writers = re.compile(r"std::(cerr|cout|clog)|\b(printf|fprintf|puts|fputs|perror)\(|STDERR_FILENO|::write\(")
     found = {path.name for path in (ROOT / "src/app").iterdir() if writers.search(path.read_text())}
     assert found - {"train_progress.cpp"} == {"output.cpp", "status_line.cpp"}  # that one asks how wide the terminal is

@@ -1,4 +1,4 @@
-"""A hub on this machine: the routes that a download uses, with the troubles that it meets.
+"""A hub on this machine: the routes that a download uses, with the failures that it may meet.
 
 Small files come from the hub itself, after a redirection within it; large ones (as in git LFS) from another host, as the
 real ones do. Every request is recorded.
@@ -27,18 +27,18 @@ def git_hash(content: bytes) -> str:
 
 
 class Hub:
-    """One repository. `files` maps names to contents; what is in `large` has a SHA-256 and lies on the other host."""
+    """One repository. `files` maps names to contents; those in `large` have a SHA-256 and are served by the other host."""
 
     def __init__(self, files: dict[str, bytes], large: set[str] = frozenset(), repository: str = "org/tiny"):
         self.files = files
         self.large = large
         self.repository = repository
         self.requests: list[Request] = []
-        self.token: str | None = None  # where set, the only one that is let in
-        self.cuts: dict[str, list[int]] = {}  # a file's next transfers end after so many bytes
+        self.token: str | None = None  # if set, the only token that is accepted
+        self.cuts: dict[str, list[int]] = {}  # a file's next transfers end after this many bytes
         self.served: dict[str, bytes] = {}  # contents that differ from what was announced
-        self.ranges = True  # whether the other host knows them
-        self.failures = 0  # so many requests are first answered with 503
+        self.ranges = True  # whether the other host supports them
+        self.failures = 0  # this many requests are first answered with 503
         self.error_code: str | None = None
         self.status: int | None = None  # for everything
         self._servers = [self._serve("hub"), self._serve("cdn")]

@@ -1,4 +1,4 @@
-"""The figures that were worked out by hand, from --json and as they stand on the screen."""
+"""The figures that were worked out by hand, from --json and as printed on the screen."""
 
 import numpy as np
 

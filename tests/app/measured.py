@@ -1,4 +1,4 @@
-"""Runs the program and says what it cost: peak memory, processor time.
+"""Runs the program and measures what it costs: peak memory, processor time.
 
 A process's peak begins with that of whoever started it, and the tests' own Python takes hundreds of megabytes. So this file, run as a
 program by a Python that has just begun, starts the program: MEASURED_FD is where it writes the cost, then come the limits.
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
 
 
 def measured(*args, stdin=subprocess.DEVNULL, address_space=None, data=None, timeout=60) -> Cost:
-    """With its memory limited, where that is said, to so many bytes; `stdin` is a file or bytes."""
+    """With its memory limited to this many bytes, if given; `stdin` is a file or bytes."""
     if SANITIZED:
         address_space = data = None
     reading, writing = os.pipe()

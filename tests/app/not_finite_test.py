@@ -1,4 +1,4 @@
-"""A weight that is NaN: every command says that numbers are not finite and where that began, and shows none of them as 0."""
+"""A weight that is NaN: every command reports that numbers are not finite and where that began, and shows none of them as 0."""
 
 import base64
 import json
@@ -102,13 +102,13 @@ def test_embed_says_it_once(bad):
     done = run("embed", "-", "-m", bad, stdin="the bank\nthe river\n")
     assert done.code == 0
     assert all(value is None for line in done.out.splitlines() for value in json.loads(line)["embedding"])
-    assert done.err == f"attend embed: the vectors of 2 of 2 texts are not finite, the first that of text 1; why: {WHY}\n"
+    assert done.err == f"attend embed: the vectors of 2 of 2 texts are not finite, the first being that of text 1; why: {WHY}\n"
 
 
 def test_only_texts_that_meet_it(folder):
     model = poison(folder, "embeddings.word_embeddings.weight", (8, 0), np.inf)  # river
     done = run("embed", "-", "-m", model, stdin="the bank\nthe river\n")
-    assert "the vectors of 1 of 2 texts are not finite, the first that of text 2; why: in the weights, embeddings" in done.err
+    assert "the vectors of 1 of 2 texts are not finite, the first being that of text 2; why: in the weights, embeddings" in done.err
     assert run("explain", "the bank", "-m", model).err == ""
     assert "first appears in the embeddings, at token 2 (river)" in run("explain", "the river", "-m", model).err
 
@@ -117,7 +117,7 @@ def test_doctor_names_the_tensor(bad):
     done = run("doctor", "-m", bad)
     words = " ".join(done.out.split())
     assert done.code == 1
-    assert done.err == "attend doctor: the weights of the model hold NaN or infinity\n"
+    assert done.err == "attend doctor: the weights of the model contain NaN or infinity\n"
     assert f"{TENSOR} holds NaN at [3, 5]" in words
     assert f"FAILED: Not all numbers are finite: {WHERE} Why: {WHY}." in words
     assert "report it" not in words
@@ -139,7 +139,7 @@ def test_doctor_where_the_weights_are_finite_and_the_sums_are_not(folder):
     done = run("doctor", "-m", poison(folder, "encoder.layer.1.output.dense.bias", slice(None), 3e38))
     words = " ".join(done.out.split())
     assert done.code == 1
-    assert "FAILED" in words and "all weights are finite, so a sum on the way is too large for 32-bit floats" in words
+    assert "FAILED" in words and "all weights are finite, so some intermediate sum is too large for 32-bit floats" in words
 
 
 def test_hidden_states_that_are_nan_do_not_agree(folder, tmp_path):

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = str(ROOT / os.environ.get("ATTEND", "build/release/attend"))
 EXAMPLES = ["love", "it", "it-trained", "heads", "causal", "cross", "positions", "scale"]
 
-# What the surroundings say about the terminal must come from the test alone.
+# What the environment says about the terminal must come from the test alone.
 _TERMINAL_VARIABLES = ("COLUMNS", "LINES", "TERM", "COLORTERM", "NO_COLOR")
 
 
@@ -47,12 +47,12 @@ def run_json(*args: str, stdin: str = "") -> dict:
 
 
 def run_lesson(lesson: dict, *args: str, env: dict[str, str] | None = None) -> Result:
-    """attend steps on a file of this content, by way of standard input."""
+    """attend steps on a file with this content, through standard input."""
     return run("steps", "-", *args, stdin=json.dumps(lesson), env=env)
 
 
 def interrupt(*args: str, stdin: bytes = b"", after: float = 0) -> Result:
-    """The program, interrupted as Ctrl-C does it. A shell's background job ignores that signal and hands the habit down."""
+    """The program, interrupted as by Ctrl-C. A background job of a shell ignores that signal, and its children inherit this."""
     process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env=environment(), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     process.stdin.write(stdin)
@@ -67,13 +67,13 @@ def interrupt(*args: str, stdin: bytes = b"", after: float = 0) -> Result:
 
 
 def run_on_terminal(*args: str, columns: int, rows: int = 50, env: dict[str, str] | None = None, errors_too: bool = False) -> Result:
-    """The program with its output, and what it says on standard error if wanted, on a pseudo-terminal of this size."""
+    """The program with its output, and optionally its standard error, on a pseudo-terminal of this size."""
     code, shown, errors = _on_terminal(args, columns, rows, env, errors_too)
     return Result(code, shown.decode().replace("\r\n", "\n"), errors.decode())
 
 
 def run_bytes_on_terminal(*args, cwd, env: dict | None = None) -> tuple[int, bytes]:
-    """The same with names that need not be text, everything on the terminal, and what arrived as it is."""
+    """The same with names that need not be text, everything on the terminal, and the output as received."""
     code, shown, _ = _on_terminal(args, 100, 50, env, True, cwd)
     return code, shown
 

@@ -141,7 +141,7 @@ def test_a_server_without_ranges(hub, tmp_path):
 @pytest.mark.parametrize("served, part", [
     (lambda content: content[:-1], " bytes, but the hub announced "),
     (lambda content: content + b"x", "is longer than the "),
-    (lambda content: content[:-1] + b"x", "was damaged on its way: its hash is "),
+    (lambda content: content[:-1] + b"x", "was damaged in transit: its hash is "),
 ], ids=["short", "long", "damaged"])
 def test_wrong_bytes_are_not_kept(hub, tmp_path, name, served, part):
     hub.served[name] = served(FILES[name])
@@ -161,7 +161,7 @@ def test_leftovers_that_do_not_fit_are_thrown_away(hub, tmp_path):
     for leftover in [FILES[LARGE] + b"too long", b"x" * len(FILES[LARGE])]:
         blob.unlink()
         blob.with_name(blob.name + ".incomplete").write_bytes(leftover)
-        if pull(hub, tmp_path).code != 0:  # the right length, but other bytes: said once, then fetched anew
+        if pull(hub, tmp_path).code != 0:  # the right length, but other bytes: reported once, then downloaded again
             assert pull(hub, tmp_path).code == 0
         assert blob.read_bytes() == FILES[LARGE]
 
@@ -175,7 +175,7 @@ def test_a_busy_hub_is_asked_again(hub, tmp_path):
     (404, "RepoNotFound", "org/tiny: is not on the hub"),
     (404, "RevisionNotFound", "org/tiny: has no such revision on the hub"),
     (401, "RepoNotFound", "does not exist on the hub, or is private"),
-    (403, "GatedRepo", "is for people with permission"),
+    (403, "GatedRepo", "requires permission"),
     (418, None, "the hub answered 418"),
 ])
 def test_refusals_of_the_hub(hub, tmp_path, status, code, part):
@@ -212,12 +212,12 @@ def test_several_files_of_weights_when_there_is_no_whole(hub, tmp_path):
 
 def test_a_model_without_safetensors(hub, tmp_path):
     hub.files = {"config.json": b"{}", "pytorch_model.bin": b"x"}
-    refused(pull(hub, tmp_path), "org/tiny: has no safetensors, the only format of weights that attend reads")
+    refused(pull(hub, tmp_path), "org/tiny: has no safetensors files, the only format of weights that attend reads")
     assert not (tmp_path / "models--org--tiny").exists()
 
 
 def test_offline(hub, tmp_path):
-    refused(pull(hub, tmp_path, HF_HUB_OFFLINE="1"), "and HF_HUB_OFFLINE forbids to download it")
+    refused(pull(hub, tmp_path, HF_HUB_OFFLINE="1"), "and HF_HUB_OFFLINE forbids downloading it")
     assert hub.requests == []
     pull(hub, tmp_path)
     before = len(hub.requests)
@@ -235,13 +235,13 @@ def test_another_process_downloads_the_same(hub, tmp_path):
 
 @pytest.mark.parametrize("name", ["../x", "a/b/c", "", "org/name@", "https://huggingface.co/org/name", "org/na me", "\x1b[2J"])
 def test_names_that_are_none(hub, tmp_path, name):
-    refused(pull(hub, tmp_path, name), "is no name that a model on the hub could have")
+    refused(pull(hub, tmp_path, name), "is not a valid name of a model on the hub")
     assert hub.requests == []
 
 
 def test_settings_that_make_no_sense(hub, tmp_path):
-    refused(pull(hub, tmp_path, HF_ENDPOINT="file:///etc"), "HF_ENDPOINT begins with neither https:// nor http://")
-    refused(pull(hub, tmp_path, HF_TOKEN="a\r\nX-Evil: 1"), "HF_TOKEN holds characters that no token has")
+    refused(pull(hub, tmp_path, HF_ENDPOINT="file:///etc"), "HF_ENDPOINT does not begin with https:// or http://")
+    refused(pull(hub, tmp_path, HF_TOKEN="a\r\nX-Evil: 1"), "HF_TOKEN holds characters that are not valid in a token")
 
 
 @pytest.mark.parametrize("answer", [b"", b"{}", b"[]", b"\xff", b'{"sha":"../../x","siblings":[]}', b'{"siblings":7}', b"{" * 1000])

@@ -1,4 +1,4 @@
-"""Colour only where it is wanted, nothing wider than the terminal, and labels that cannot drive it."""
+"""Colour only where it is wanted, nothing wider than the terminal, and labels that cannot control it."""
 
 import json
 
@@ -45,7 +45,7 @@ def test_colors_end_with_each_line():
         assert ESCAPE not in line or line.rfind(ESCAPE + "[0m") == line.rfind(ESCAPE)
 
 
-# Files that ask for width: long and wide labels, long vectors, many tokens, large numbers, many heads.
+# Files that need much width: long and wide labels, long vectors, many tokens, large numbers, many heads.
 FILES = {
     "labels": {"tokens": ["猫が好き", "word" * 20, "שלום", "e\u0301\u0301", "", "evil\x1b[31m\nline\ttab"],
                "x": [[0.1 * i, -0.37 * i, 1 / 3] for i in range(6)]},

@@ -1,4 +1,4 @@
-"""Attention as a textbook writes it, in NumPy: what `attend steps --json` must agree with."""
+"""Attention as in a textbook, in NumPy: what `attend steps --json` must agree with."""
 
 import math
 

@@ -1,5 +1,5 @@
-"""attend train against sizes that cannot be had, folders that are not what they seem, and models that promise more than they hold:
-each is refused in one sentence, soon, and before it takes memory."""
+"""attend train against impossible sizes, folders that are not what they seem, and models that claim more than they hold:
+each is refused in one sentence, quickly, and before memory is allocated."""
 
 import json
 import os
@@ -19,7 +19,7 @@ TINY = ["--set", "model.hidden=8", "--set", "model.inner=8", "--set", "model.hea
 
 
 def refused(*arguments: str, most: int | None = None) -> str:
-    """What it says; it ends with one sentence, and has neither waited nor filled the memory."""
+    """Its message; it must end with one sentence, without waiting or filling the memory."""
     result = measured(*arguments, data=most)
     assert result.code in (1, 2) and result.out == "", result
     first, *rest = result.err.splitlines()
@@ -60,7 +60,7 @@ def test_a_size_that_cannot_be_had_is_refused_by_its_key(tmp_path, task, given, 
 
 
 def test_a_limit_of_the_process_counts(tmp_path):
-    """One batch of 100,000 sequences takes 8 GB; with a limit of 512 MB that is known beforehand."""
+    """One batch of 100,000 sequences takes 8 GB; with a limit of 512 MB that is known in advance."""
     given = settings("training.batch=100000")
     said = refused("train", "recall", "-o", str(tmp_path / "run"), *given, most=512 * MB)
     assert "training.batch: 100000 is too large here: the training would take " in said
@@ -77,7 +77,7 @@ def test_many_batches_a_step_take_the_memory_of_one(tmp_path):
 def test_a_long_example_has_no_film(tmp_path):
     """Its maps would take 450 MB."""
     result = measured("train", "recall", "-o", str(tmp_path / "run"), *TINY, *settings("data.distance=2000", "training.steps=1"))
-    assert result.code == 0 and "too many for maps of its attention" in " ".join(result.out.split()), result
+    assert result.code == 0 and "too many to draw maps of its attention" in " ".join(result.out.split()), result
     assert result.peak < 256 * MB and not (tmp_path / "run/film.svg").exists() and (tmp_path / "run/loss.svg").exists()
     given = settings("data.distance=2000")
     said = refused("train", "recall", "-o", str(tmp_path / "other"), *TINY, *given, "--watch", "a1 " * 1500)
@@ -162,7 +162,7 @@ FILES = ["training.safetensors", "metrics.jsonl", "config.json", "tokenizer.json
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_run_goes_on_in_plain_files_only(stopped, tmp_path, name):
-    """A run from somebody else neither waits for a pipe nor writes through a link to somewhere else."""
+    """Resuming somebody else's run neither waits for a pipe nor writes through a link to another place."""
     kept = tmp_path / "mine"
     shutil.copy(stopped / name, kept)
     before = kept.read_bytes()
@@ -183,7 +183,7 @@ def with_metadata(state: pathlib.Path, **changes: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "value", "sentence"), [
-    ("model.hidden", 4096, "has shape"),  # 1.6 GB, if it were believed
+    ("model.hidden", 4096, "has shape"),  # 1.6 GB, if it were trusted
     ("model.layers", 4096, "is not there"),
     ("model.hidden", 2**40, "model.hidden: 1099511627776 is not a number from 1 to 16777216"),
     ("model.inner", 500000, "has shape"),
@@ -252,7 +252,7 @@ def test_metrics_that_nobody_wrote_are_left_out(stopped, text):
 
 
 def test_a_model_that_claims_to_be_larger_than_it_is(tmp_path, small_bert):
-    """pairs compares what config.json says with what the file holds before it makes anything of that size."""
+    """pairs compares what config.json says with what the file holds before it allocates anything of that size."""
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("".join(f"the w{20 + i}\tbank w{20 + i}\n" for i in range(20)))
     for key, value in (("intermediate_size", 16777216), ("vocab_size", 16777216), ("max_position_embeddings", 16777216),

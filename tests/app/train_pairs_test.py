@@ -1,4 +1,4 @@
-"""attend train pairs: an encoder goes on learning from pairs of sentences."""
+"""attend train pairs: fine-tunes an encoder on pairs of sentences."""
 
 import json
 import os
@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples/pairs.tsv"
 SMALL = ["--set", "training.batch=4", "--set", "training.steps=10", "--set", "training.evaluate=5", "--set", "training.save=5",
          "--set", "training.warmup=0", "--set", "training.rate=0.001"]
 
-# Words of the small BERT, of which every pair has others.
+# Words of the small BERT, different ones in every pair.
 WORDS = ["the", "bank", "of", "river", "money", "is", "w20", "w21", "w22", "w23"]
 PAIRS = [(f"the {first} is w{30 + i}", f"{second} of w{30 + i}", round(i % 5 / 4, 2))
          for i, (first, second) in enumerate(zip(WORDS * 2, reversed(WORDS * 2), strict=True))]
@@ -130,7 +130,7 @@ def test_a_resumed_run_ends_in_the_same_bits(tmp_path, small_bert, scored):
     first = train(halves, small_bert, file, "--set", "training.stop_after=4", *more)
     assert first.code == 0 and "Stopped at step 4" in first.out
     second = run("train", "--resume", "-o", str(halves), env={"ATTEND_THREADS": "3"})
-    assert second.code == 0 and "Going on from step 4" in second.out
+    assert second.code == 0 and "Continuing from step 4" in second.out
     for name in ("training.safetensors", "model.safetensors", "config.json", "vocab.txt"):
         assert (whole / name).read_bytes() == (halves / name).read_bytes(), name
     assert evaluations(whole) == evaluations(halves) and [line["step"] for line in evaluations(whole)] == [0, 5, 10]

@@ -1,4 +1,4 @@
-"""attend train: what it learns, what it leaves on the disk, how it goes on, and what it refuses."""
+"""attend train: what it learns, what it writes to disk, how it resumes, and what it refuses."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import pytest
 from numpy_bert import read_safetensors, safetensors_metadata, write_safetensors
 from program import PROGRAM, environment, run, run_on_terminal, without_colors
 
-# Small and quick: some seconds for all of this file.
+# Small and quick: a few seconds for this whole file.
 SMALL = ["--set", "model.hidden=16", "--set", "model.inner=32", "--set", "training.batch=8", "--set", "training.steps=20",
          "--set", "training.evaluate=10", "--set", "training.save=5"]
 
@@ -27,17 +27,17 @@ def train(folder: pathlib.Path, *arguments: str, task: str = "recall"):
 
 @pytest.fixture(scope="module")
 def recall(tmp_path_factory) -> pathlib.Path:
-    """A small run, for those that only look at it."""
+    """A small run, for tests that only read it."""
     folder = tmp_path_factory.mktemp("recall") / "model"
     assert train(folder).code == 0
     return folder
 
 
 def test_learns_recall_and_looks_at_the_answer(tmp_path):
-    """With the defaults, in some seconds."""
+    """With the defaults, in a few seconds."""
     result = run("train", "-o", str(tmp_path / "model"))
     assert result.code == 0, result.err
-    share = float(result.out.split("never learned from, ")[-1].split("%")[0])
+    share = float(result.out.split("on held-out data, ")[-1].split("%")[0])
     weight = float(result.out.split("The weight on the answer is ")[1].split(".\n")[0])
     assert share >= 99 and weight > 0.8
 
@@ -47,7 +47,7 @@ def test_learns_the_other_tasks(tmp_path, task):
     result = run("train", task, "-o", str(tmp_path / "model"), "--set", "training.steps=150", "--set", "training.evaluate=150",
                  "--set", "data.length=6", "--set", "data.symbols=5")
     assert result.code == 0, result.err
-    assert float(result.out.split("never learned from, ")[1].split("%")[0]) >= 97
+    assert float(result.out.split("on held-out data, ")[1].split("%")[0]) >= 97
 
 
 def test_explain_opens_what_was_trained(recall):
@@ -129,7 +129,7 @@ def test_a_gru_learns_without_attention(tmp_path):
     easy = ["--set", "data.pairs=1", "--set", "data.keys=2", "--set", "data.values=2", "--set", "data.distance=3"]
     result = train(folder, *GRU, *easy, "--set", "training.steps=150", "--set", "training.evaluate=150", "--set", "training.rate=0.01")
     assert result.code == 0, result.err
-    assert float(result.out.split("never learned from, ")[1].split("%")[0]) == 100
+    assert float(result.out.split("on held-out data, ")[1].split("%")[0]) == 100
     assert (folder / "loss.svg").exists() and not (folder / "attention.svg").exists() and not (folder / "film.svg").exists()
     config = json.loads((folder / "config.json").read_text())
     assert config["model_type"] == "attend" and config["mixer"] == "gru"
@@ -146,7 +146,7 @@ def test_a_resumed_run_ends_in_the_same_bits(tmp_path, extra):
     first = train(halves, "--set", "training.stop_after=7", *extra)
     assert first.code == 0 and "Stopped at step 7" in first.out
     second = run("train", "--resume", "-o", str(halves))
-    assert second.code == 0 and "Going on from step 7" in second.out
+    assert second.code == 0 and "Continuing from step 7" in second.out
     figures = ("loss.svg",) if extra[:2] == GRU[:2] else FIGURES
     for name in ("training.safetensors", "model.safetensors", "config.json", "tokenizer.json", *figures):
         assert (whole / name).read_bytes() == (halves / name).read_bytes(), name
@@ -160,7 +160,7 @@ SHORT = [*SMALL, "--set", "training.steps=4", "--set", "data.length=4"]
 @pytest.mark.parametrize(("task", "more"), [("recall", []), ("copy", []), ("reverse", []), ("recall", GRU), ("text", []),
                                             ("text", ["--watch", "the"])])
 def test_a_finished_run_stays_as_it_is(tmp_path, task, more):
-    """It says so, and completes the figures that a kill after the last save has left out: to the same bytes."""
+    """It says so, and completes figures that are missing because it was killed after the last save, to the same bytes."""
     (tmp_path / "text.txt").write_text("the animal was tired. " * 20)
     folder = tmp_path / "model"
     assert run("train", task, "-o", str(folder), *SHORT, "--set", f"data.file={tmp_path / 'text.txt'}", *more).code == 0
@@ -171,7 +171,7 @@ def test_a_finished_run_stays_as_it_is(tmp_path, task, more):
         again = run("train", "--resume", "-o", str(folder))
         assert (again.code, again.err) == (0, "")
         shown = " ".join(again.out.split())
-        assert shown.startswith("All 4 steps were made already") and "is finished; nothing was left to do." in shown
+        assert shown.startswith("All 4 steps have already been taken") and "is already finished; there is nothing left to do." in shown
         assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
@@ -192,7 +192,7 @@ def test_the_film_of_a_watched_text_goes_on(tmp_path):
 
 
 def test_a_state_without_frames_keeps_the_film_that_is_there(tmp_path):
-    """As versions before wrote it: what was drawn then is better than the one frame that can be drawn now."""
+    """As older versions wrote it: the existing film is better than the single frame that can be drawn now."""
     assert run("train", "recall", "-o", str(tmp_path / "model"), *SHORT).code == 0
     state = tmp_path / "model" / "training.safetensors"
     kept = {name: array for name, array in read_safetensors(state).items() if not name.startswith("film.")}
@@ -212,7 +212,7 @@ def test_the_number_of_threads_changes_no_bit(tmp_path, recall):
 
 
 def start(folder: pathlib.Path) -> subprocess.Popen:
-    """A run that takes long enough to be disturbed, once its first state is there."""
+    """A run that takes long enough to be interrupted, once its first state has been saved."""
     command = [PROGRAM, "train", "-o", str(folder), *SMALL, "--set", "training.steps=1000000"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
@@ -240,13 +240,13 @@ def test_a_killed_run_leaves_a_whole_state(tmp_path):
         time.sleep(delay)
         process.kill()
         process.communicate()
-        # Between the two names of a file that takes the place of another it has both: at most one is left over then.
+        # While one file replaces another it has two names: at most one is left over.
         assert len([file for file in os.listdir(folder) if file.startswith(".")]) <= 1
         assert run("explain", "-m", str(folder), "d7 a3 a?").code == 0
-        # It goes on from there; the rest of a million steps would be too many, so it is stopped again.
+        # It resumes from there; the rest of a million steps would be too many, so it is stopped again.
         resumed = subprocess.Popen([PROGRAM, "train", "--resume", "-o", str(folder)], stdout=subprocess.PIPE, env=environment(),
                                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        assert resumed.stdout.readline().startswith(b"Going on from step")
+        assert resumed.stdout.readline().startswith(b"Continuing from step")
         time.sleep(0.2)
         resumed.send_signal(signal.SIGINT)
         assert b"Stopped at step" in resumed.communicate(timeout=30)[0]
@@ -313,7 +313,7 @@ def test_refuses_a_bad_config(tmp_path, config, sentence):
     (["dance"], 'task: "dance" is not one of recall'),
     (["no/such.json"], "no/such.json: cannot be read"),
     (["--resume"], "--resume needs -o FOLDER"),
-    (["--resume", "recall", "-o", "x"], "--resume goes on with the configuration that was saved"),
+    (["--resume", "recall", "-o", "x"], "--resume continues with the saved configuration"),
 ])
 def test_refuses_a_bad_command_line(tmp_path, arguments, sentence):
     result = run("train", *arguments)
@@ -355,7 +355,7 @@ def test_generate_writes_what_was_learned(tmp_path):
 
 
 def test_generate_writes_by_other_decoders(tmp_path):
-    """RMSNorm, SwiGLU and rotary positions: no GPT-2, so its folder keeps attend's own names."""
+    """RMSNorm, SwiGLU and rotary positions: not GPT-2, so its folder keeps attend's own names."""
     (tmp_path / "text.txt").write_text("it was tired. " * 200)
     folder = str(tmp_path / "model")
     other = ["--set", "model.norm=rms", "--set", "model.feed_forward=swiglu", "--set", "model.positions=rotary", "--set", "model.tied=false"]
@@ -388,7 +388,7 @@ def test_generate_refuses_a_gru(tmp_path):
     ([], "--model is required"),
     (["-m", "no/such/folder", "x"], "no/such/folder"),
     (["-m", "MODEL", ""], "the prompt is empty"),
-    (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature is not a number from 0"),
+    (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature is not a number of at least 0"),
 ])
 def test_generate_refuses(recall, arguments, sentence):
     result = run("generate", *[argument.replace("MODEL", str(recall)) for argument in arguments])
@@ -402,7 +402,7 @@ def test_it_finds_the_animal(tmp_path):
     lesson = str(folder / "lesson.json")
     learned = json.loads(run("steps", lesson, "--json").out)
     assert learned["weights"][7][1] >= 0.6 and learned["tokens"][7] == "it" and learned["tokens"][1] == "animal"
-    # The stored example is this very result, rounded.
+    # The stored example is exactly this result, rounded.
     stored = json.loads(run("steps", "--example", "it-trained", "--json").out)
     assert stored["tokens"] == learned["tokens"]
     np.testing.assert_allclose(stored["weights"], learned["weights"], atol=0.01)
@@ -413,7 +413,7 @@ def test_it_finds_the_animal(tmp_path):
 
 
 def screen_after(shown: str) -> list[str]:
-    """The lines of a terminal that is never full, after the few sequences that the program uses."""
+    """The lines of an endlessly tall terminal, interpreting the few sequences that the program uses."""
     lines, row, column = [""], 0, 0
     for part in re.findall(r"\x1b\[\d*[A-Z]|\r|\n|[^\x1b\r\n]+", without_colors(shown)):
         if part == "\n":
@@ -444,4 +444,4 @@ def test_somebody_who_watches_sees_the_curve_grow(tmp_path, rows, curve):
     screen = screen_after(result.out)
     assert not any(" left" in line for line in screen)  # the bar is gone, and what was above it
     assert sum("Loss of recall" in line for line in screen) == 1
-    assert sum("never learned from" in line for line in screen) == 2
+    assert sum("on held-out data" in line for line in screen) == 2

@@ -1,5 +1,5 @@
-"""explain, explore, embed and doctor open every model that attend train writes: the numbers are judged in tests/learn, here that each
-command takes them."""
+"""explain, explore, embed and doctor open every model that attend train writes: tests/learn checks the numbers; this
+file checks that each command accepts them."""
 
 import json
 

@@ -38,7 +38,7 @@ TEST(BenchCases, QuickOnesAreAmongTheOthers) {
   for (const AttentionCase& one : attention_cases(true)) EXPECT_TRUE(names.contains(to_string(one)));
 }
 
-// The shapes at which other engines' figures are known.
+// The shapes for which other engines publish figures.
 TEST(BenchCases, TheSevenShapesAreThere) {
   std::set<std::string> names;
   for (const AttentionCase& one : attention_cases(false)) names.insert(to_string(one));

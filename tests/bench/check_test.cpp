@@ -1,4 +1,4 @@
-// A check that cannot fail checks nothing: wrong answers are put in, one place at a time.
+// A check that cannot fail is useless: wrong answers are planted, one at a time.
 #include "bench/check.h"
 
 #include <attend/reference.h>
@@ -45,7 +45,7 @@ TEST(BenchCheck, SampledRowsAreSpreadAndDifferent) {
   for (const Shape& shape : shapes) {
     std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> rows;
     std::set<std::int64_t> queries;
-    for (const Row& row : sample_rows(shape)) {
+    for (const SampledRow& row : sample_rows(shape)) {
       EXPECT_LT(row.sequence, shape.b);
       EXPECT_LT(row.head, shape.hq);
       EXPECT_LT(row.query, shape.lq);
@@ -71,7 +71,7 @@ TEST(BenchCheck, RightOutputsPass) {
 
 TEST(BenchCheck, AWrongOutputIsFoundInEverySampledRow) {
   const Inputs inputs = random_inputs(kShape, DType::f32);
-  for (const Row& row : sample_rows(kShape)) {
+  for (const SampledRow& row : sample_rows(kShape)) {
     Tensor out(DType::f32, inputs.q.shape());
     attention(inputs.q, inputs.k, inputs.v, causal(), out);
     const std::int64_t place = ((row.sequence * kShape.hq + row.head) * kShape.lq + row.query) * kShape.d;

@@ -1,4 +1,4 @@
-// As in check_test.cpp: wrong answers are put in, and must be found.
+// As in check_test.cpp: wrong answers are planted, and must be found.
 #include "bench/check_weights.h"
 
 #include <gtest/gtest.h>

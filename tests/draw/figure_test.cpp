@@ -66,7 +66,7 @@ TEST(Figure, RefusesPartsThatContradictThemselves) {
   };
   HeadView view = head_view_of({"a", "b"});
   view.links.push_back({0, 2, 1, 0});
-  EXPECT_REFUSES(refused(view), "[head view] a line from token 0 to token 2, where 2 and 2 tokens stand");
+  EXPECT_REFUSES(refused(view), "[head view] a line from token 0 to token 2, but there are 2 and 2 tokens");
   view = head_view_of({"a", "b"});
   view.focus = 2;
   EXPECT_REFUSES(refused(view), "[head view] token 2 in focus, of 2 tokens");

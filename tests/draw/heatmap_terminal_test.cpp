@@ -132,7 +132,8 @@ TEST(HeatmapTerminal, EveryLineFits) {
   }
 }
 
-// A caller who indents may leave less than any terminal has; lines are then too long, and nothing worse.
+// A caller who indents may leave less room than any terminal has; lines are then too long, but nothing worse
+// happens.
 TEST(HeatmapTerminal, NoWidthIsTooSmallToSurvive) {
   for (const std::size_t n : {1, 4, 40}) {
     for (int width = 0; width < 20; ++width) {

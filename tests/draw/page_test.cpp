@@ -72,7 +72,7 @@ TEST(Page, CellsCarryNumbersWhereTheyFit) {
   EXPECT_FALSE(has_text(page_of(heatmap_of(english_tokens(40))), "0.25"));
   map.values[0] = std::nan("");
   EXPECT_TRUE(has_text(page_of(map), "nan"));
-  EXPECT_TRUE(has_text(page_of(map), "no number")) << "in the legend";
+  EXPECT_TRUE(has_text(page_of(map), "not a number")) << "in the legend";
   map.masked.assign(16, false);
   map.masked[0] = true;
   EXPECT_FALSE(has_text(page_of(map), "nan"));
@@ -199,7 +199,7 @@ TEST(Page, RefusesWhatIsNoPage) {
   EXPECT_REFUSES(page_of(Bars{}, {std::nan("")}), "[figure] a page nan wide, not from 200 to 4000");
   HeadView view = head_view_of({"a"});
   view.links[0].to = 9;
-  EXPECT_REFUSES(page_of(view), "[head view] a line from token 0 to token 9, where 1 and 1 tokens stand");
+  EXPECT_REFUSES(page_of(view), "[head view] a line from token 0 to token 9, but there are 1 and 1 tokens");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(Printable, NoTokenDrivesTheTerminal) {
   EXPECT_EQ(printable("a\u00ADb\u2060c\u180Ed\u3164e\u115Ff\uFFA0"), "a␦b␦c␦d␦e␦f␦");
 }
 
-// What a model writes has lines; a carriage return would let it write over them.
+// What a model writes has lines; a carriage return would let it overwrite them.
 TEST(Printable, LinesAndTabsOfAText) {
   EXPECT_EQ(printable("a\n\tb\r\n\x1b[2Jc", Allow::lines), "a\n\tb␍\n␛[2Jc");
   EXPECT_EQ(printable("שלום\n12", Allow::lines), "שלום\u200E\n12") << "each line by itself";

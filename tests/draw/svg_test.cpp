@@ -61,7 +61,7 @@ TEST(Svg, IsWellFormedWhateverTheLabels) {
   }
 }
 
-// To make it anew: ATTEND_WRITE_GOLDEN=1 with the test's name, and look at it.
+// To regenerate it, run this test with ATTEND_WRITE_GOLDEN=1, and look at the result.
 TEST(Svg, ThePictureInTheDocumentsIsWhatIsDrawn) {
   const std::string path = DOCS_IMAGES "/figure-parts.svg";
   const std::string svg = figure_svg(everything(english_tokens(10)));

@@ -37,7 +37,7 @@ Measured measured(const std::string& path) {
   return found;
 }
 
-// Of the rates the one whose mean is higher.
+// The learning rate with the higher mean.
 double best_mean(const Rates& rates) {
   double best = 0;
   for (const auto& [rate, values] : rates) {
@@ -73,7 +73,7 @@ Figure recall_figure(const std::string& path) {
   return figure;
 }
 
-// The loss on what is never learned from, the mean over seeds: with the scale and without, by width.
+// The loss on held-out data, the mean over seeds: with the scale and without, by width.
 Figure scale_figure(const std::string& path) {
   std::map<std::pair<bool, int>, std::map<int, std::vector<double>>> found;
   std::ifstream file(path);
@@ -114,7 +114,7 @@ Figure scale_figure(const std::string& path) {
   return figure;
 }
 
-// To make one anew: ATTEND_WRITE_GOLDEN=1 with the test's name, and look at it.
+// To regenerate one, run its test with ATTEND_WRITE_GOLDEN=1, and look at the result.
 void expect_drawn(const std::string& path, const std::string& svg) {
   if (std::getenv("ATTEND_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << svg;
   std::ifstream file(path, std::ios::binary);

@@ -15,7 +15,7 @@ TEST(NoCairo, WritesSvgAndRefusesTheRestInOneSentence) {
   for (const PageFormat format : {PageFormat::png, PageFormat::pdf}) {
     EXPECT_REFUSES(
         render_page(figure, format),
-        "[figure] this attend was built without Cairo and Pango: it writes SVG, and neither PNG nor PDF");
+        "[figure] this attend was built without Cairo and Pango: it writes SVG, but not PNG or PDF");
   }
 }
 

@@ -25,7 +25,7 @@ TEST(RenderPage, TheSameBytesEveryTime) {
   const Figure figure = everything(english_tokens(5));
   for (const PageFormat format : kFormats) {
     const std::string bytes = render_page(figure, format, {{}, 1}).bytes;
-    render_page(everything(arabic_tokens(3)), format, {{}, 0.5});  // leaves nothing behind that counts on
+    render_page(everything(arabic_tokens(3)), format, {{}, 0.5});  // must not affect the ids of later files
     EXPECT_TRUE(render_page(figure, format, {{}, 1}).bytes == bytes) << static_cast<int>(format);
   }
 }
@@ -72,7 +72,7 @@ TEST(RenderPage, CellsHaveTheColoursOfTheScale) {
     ASSERT_GT(pitch, 8);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
-        // Near a corner of the cell, where no number stands.
+        // Near a corner of the cell, where there is no number.
         const auto x = static_cast<int>(2 * (at.x + (static_cast<double>(j) + 0.15) * pitch));
         const auto y = static_cast<int>(2 * (at.y + (static_cast<double>(i) + 0.15) * pitch));
         const std::uint8_t cell = map.is_masked(i, j) ? kMaskedCell : cell_at(map.at(i, j));
@@ -115,11 +115,11 @@ TEST(RenderPage, HostileLabels) {
 
 TEST(RenderPage, SaysWhichCharactersNoFontHas) {
   Figure figure;
-  figure.parts = {Bars{"", {{"a \U0010FFFD", 1, false}}, 0}};  // of private use: nobody has it
+  figure.parts = {Bars{"", {{"a \U0010FFFD", 1, false}}, 0}};  // private use: no font has it
   const auto notes = render_page(figure, PageFormat::png).notes;
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0],
-            "no font on this machine has \U0010FFFD: boxes stand in their place (Debian's package "
+            "no font on this machine has \U0010FFFD: they are drawn as boxes (Debian's package "
             "fonts-noto-core has "
             "such fonts)");
   figure.parts = {Bars{"", {{"a", 1, false}}, 0}};
@@ -183,7 +183,7 @@ TEST(SvgIds, CellsStaySharpAndEmojiSmooth) {
   EXPECT_NE(render_page(figure, PageFormat::svg).bytes.find("<image "), std::string::npos);
 }
 
-// To make it anew: ATTEND_WRITE_GOLDEN=1 with the test's name, and look at it.
+// To regenerate it, run this test with ATTEND_WRITE_GOLDEN=1, and look at the result.
 TEST(RenderPage, LooksAsItDid) {
   const std::string path = std::string(GOLDEN_FIGURES) + "/everything.png";
   const std::string png = render_page(everything(english_tokens(10)), PageFormat::png, {{}, 0.5}).bytes;

@@ -1,9 +1,9 @@
-// One weight and what it is made of, for every family: masks of GPT-2 and the bias of MPNet included.
+// One weight and its parts, for every family, including the masks of GPT-2 and the bias of MPNet.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "explore/facts.h"
+#include "explore/reading_json.h"
 #include "lens/golden_reading.h"
 
 namespace attend::explore {

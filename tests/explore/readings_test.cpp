@@ -1,4 +1,4 @@
-// What is kept of readings and tiles, and what makes room.
+// Which readings and tiles are kept, and which are dropped to make room.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ TEST(Readings, TheLastFewAreKept) {
     EXPECT_EQ(status_of_reading(readings, id), 404) << id;
 }
 
-// A tile of a map that had to make room is made again, the same.
+// A tile of a map that was dropped is computed again, identically.
 TEST(Readings, TilesStayWithinTheirMemory) {
   const GoldenModel golden("bert");
   const TextModel model = golden.load();

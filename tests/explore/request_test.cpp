@@ -1,4 +1,4 @@
-// What requests say, taken apart: addresses, bodies, callers.
+// Parsing of requests: addresses, bodies, callers.
 #include <gtest/gtest.h>
 
 #include "explore/bodies.h"

@@ -27,14 +27,14 @@ const BadLesson kBadLessons[] = {
     {"\xEF\xBB\xBF", empty, "is empty"},
     {" \n\t\r\n", empty, "holds nothing but white space"},
 
-    // Bytes that are no text.
+    // Bytes that are not text.
     {"{\"x\": [[1]],\n\"tokens\": [\"\xFF\"]}", not_utf8, "line 2 is not UTF-8 text"},
     {"\xFF\xFE{\0}\0"sv, not_utf8, "line 1 is not UTF-8 text"},
     {"{\"tokens\": [\"\xC0\xAF\"]}", not_utf8, "line 1 is not UTF-8 text"},
     {"{\"tokens\": [\"\xED\xA0\x80\"]}", not_utf8, "line 1 is not UTF-8 text"},
     {"{\"tokens\": [\"\xC3", not_utf8, "line 1 is not UTF-8 text"},
 
-    // Text that is no JSON.
+    // Text that is not JSON.
     {"x", not_json, "line 1, column 1: expected an object in braces, found x"},
     {"\0"sv, not_json, "line 1, column 1: expected an object in braces, found \\x00"},
     {"]", not_json, "line 1, column 1: expected an object in braces, found ]"},

@@ -102,7 +102,7 @@ TEST(ReadText, SaysWhenPermissionIsMissing) {
 TEST(ReadText, RefusesALargeFileUnread) {
   const TemporaryFile file("");
   std::filesystem::resize_file(file.path(),
-                               std::uintmax_t{1} << 40);  // sparse: a terabyte that takes no room
+                               std::uintmax_t{1} << 40);  // sparse: a terabyte that takes no disk space
   EXPECT_REFUSES_LESSON(read_text_file(file.path()), LessonCause::too_large, ": is larger than 256 MiB");
 }
 

@@ -10,14 +10,14 @@
 namespace attend::draw {
 namespace {
 
-constexpr double kLabelLineHeight = 1.2;    // sizes of the font between two base lines, at the least
-constexpr double kSlantedLineHeight = 1.4;  // closer, the ends of words seem to run into the next
+constexpr double kLabelLineHeight = 1.2;    // least distance between two baselines, in font sizes
+constexpr double kSlantedLineHeight = 1.4;  // any closer, the ends of words seem to run into the next
 constexpr double kLabelGap = 5;             // between a label and what it names
 constexpr double kTick = 3;
 constexpr double kSlant = 45;        // degrees
-constexpr double kBetweenLevel = 4;  // two level labels beside each other
+constexpr double kBetweenLevel = 4;  // between two horizontal labels
 
-// Every so many: 1, 2, 5, 10, 20, 50, ...
+// The step between labels that are shown: 1, 2, 5, 10, 20, 50, ...
 std::size_t round_step(double least) {
   for (std::size_t power = 1;; power *= 10) {
     for (const std::size_t factor : {1, 2, 5}) {
@@ -54,7 +54,7 @@ AxisLabels some_of(const AxisNames& names, LabelForm form, double pitch, double 
   return labels;
 }
 
-// The largest size for lines `distance` apart.
+// The largest font size for lines `distance` apart.
 double size_for(double distance, double line_height = kLabelLineHeight) {
   return std::min(kLabelSize, distance / line_height);
 }
@@ -62,7 +62,7 @@ double size_for(double distance, double line_height = kLabelLineHeight) {
 }  // namespace
 
 std::string numbered(std::size_t index, const std::string& name) {
-  // The number stays in front of any script; ASCII needs no mark for that.
+  // The mark keeps the number in front whatever the script; ASCII does not need one.
   return std::to_string(index) + (is_ascii(name) ? " " : "\u200E ") + name;
 }
 
@@ -124,12 +124,12 @@ double draw_column_labels(Drawing& drawing, const AxisLabels& labels, Point at, 
         reach = std::max(reach, kLabelGap + kAscent * font.size);
         break;
       case LabelForm::slanted: {
-        // Moved to the right by half its height, so that the first letter and not its edge stands on the
-        // cell.
-        const double turn = kSlant * std::numbers::pi / 180;
+        // Moved right by half its height, so that the first letter, not its edge, is above the cell.
+        const double radians = kSlant * std::numbers::pi / 180;
         drawing.text(label.text, {middle + kMiddleToBase * font.size / 2, base},
                      {font, kBlack, Anchor::start, -kSlant});
-        reach = std::max(reach, kLabelGap + width * std::sin(turn) + kAscent * font.size * std::cos(turn));
+        reach =
+            std::max(reach, kLabelGap + width * std::sin(radians) + kAscent * font.size * std::cos(radians));
         break;
       }
       case LabelForm::upright:

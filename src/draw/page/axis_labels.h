@@ -1,4 +1,4 @@
-// The names along an axis, as many and in such a form as the distance between them allows.
+// The labels along an axis: as many, and in whatever form, as the distance between them allows.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace attend::draw {
 
 struct AxisNames {
   std::vector<std::string> names;         // drawable()
-  bool counts = false;                    // they are nothing but numbers
-  std::optional<std::size_t> focus = {};  // is always named, and in bold
+  bool counts = false;                    // they are just numbers
+  std::optional<std::size_t> focus = {};  // always labelled, in bold
 };
 
-// Of `labels`, or 0, 1, 2, ... where there are none.
+// From `labels`, or 0, 1, 2, ... where there are none.
 AxisNames axis_names(const std::vector<std::string>& labels, std::size_t count,
                      std::optional<std::size_t> focus = {});
 
@@ -40,25 +40,25 @@ struct AxisLabels {
 
 // Beside rows `pitch` apart; no label is longer than `longest`.
 AxisLabels labels_of_rows(const AxisNames& names, double pitch, double longest, const Sheet& sheet);
-// Above columns `pitch` apart: level where they fit, else slanted, upright, and at last only some. Slanted
-// ones reach beyond the last column, which not every place allows.
+// Above columns `pitch` apart: horizontal where they fit, otherwise slanted, then vertical, and finally only
+// some of them. Slanted labels extend past the last column, which not every place allows.
 enum class Slanted { allowed, never };
 AxisLabels labels_of_columns(const AxisNames& names, double pitch, double longest, const Sheet& sheet,
                              Slanted slanted = Slanted::allowed);
 
-// How wide the widest is, before it is turned.
+// The width of the widest label, before it is rotated.
 double widest(const AxisLabels& labels, const Sheet& sheet);
 
-// Right of the labels lies x, where the rows begin; the first row begins at y.
+// The rows begin at x, to the right of the labels; the first row begins at y.
 void draw_row_labels(Drawing& drawing, const AxisLabels& labels, Point at, double pitch);
-// Below the labels lies y. Returns how far up they reach from there.
+// The columns begin at y, below the labels. Returns how far up the labels reach from there.
 double draw_column_labels(Drawing& drawing, const AxisLabels& labels, Point at, double pitch);
 
-// Of things in a row `pitch` apart, those with the highest scores that keep `distance` from each other, in
-// the order of the row.
+// Of items `pitch` apart, those with the highest scores that are at least `distance` from each other, in
+// order.
 std::vector<std::size_t> spaced_choice(std::span<const double> scores, double pitch, double distance);
 
-// The number of a thing and its name: where only some of many are named, a name alone does not say which it
+// The number of an item and its name: where only some are labelled, a name alone does not say which one it
 // is.
 std::string numbered(std::size_t index, const std::string& name);
 

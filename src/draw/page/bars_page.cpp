@@ -1,4 +1,4 @@
-// Bars on a page: one a line while there are few of them; many become a skyline, with names below its peaks.
+// Bars on a page: one per line while there are few; many become a skyline, with names below its peaks.
 #include <algorithm>
 #include <cmath>
 
@@ -51,7 +51,7 @@ void draw_lines(Drawing& drawing, const Bars& bars, double y) {
     number_room = std::max(number_room, drawing.width_of(numbers.back(), {size, true}));
   }
   const Extent extent = extent_of(bars);
-  // Numbers stand beside the ends of the bars, on either side of zero.
+  // Numbers go next to the ends of the bars, on either side of zero.
   const double before = extent.low < 0 ? number_room + 8 : 0;
   const double left = label_room + 8 + before;
   const double length = std::clamp(sheet.width - left - number_room - 8, 60.0, kLongestBar);

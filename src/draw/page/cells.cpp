@@ -10,7 +10,7 @@
 namespace attend::draw {
 namespace {
 
-constexpr double kOverlap = 0.3;  // hides the seam that a viewer's smoothing leaves between two cells
+constexpr double kOverlap = 0.3;  // hides the seam that a viewer's antialiasing leaves between two cells
 constexpr double kBarWidth = 9;
 constexpr double kSwatch = 8;
 constexpr std::size_t kBarSteps = 128;
@@ -100,7 +100,7 @@ double draw_legend(Drawing& drawing, ValueRange range, const std::string& value_
     y += kSmallSize * 1.6;
   }
   if (keys.not_a_number) {
-    draw_swatch(drawing, "no number", kNanCell, {at.x, y + 3});
+    draw_swatch(drawing, "not a number", kNanCell, {at.x, y + 3});
     y += kSmallSize * 1.6;
   }
   return y;

@@ -8,13 +8,12 @@
 
 namespace attend::draw {
 
-// The largest distance between cells, from their number and the room there is for them, whose halves are
-// whole: drawn at twice the size, cells then lie on whole pixels. Not above `largest`, nor below half a
-// point.
+// The largest distance between cells that fits their number into the room, in multiples of half a point:
+// drawn at twice the size, cells then fall on whole pixels. At most `largest`, at least half a point.
 double pitch_for(double room, std::size_t cells, double largest);
 
-// Its cells at `at`, with a frame around them. Up to `most_separate` are shapes of their own: sharp in any
-// viewer, at any size, and a reader can take the figure apart. More are one image.
+// Its cells at `at`, with a frame around them. Up to `most_separate` cells are separate shapes: sharp in any
+// viewer at any size, and a reader can edit the figure. More become one image.
 void draw_cells(Drawing& drawing, const Heatmap& map, Point at, double pitch_x, double pitch_y,
                 std::size_t most_separate);
 
@@ -24,8 +23,7 @@ struct LegendKeys {
   void look_at(const Heatmap& map);
 };
 
-// The scale with ticks, from `at` downwards, and what colours off the scale mean. Returns where it
-// ends.
+// The scale with ticks, from `at` downwards, and what colours off the scale mean. Returns its lower end.
 double draw_legend(Drawing& drawing, ValueRange range, const std::string& value_label, LegendKeys keys,
                    Point at, double height);
 

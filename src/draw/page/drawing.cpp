@@ -8,7 +8,7 @@
 namespace attend::draw {
 namespace {
 
-constexpr double kLineHeight = 1.35;  // in sizes of the font
+constexpr double kLineHeight = 1.35;  // in font sizes
 
 struct Mover {
   double x, y;

@@ -1,5 +1,5 @@
-// A scene put together shape by shape. It grows to hold what is drawn, in every direction, so nothing can
-// stand outside the page.
+// A scene built shape by shape. It grows in every direction to hold what is drawn, so nothing can fall
+// outside the page.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace attend::draw {
 
-// What a part of a figure has to know to be laid out.
+// What a part of a figure needs to know to be laid out.
 struct Sheet {
   const TextMeasure& measure;
-  double width = 0;  // the room across
+  double width = 0;  // the available width
 };
 
 inline constexpr double kTitleSize = 15, kPartTitleSize = 12, kLabelSize = 10, kSmallSize = 8.5,
                         kLeastSize = 7.5;
 
 inline constexpr Rgb kBlack{0x1a, 0x1a, 0x1a};  // of text
-inline constexpr Rgb kGrey{0x5c, 0x5c, 0x5c};   // of what explains the rest: axes, notes
+inline constexpr Rgb kGrey{0x5c, 0x5c, 0x5c};   // of axes and notes
 inline constexpr Rgb kHairline{0xb8, 0xb8, 0xb8};
 inline constexpr Rgb kFaint{0xe9, 0xe9, 0xe9};  // of grids
 
-// Down from the middle of a line of text to its base line.
+// From the middle of a line of text down to its baseline.
 inline constexpr double kMiddleToBase = 0.36;
 
 struct Words {
@@ -41,19 +41,19 @@ class Drawing {
   const Sheet& sheet() const { return sheet_; }
   double width_of(const std::string& text, Font font) const { return sheet_.measure.width(text, font); }
 
-  // Printable text; an empty one is nothing.
+  // Printable text; if empty, nothing is drawn.
   void text(const std::string& text, Point at, const Words& words);
   void add(Rect rect);
   void add(Line line);
   void add(Path path);
   void add(CellImage image);
 
-  // The title of a part at (0, 0) and downwards; returns where what follows may begin.
+  // The title of a part, from (0, 0) downwards; returns where the rest may begin.
   double part_title(const std::string& title);
   // Lines of grey text from `at` downwards, as wide as the sheet; returns where they end.
   double note(const std::string& words, Point at);
 
-  // All shapes moved so that the drawing begins at (0, 0).
+  // The scene, with all shapes moved so that it begins at (0, 0).
   Scene finish() &&;
 
  private:

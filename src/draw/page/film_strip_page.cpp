@@ -1,4 +1,4 @@
-// A film strip on a page: frame after frame, in as many lines as they take.
+// A film strip on a page: frame after frame, in as many lines as needed.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -32,7 +32,7 @@ class FilmStripPage {
     measure();
     double tallest = 0;
     for (std::size_t i = 0; i < frames_.size(); ++i) {
-      const std::size_t column = i % frames_a_line_;
+      const std::size_t column = i % frames_per_line_;
       if (column == 0 && i > 0) y_ += std::exchange(tallest, 0) + kBetweenFrames;
       tallest = std::max(
           tallest, draw_frame(frames_[i], static_cast<double>(column) * (size_ + labels_ + kBetweenFrames)));
@@ -46,15 +46,16 @@ class FilmStripPage {
  private:
   const Sheet& sheet() const { return drawing_.sheet(); }
 
-  // As many frames beside each other as stay large enough, and all lines about as full as each other.
+  // As many frames side by side as stay large enough, with all lines about equally full.
   void measure() {
     const double room = sheet().width - kLegendGap - kLegendRoom;
-    frames_a_line_ = static_cast<std::size_t>(
+    frames_per_line_ = static_cast<std::size_t>(
         std::max(1.0, std::floor((room + kBetweenFrames) / (kLeastFrame + kBetweenFrames))));
-    const std::size_t lines = (frames_.size() + frames_a_line_ - 1) / frames_a_line_;
-    frames_a_line_ = (frames_.size() + lines - 1) / lines;
-    const double share = std::min(room / static_cast<double>(frames_a_line_) - kBetweenFrames, kLargestFrame);
-    // Labels take their part of a frame's share, where its cells are then still large enough for them.
+    const std::size_t lines = (frames_.size() + frames_per_line_ - 1) / frames_per_line_;
+    frames_per_line_ = (frames_.size() + lines - 1) / lines;
+    const double share =
+        std::min(room / static_cast<double>(frames_per_line_) - kBetweenFrames, kLargestFrame);
+    // Labels take part of the room of a frame, if its cells remain large enough.
     named_ = std::all_of(frames_.begin(), frames_.end(), [&](const Heatmap& frame) {
       const double cells = static_cast<double>(std::max<std::size_t>({frame.rows, frame.columns, 1}));
       return (share - kMostForLabels) / cells >= kLeastSize * 1.2;
@@ -82,7 +83,7 @@ class FilmStripPage {
     return at.y + small.height() - y_;
   }
 
-  // Of a frame whose labels may begin at `at`; returns how far down its cells do.
+  // The labels of a frame, from `at` downwards; returns the height of the column labels.
   double draw_labels(const Thumbnail& small, Point at) {
     const auto rows = labels_of_rows(axis_names(small.map.row_labels, small.map.rows, small.map.focus_row),
                                      small.pitch, labels_ - 8, sheet());
@@ -98,11 +99,12 @@ class FilmStripPage {
   const FilmStrip& strip_;
   Drawing drawing_;
   std::vector<Heatmap> frames_;
-  std::size_t frames_a_line_ = 1;
+  std::size_t frames_per_line_ = 1;
   bool named_ = false;
-  double size_ = 0, labels_ = 0;  // of the room for cells, and for the labels beside them
+  double size_ = 0, labels_ = 0;  // the room for cells, and for the labels beside them
   double y_ = 0, right_ = 0;
-  double first_cells_ = std::nan("");  // where those of the first frame begin: the legend stands beside them
+  double first_cells_ =
+      std::nan("");  // where the cells of the first frame begin: the legend goes beside them
 };
 
 }  // namespace

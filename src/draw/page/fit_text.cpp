@@ -8,12 +8,13 @@
 namespace attend::draw {
 namespace {
 
-constexpr int kLongestLabel = 2000;  // columns: more than any page is wide, and quick to measure
+constexpr int kLongestLabel = 2000;  // columns: wider than any page, and quick to measure
 
 std::string first_of(const std::vector<std::string_view>& letters, std::size_t count) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) text += letters[i];
-  // A mark closes right-to-left order, which the cut may have left open. It has no width; ASCII needs none.
+  // A mark ends right-to-left order, which the cut may have left open. It has no width; ASCII does not need
+  // it.
   const char* mark = is_ascii(text) ? "" : "\u200E";
   return text.append(kEllipsis).append(mark);
 }
@@ -41,7 +42,7 @@ bool is_ascii(std::string_view text) {
 std::string drawable(std::string_view label) {
   constexpr std::size_t kMostBytes = 4 * kLongestLabel;
   if (label.size() <= kMostBytes) return shorten(printable(label), kLongestLabel);
-  // Cut where a character begins, lest the cut itself shows as a byte that is not UTF-8.
+  // Cut at the start of a character, so that the cut does not show up as a byte that is not UTF-8.
   std::size_t end = kMostBytes;
   while (end > kMostBytes - 4 && (static_cast<unsigned char>(label[end]) & 0xC0) == 0x80) --end;
   return shorten(printable(std::string(label.substr(0, end)).append(kEllipsis)), kLongestLabel);
@@ -50,7 +51,7 @@ std::string drawable(std::string_view label) {
 std::string fitted(const std::string& text, double width, Font font, const TextMeasure& measure) {
   if (measure.width(text, font) <= width) return text;
   const auto letters = characters(text);
-  // The longest prefix that fits together with the ellipsis, by halving: labels may be long.
+  // The longest prefix that fits together with the ellipsis, by bisection: labels may be long.
   std::size_t fits = 0, too_long = letters.size();
   while (too_long - fits > 1) {
     const std::size_t middle = (fits + too_long) / 2;

@@ -9,14 +9,13 @@
 
 namespace attend::draw {
 
-// A label of unknown origin and length as it may be drawn: printable, and not longer than anything could
-// show.
+// A label of unknown origin and length, made safe to draw: printable, and no longer than any page could show.
 std::string drawable(std::string_view label);
 
-// Whether nothing in it can be of another script or direction.
+// Whether it is plain ASCII: no other script, no other direction.
 bool is_ascii(std::string_view text);
 
-// At most `width` wide, cut between characters; what was cut shows as a last "…".
+// At most `width` wide, cut between characters; a cut shows as a final "…".
 std::string fitted(const std::string& text, double width, Font font, const TextMeasure& measure);
 
 // Lines of at most `width`, broken between words, inside those that are longer, and after `most` lines.

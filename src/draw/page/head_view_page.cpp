@@ -21,12 +21,12 @@ constexpr Rgb kFadedColor{0x80, 0x80, 0x80};
 
 struct Column {
   std::vector<std::string> names;
-  std::vector<std::size_t> named;  // those whose name is written
+  std::vector<std::size_t> named;  // the tokens whose names are shown
   double size = kLabelSize;
   double room = 0;
 };
 
-// All names where they have room; else those with the strongest lines, each with its number.
+// All names where there is room; otherwise those with the strongest lines, each with its number.
 Column column_of(const std::vector<std::string>& labels, const std::vector<double>& scores, double pitch,
                  const Sheet& sheet) {
   Column column;
@@ -43,7 +43,7 @@ Column column_of(const std::vector<std::string>& labels, const std::vector<doubl
   return column;
 }
 
-// Of each token, its strongest line that will be seen.
+// The strongest visible line of each token.
 std::vector<double> scores_of(const HeadView& view, bool left) {
   std::vector<double> scores(left ? view.left.size() : view.right.size());
   for (const Link& link : drawn_links(view)) {
@@ -101,7 +101,7 @@ class HeadViewPage {
   bool in_focus(const Link& link) const { return !view_.focus || link.from == *view_.focus; }
   double middle_of(std::size_t index) const { return top_ + (static_cast<double>(index) + 0.5) * pitch_; }
 
-  // The names of the colours, one after the other.
+  // The names of the colours.
   void draw_series() {
     if (view_.series.empty()) return;
     double x = 0;
@@ -135,7 +135,8 @@ class HeadViewPage {
 
   void draw_link(const Link& link) {
     const double share = std::min(1.0, link.weight / full_);
-    const double dense = std::min(1.0, pitch_ / 10);  // many tokens: thinner lines, so that they stay apart
+    const double dense =
+        std::min(1.0, pitch_ / 10);  // many tokens: thinner lines, so that they stay distinct
     Stroke stroke;
     stroke.width = std::max(kThinnestLine, kWidestLine * share * std::max(dense, 0.45));
     stroke.ink = in_focus(link) ? Ink{series_color(link.series), 0.05 + 0.9 * std::pow(share, 0.7)}

@@ -17,23 +17,23 @@ constexpr double kLargestCell = 44;
 constexpr double kTallestMap = 620;
 constexpr double kLongestRowLabel = 120;
 constexpr double kLongestColumnLabel = 90;
-constexpr double kLongestThinnedLabel = 76;  // leaves 400 columns one and a half points each
-constexpr double kBand = 20;      // the height of rows, or width of columns, where there are few of them
-constexpr std::size_t kLong = 4;  // so many times as long in one direction as in the other
+constexpr double kLongestThinnedLabel = 76;  // leaves 1.5 points for each of 400 columns
+constexpr double kBand = 20;      // the height of rows, or the width of columns, when there are few
+constexpr std::size_t kLong = 4;  // a map this many times longer in one direction than in the other
 constexpr std::size_t kMostNumbers = 400;
 constexpr std::size_t kMostSeparate = 900;
 constexpr double kAxisTitleRoom = 16;
-constexpr Rgb kQuiet{0x76, 0x76, 0x76};  // of numbers that round to zero: 4.5 : 1 on white, and no more
+constexpr Rgb kQuiet{0x76, 0x76, 0x76};  // of numbers that round to zero: just 4.5 : 1 on white
 constexpr Rgb kFocus{0xd5, 0x5e, 0x00};  // vermilion: the scale has nothing like it
 
-// Sizes that must be known before anything is drawn.
+// Sizes that are needed before anything is drawn.
 struct Geometry {
   AxisNames rows, columns;
   double label_room = 0;
   double pitch_x = 0, pitch_y = 0;
 };
 
-// A pooled map is labelled with counts already.
+// A pooled map is already labelled with numbers.
 AxisNames names_of(const std::vector<std::string>& labels, std::size_t count,
                    std::optional<std::size_t> focus, bool pooled) {
   AxisNames names = axis_names(labels, count, focus);
@@ -71,7 +71,7 @@ Geometry measured(const Heatmap& map, bool pooled, const Sheet& sheet) {
   return geometry;
 }
 
-// At least one point a cell.
+// At least one point per cell.
 Heatmap pooled_to_fit(const Heatmap& map, const Sheet& sheet) {
   const auto most_columns = static_cast<std::size_t>(room_for_cells(map, 40, sheet));
   const auto most_rows = static_cast<std::size_t>(kTallestMap);
@@ -111,7 +111,7 @@ void draw_numbers(Drawing& drawing, const Heatmap& map, Point at, const Geometry
   }
 }
 
-// A frame around its row; around a thin one, so that it does not cover it.
+// A frame around the row in focus; outside a thin row, so as not to cover it.
 void draw_focus(Drawing& drawing, const Heatmap& map, Point at, const Geometry& geometry) {
   const bool thin = geometry.pitch_y < 8;
   const double outside = thin ? 1 : 0;
@@ -146,8 +146,8 @@ Scene lay_out(const Heatmap& map, const Sheet& sheet) {
   const double left =
       (map.row_title.empty() ? 0 : kAxisTitleRoom) + widest(rows, sheet) + (rows.thinned ? 11 : 8);
 
-  // Where the cells begin is known once the labels above them have been drawn; so a first drawing is thrown
-  // away.
+  // Where the cells begin is only known once the labels above them have been drawn, so a first drawing is
+  // discarded.
   Drawing trial(sheet);
   const double reach = draw_column_labels(trial, columns, {left, 0}, geometry.pitch_x);
   if (!map.column_title.empty()) {

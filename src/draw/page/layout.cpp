@@ -16,7 +16,7 @@ constexpr double kMargin = 18;
 constexpr double kBetweenParts = 26;
 constexpr double kNoteSize = 9.5;
 constexpr double kProseLineHeight = 1.4;
-constexpr double kNarrowestNotes = 300;  // a small figure does not break its notes into single words
+constexpr double kNarrowestNotes = 300;  // so that a small figure does not break its notes into single words
 
 // Lines one below the other; returns where they end.
 double draw_lines(Drawing& drawing, const std::string& words, double y, double width, Font font, Rgb color) {

@@ -1,4 +1,4 @@
-// A model view on a page: a line of small maps for each layer, the heads from left to right.
+// A model view on a page: a line of small maps for each layer, heads from left to right.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -13,9 +13,9 @@ namespace {
 constexpr double kLargestSquare = 96, kLeastSquare = 18;
 constexpr double kBetween = 7;
 constexpr double kLongestLayerName = 110;
-constexpr double kLeastCaption = 6.2;  // there is little room below a small map, and little to say
+constexpr double kLeastCaption = 6.2;  // there is little room below a small map
 constexpr double kCaptionRoom = kLeastSize * 1.5;
-constexpr double kLeastColumn = 24;  // room for the name of a head above a map of few cells
+constexpr double kLeastColumn = 24;  // room for the name of a head above a small map
 constexpr Font kFont{kSmallSize};
 
 class ModelViewPage {
@@ -106,7 +106,7 @@ class ModelViewPage {
   std::vector<std::string> layer_names_;
   double label_room_ = 0, left_ = 0;
   double square_ = 0;  // the room for a map
-  double size_ = 0;    // what the largest of them takes of it
+  double size_ = 0;    // how much of it the largest map takes
   double column_ = 0;  // from one map to the next
   Font caption_{kLeastSize};
   double y_ = 0;

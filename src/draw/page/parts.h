@@ -1,4 +1,4 @@
-// The parts of a figure laid out on a page, each by itself. Their sizes have been checked. Part of layout.
+// One function for each kind of part that lays it out on a page. Sizes have been checked. Part of layout.
 #pragma once
 
 #include "draw/figure.h"

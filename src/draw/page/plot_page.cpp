@@ -1,5 +1,5 @@
-// A plot on a page: thin axes, a faint grid, and for each series a colour and a mark, so that it reads in
-// grey.
+// A plot on a page: thin axes, a faint grid, and for each series a colour and a mark, so that it works in
+// greyscale.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -13,19 +13,19 @@ namespace attend::draw {
 namespace {
 
 constexpr double kWidestPlot = 480, kHeight = 230;
-constexpr double kPad = 0.03;  // of the axis, free at either end
+constexpr double kPad = 0.03;  // of the axis, left free at either end
 constexpr std::size_t kMostMarks = 40;
 constexpr double kMark = 2.8;
 
-// Circle, square, triangle, diamond, in turn; hollow from the fifth on.
+// Circle, square, triangle, diamond in rotation; hollow from the fifth on.
 Path mark_at(Point at, std::size_t series) {
   const Rgb color = series_color(static_cast<int>(series));
   const int corners = series % 4 == 0 ? 16 : series % 4 == 2 ? 3 : 4;
-  const double turn = series % 4 == 1 ? std::numbers::pi / 4 : -std::numbers::pi / 2;
+  const double first_angle = series % 4 == 1 ? std::numbers::pi / 4 : -std::numbers::pi / 2;
   const double radius = corners == 16 ? kMark : kMark * 1.25;
   Path path;
   for (int i = 0; i <= corners; ++i) {
-    const double angle = turn + 2 * std::numbers::pi * i / corners;
+    const double angle = first_angle + 2 * std::numbers::pi * i / corners;
     path.steps.push_back({i == 0 ? PathStep::Kind::move : PathStep::Kind::line,
                           {at.x + radius * std::cos(angle), at.y + radius * std::sin(angle)}});
   }
@@ -41,7 +41,7 @@ Extent padded(Extent extent) {
 }
 
 // Where all values are whole numbers, as layers are, so are the ticks.
-std::vector<double> whole_where_all_are(std::vector<double> values, const Plot& plot) {
+std::vector<double> whole_if_all_are(std::vector<double> values, const Plot& plot) {
   for (const Series& series : plot.series) {
     for (const double x : series.x) {
       if (x != std::round(x)) return values;
@@ -130,7 +130,7 @@ class PlotPage {
                     {{kSmallSize}, kGrey, Anchor::end});
     }
     double free = -1e9;
-    for (const double value : whole_where_all_are(ticks(plot_.x.scale, x_range_, 12), plot_)) {
+    for (const double value : whole_if_all_are(ticks(plot_.x.scale, x_range_, 12), plot_)) {
       const double x = across(along(plot_.x.scale, value));
       drawing_.add(Line{{x, bottom}, {x, bottom + 3}, {{kGrey}, 0.7}});
       const std::string number = format_short(value);
@@ -151,7 +151,7 @@ class PlotPage {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       const double x = along(plot_.x.scale, series.x[i]), y = along(plot_.y.scale, series.y[i]);
       if (std::isnan(x) || std::isnan(y)) {
-        begins = true;  // the line stops at what cannot be shown, and begins anew after it
+        begins = true;  // the line stops at a point that cannot be shown, and starts again after it
         continue;
       }
       points.push_back({across(x), down(y)});

@@ -28,7 +28,7 @@ std::uint32_t adler32(std::string_view bytes) {
   return b << 16 | a;
 }
 
-// A zlib stream of blocks that are stored as they are.
+// A zlib stream of stored (uncompressed) blocks.
 std::string stored(std::string_view bytes) {
   constexpr std::size_t kLargestBlock = 65535;
   std::string stream = "\x78\x01";

@@ -1,4 +1,4 @@
-// Cells as the bytes of a PNG, one pixel each.
+// Cells as a PNG, one pixel each.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attend::draw {
 
-// With a palette and without compression: a byte a cell, and no library.
+// With a palette and without compression: one byte per cell, and no library needed.
 std::string cells_png(const CellImage& image);
 
 }  // namespace attend::draw

@@ -11,13 +11,13 @@ std::array<Point, 4> corners_of(const Text& text) {
                        : text.anchor == Anchor::middle ? -text.width / 2
                                                        : -text.width;
   const double top = -kAscent * text.font.size, bottom = kDescent * text.font.size;
-  const double turn = text.angle * std::numbers::pi / 180;
-  const auto turned = [&](double x, double y) {
-    return Point{text.at.x + x * std::cos(turn) - y * std::sin(turn),
-                 text.at.y + x * std::sin(turn) + y * std::cos(turn)};
+  const double radians = text.angle * std::numbers::pi / 180;
+  const auto rotated = [&](double x, double y) {
+    return Point{text.at.x + x * std::cos(radians) - y * std::sin(radians),
+                 text.at.y + x * std::sin(radians) + y * std::cos(radians)};
   };
   const double end = start + text.width;
-  return {turned(start, top), turned(end, top), turned(end, bottom), turned(start, bottom)};
+  return {rotated(start, top), rotated(end, top), rotated(end, bottom), rotated(start, bottom)};
 }
 
 const std::array<Rgb, 256>& cell_palette() {

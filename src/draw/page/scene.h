@@ -1,5 +1,5 @@
-// A page as a list of shapes: where everything stands, and nothing of how a file is written. Lengths are in
-// points of 1/72 inch for PDF, in pixels of CSS for SVG; y grows downwards. Later shapes cover earlier ones.
+// A page as a list of shapes: where everything is, independent of any file format. Lengths are in points of
+// 1/72 inch for PDF, in CSS pixels for SVG; y grows downwards. Later shapes cover earlier ones.
 #pragma once
 
 #include <array>
@@ -55,8 +55,8 @@ struct Path {
   std::optional<Stroke> outline = {};
 };
 
-// Cells of equal size that touch each other, as numbers of cell_palette(). Drawn as one image: cells drawn
-// one by one show seams between them, and 400 x 400 of them make a file that no viewer opens gladly.
+// Adjacent cells of equal size, as indices into cell_palette(). Drawn as one image: cells drawn one by one
+// show seams between them, and 400 x 400 of them make a file that viewers are slow to open.
 struct CellImage {
   Point at;
   double width = 0, height = 0;
@@ -73,7 +73,7 @@ enum class Anchor { start, middle, end };
 
 struct Text {
   std::string text;  // printable()
-  Point at;          // on the base line: its left end, its middle or its right end
+  Point at;          // on the baseline: its left end, its middle or its right end
   Anchor anchor = Anchor::start;
   double angle = 0;  // degrees, clockwise, around `at`
   Font font;
@@ -84,7 +84,7 @@ struct Text {
 using Shape = std::variant<Rect, Line, Path, CellImage, Text>;
 
 struct Scene {
-  std::string title;  // for a reader who does not see it; may be empty
+  std::string title;  // for screen readers; may be empty
   double width = 0, height = 0;
   std::vector<Shape> shapes;
 };
@@ -92,14 +92,14 @@ struct Scene {
 // The corners of the box around a text, in order.
 std::array<Point, 4> corners_of(const Text& text);
 
-// How far letters reach above and below the base line, in sizes of the font.
+// How far letters reach above and below the baseline, in font sizes.
 inline constexpr double kAscent = 0.93, kDescent = 0.24;
 
 // What a cell of an image may be: a step of the scale, masked, or not a number.
 inline constexpr std::uint8_t kLastStep = 253, kMaskedCell = 254, kNanCell = 255;
 const std::array<Rgb, 256>& cell_palette();
 
-// The cell at a place in [0, 1] of the scale, NaN included.
+// The cell for a position on the scale in [0, 1], or for NaN.
 std::uint8_t cell_at(double place);
 
 }  // namespace attend::draw

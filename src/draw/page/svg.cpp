@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kFamilies = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
-// Two decimals: a hundredth of a pixel is finer than anybody sees.
+// Two decimals: a hundredth of a pixel is finer than the eye.
 std::string number(double value) {
   std::array<char, 400> buffer;
   const auto end =
@@ -38,7 +38,7 @@ std::string color_code(Rgb color) {
   return code;
 }
 
-// Text is printable() already: no control characters are left, nor anything else that XML does not have.
+// Text is printable() already: it has no control characters, nor anything else that XML does not allow.
 std::string escaped(std::string_view text) {
   std::string safe;
   for (const char byte : text) {

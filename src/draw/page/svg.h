@@ -1,4 +1,4 @@
-// A page as SVG, written without any library: text stays text, and the viewer's fonts draw it.
+// A page as SVG, written without a library: text stays text, and is drawn in the viewer's fonts.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace attend::draw {
 
-// One <svg> element, fit for a file of its own and for the middle of an HTML page: no declaration, no ids, no
-// scripts, nothing from elsewhere. The same bytes for the same scene.
+// One <svg> element, suitable as a file and inside an HTML page: no declaration, no ids, no scripts, no
+// external resources. The same bytes for the same scene.
 std::string paint_svg(const Scene& scene);
 
-// A figure laid out for the usual fonts of browsers.
+// A figure laid out for the fonts that browsers usually have.
 std::string figure_svg(const Figure& figure, const PageOptions& options = {});
 
 }  // namespace attend::draw

@@ -8,18 +8,18 @@
 namespace attend::draw {
 namespace {
 
-// Hundredths of the font's size from the blank to the tilde, in DejaVu Sans, which is wider than Helvetica,
-// Arial and their likes.
+// Widths from the space to the tilde in DejaVu Sans, in hundredths of the font size. It is wider than
+// Helvetica, Arial and the like.
 constexpr std::array<std::uint8_t, 95> kAscii{
     32, 40, 46, 84, 64, 95, 78, 27, 39,  39, 50, 84, 32, 36, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
     64, 64, 34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63, 58, 77, 75, 29, 29, 66, 56, 86, 75, 79,
     60, 79, 69, 63, 61, 73, 68, 99, 69,  61, 69, 39, 34, 39, 84, 50, 50, 61, 63, 55, 63, 62, 35, 63,
     63, 28, 28, 58, 28, 97, 63, 61, 63,  63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84};
-constexpr double kLetter = 0.74;  // of another alphabet: Greek 0.60, Arabic 0.64, Cyrillic 0.67 in the mean
+constexpr double kLetter = 0.74;  // of another alphabet: on average Greek 0.60, Arabic 0.64, Cyrillic 0.67
 constexpr double kWide = 1.05;    // Chinese, Japanese, Korean
 constexpr double kPicture = 1.3;  // emoji
 constexpr double kBoldFactor = 1.14;
-constexpr unsigned char kFirstOfFourBytes = 0xF0;  // where emoji are, and rare Chinese
+constexpr unsigned char kFirstOfFourBytes = 0xF0;  // emoji, and rare Chinese characters
 
 double width_of(std::string_view character) {
   const auto first = static_cast<unsigned char>(character.front());

@@ -10,12 +10,12 @@ namespace attend::draw {
 class TextMeasure {
  public:
   virtual ~TextMeasure() = default;
-  // Of one line of printable text.
+  // The width of one line of printable text.
   virtual double width(std::string_view text, Font font) const = 0;
 };
 
-// For pages whose text is drawn by somebody else later, such as a browser: what the widest of the usual fonts
-// would take, so that labels keep apart whichever is found.
+// For pages whose text is drawn later by another program, such as a browser: the width in the widest of the
+// usual fonts, so that labels do not touch whichever font is used.
 class UsualFonts : public TextMeasure {
  public:
   double width(std::string_view text, Font font) const override;

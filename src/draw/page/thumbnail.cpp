@@ -5,7 +5,7 @@
 namespace attend::draw {
 namespace {
 
-constexpr std::size_t kMostSeparateCells = 64;  // cells that are shapes of their own, in one of many maps
+constexpr std::size_t kMostSeparateCells = 64;  // cells drawn as separate shapes, in one of many maps
 
 }  // namespace
 

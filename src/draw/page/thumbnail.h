@@ -1,4 +1,4 @@
-// A map made small enough for a square: what a model view and a film strip have in common.
+// A map scaled down to fit a square, for model views and film strips.
 #pragma once
 
 #include <vector>

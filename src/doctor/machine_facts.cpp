@@ -1,5 +1,4 @@
-#include "doctor/machine.h"
-
+// What this machine has, what attend will use of it, and why.
 #include <attend/attention.h>
 #include <attend/isa.h>
 #include <attend/threads.h>
@@ -15,11 +14,12 @@
 
 #include "base/memory_limit.h"
 #include "bench/machine.h"
+#include "doctor/sections.h"
 
 namespace attend::doctor {
 namespace {
 
-// The processor's own words for what matters to the kernels, of those that it says it has.
+// The processor features that matter to the kernels, by their names in /proc/cpuinfo.
 std::vector<std::string> features() {
   constexpr std::array kKnown = {"ssse3",       "sse4_1",      "sse4_2",   "avx",      "avx2",
                                  "fma",         "f16c",        "avx512f",  "avx512bw", "avx512dq",
@@ -34,7 +34,7 @@ std::vector<std::string> features() {
     for (std::string word; words >> word;) {
       if (std::find(kKnown.begin(), kKnown.end(), word) != kKnown.end()) found.push_back(word);
     }
-    break;  // the first core's; they are alike
+    break;  // of the first core; all are alike
   }
   return found;
 }
@@ -48,10 +48,10 @@ void add_isa(Section& section) {
   const std::string name = isa();
   const std::vector<std::string> all = available_isas();
   const std::string why = is_set("ATTEND_ISA")  ? "because ATTEND_ISA says so"
-                          : name == all.front() ? "the best that this processor and this build have"
+                          : name == all.front() ? "the best that this processor and this build support"
                                                 : "chosen by the program";
   section.add("isa", Json{{"name", name}, {"why", why}, {"available", all}},
-              name + ", " + why + "; there are " + joined_names(all));
+              name + ", " + why + "; available: " + joined_names(all));
 }
 
 void add_threads(Section& section) {
@@ -60,7 +60,7 @@ void add_threads(Section& section) {
                                                    : "one for each core that this process may run on";
   const unsigned cores = std::thread::hardware_concurrency();
   section.add("threads", Json{{"count", count}, {"why", why}, {"cores", cores}},
-              std::to_string(count) + ", " + why + " (the machine shows " + std::to_string(cores) + ")");
+              std::to_string(count) + ", " + why + " (the machine has " + std::to_string(cores) + ")");
 }
 
 void add_memory(Section& section) {
@@ -68,7 +68,7 @@ void add_memory(Section& section) {
   const double total = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * page;
   const double available = bench::available_memory();
   section.add("memory", Json{{"bytes", total}, {"available_bytes", available}},
-              memory_text(total) + ", of which " + memory_text(available) + " can be had now");
+              memory_text(total) + ", of which " + memory_text(available) + " is available now");
   constexpr std::array kLevels = {std::pair("L1 data", _SC_LEVEL1_DCACHE_SIZE),
                                   std::pair("L2", _SC_LEVEL2_CACHE_SIZE),
                                   std::pair("L3", _SC_LEVEL3_CACHE_SIZE)};
@@ -76,16 +76,16 @@ void add_memory(Section& section) {
   std::vector<std::string> texts;
   for (const auto& [name, what] : kLevels) {
     const long bytes = ::sysconf(what);
-    if (bytes <= 0) continue;  // the system does not tell
+    if (bytes <= 0) continue;  // the system does not say
     sizes[name] = bytes;
     const bool small = bytes < 1 << 20;
     texts.push_back(std::string(name) + " " + std::to_string(bytes >> (small ? 10 : 20)) +
                     (small ? " KiB" : " MiB"));
   }
-  section.add("caches", std::move(sizes), joined_names(texts, "the system does not tell"));
+  section.add("caches", std::move(sizes), joined_names(texts, "unknown: the system does not say"));
 }
 
-// A tensor of this shape for asking questions about: every element is the same one.
+// A tensor of this shape, only for asking which kernel it gets: all its elements share one address.
 ConstTensorView shaped(DType dtype, std::int64_t length) {
   static constexpr double kNothing = 0;
   return {&kNothing, dtype, Dims{1, 12, length, 64}, Dims{0, 0, 0, 0}};
@@ -128,7 +128,7 @@ Section machine_section() {
               std::string(version()) + ", compiled by " + bench::compiler_name());
   section.add("cpu", bench::cpu_name());
   const std::vector<std::string> words = features();
-  section.add("features", words, joined_names(words, "the system does not tell"));
+  section.add("features", words, joined_names(words, "unknown: the system does not say"));
   add_isa(section);
   add_threads(section);
   add_memory(section);

@@ -1,4 +1,4 @@
-#include "doctor/readings.h"
+#include "doctor/preparations.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 namespace attend::doctor {
 namespace {
 
-// What models are often used with, written in no file.
+// Prompts that models are often used with although no file mentions them.
 constexpr std::array kUsualPrompts = {
     "query: ", "passage: ", "Represent this sentence for searching relevant passages: "};
 
@@ -26,7 +26,7 @@ std::string_view stripped(std::string_view text) {
 
 }  // namespace
 
-Reading usual_reading(const TextModel& model) {
+Preparation usual_preparation(const TextModel& model) {
   return {.cause = "",
           .setting = "",
           .meaning = "",
@@ -35,15 +35,15 @@ Reading usual_reading(const TextModel& model) {
           .lower_case = model.files().lower_case};
 }
 
-std::vector<Reading> other_readings(const TextModel& model) {
-  const Reading usual = usual_reading(model);
-  std::vector<Reading> readings;
-  const auto add = [&](std::string cause, std::string setting, std::string meaning) -> Reading& {
-    readings.push_back(usual);
-    readings.back().cause = std::move(cause);
-    readings.back().setting = std::move(setting);
-    readings.back().meaning = std::move(meaning);
-    return readings.back();
+std::vector<Preparation> other_preparations(const TextModel& model) {
+  const Preparation usual = usual_preparation(model);
+  std::vector<Preparation> preparations;
+  const auto add = [&](std::string cause, std::string setting, std::string meaning) -> Preparation& {
+    preparations.push_back(usual);
+    preparations.back().cause = std::move(cause);
+    preparations.back().setting = std::move(setting);
+    preparations.back().meaning = std::move(meaning);
+    return preparations.back();
   };
 
   const std::int64_t positions = model.encoder().config().max_tokens();
@@ -75,8 +75,9 @@ std::vector<Reading> other_readings(const TextModel& model) {
   }
   const auto prompt = [&](const std::string& name, const std::string& text, const std::string& meaning) {
     const bool known = text == usual.prompt ||
-                       std::any_of(readings.begin(), readings.end(),
-                                   [&](const Reading& r) { return r.cause == "prompt" && r.prompt == text; });
+                       std::any_of(preparations.begin(), preparations.end(), [&](const Preparation& r) {
+                         return r.cause == "prompt" && r.prompt == text;
+                       });
     if (!known) add("prompt", name, meaning).prompt = text;
   };
   prompt("none", "", "the reference was made without a prompt");
@@ -85,19 +86,19 @@ std::vector<Reading> other_readings(const TextModel& model) {
   for (const char* const text : kUsualPrompts)
     prompt("\"" + std::string(text) + "\"", text,
            "the reference was made with the prompt \"" + std::string(text) + "\"");
-  return readings;
+  return preparations;
 }
 
 std::vector<Encoding> encode(const TextModel& model, std::span<const std::string> texts,
-                             const Reading& reading) {
+                             const Preparation& preparation) {
   std::vector<Encoding> encodings;
   for (const std::string& text : texts) {
-    std::string whole = reading.prompt + text;
+    std::string whole = preparation.prompt + text;
     if (!io::is_utf8(whole)) whole = io::repair_utf8(whole);
-    encodings.push_back(model.tokenizer().encode(reading.strip ? stripped(whole) : whole,
-                                                 {.add_special_tokens = reading.special_tokens,
-                                                  .max_length = reading.max_tokens,
-                                                  .lower_case = reading.lower_case}));
+    encodings.push_back(model.tokenizer().encode(preparation.strip ? stripped(whole) : whole,
+                                                 {.add_special_tokens = preparation.special_tokens,
+                                                  .max_length = preparation.max_tokens,
+                                                  .lower_case = preparation.lower_case}));
   }
   return encodings;
 }

@@ -1,11 +1,11 @@
-#include "explain/json_text.h"
+#include "explain/json_object.h"
 
 #include "save/json_array.h"
 
 namespace attend::explain {
 namespace {
 
-std::string dumped(const nlohmann::ordered_json& value) {
+std::string json_dump(const nlohmann::ordered_json& value) {
   return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -17,7 +17,7 @@ std::string& JsonObject::key(const char* name) {
 }
 
 JsonObject& JsonObject::add(const char* name, const nlohmann::ordered_json& value) {
-  key(name) += dumped(value);
+  key(name) += json_dump(value);
   return *this;
 }
 

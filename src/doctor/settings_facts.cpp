@@ -1,10 +1,11 @@
+// The hub's cache, and the environment variables that are set.
 #include <attend/model_files.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
 
-#include "doctor/machine.h"
+#include "doctor/sections.h"
 
 extern "C" char** environ;
 
@@ -13,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The models that the cache holds, by their names on the hub.
+// The models in the cache, by their names on the hub.
 std::vector<std::string> cached_models(const fs::path& cache) {
   std::vector<std::string> names;
   std::error_code error;
@@ -28,7 +29,7 @@ std::vector<std::string> cached_models(const fs::path& cache) {
   return names;
 }
 
-// What changes how attend, and the hub's other tools, behave. The value of a secret is that it is there.
+// Environment variables that affect attend and the hub's other tools. Of a secret only its presence is shown.
 std::vector<std::pair<std::string, std::string>> variables() {
   std::vector<std::pair<std::string, std::string>> found;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -54,7 +55,7 @@ Section settings_section() {
   const bool there = fs::is_directory(cache, error);
   const std::vector<std::string> models = cached_models(cache);
   section.add("hub_cache", Json{{"folder", cache.string()}, {"exists", there}},
-              cache.string() + (there ? "" : " (not there yet)"));
+              cache.string() + (there ? "" : " (does not exist yet)"));
   section.add("cached_models", models, joined_names(models));
   Json values = Json::object();
   std::vector<std::string> texts;

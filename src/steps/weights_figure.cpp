@@ -1,4 +1,4 @@
-#include "steps/figure.h"
+#include "steps/weights_figure.h"
 
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-#include "page/facts.h"
+#include "page/reading_facts.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ Json words_json(const std::vector<Word>& words) {
   return list;
 }
 
-// Which tokens look at which in each layer.
+// Which tokens attend to which in each layer.
 Json layers_json(const Reading& reading) {
   Json list = Json::array();
   const auto ends = [](const TokenRange& range) { return Json{range.first, range.last}; };

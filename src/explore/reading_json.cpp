@@ -1,4 +1,4 @@
-#include "explore/facts.h"
+#include "explore/reading_json.h"
 
 #include <attend/lens_tiles.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "page/facts.h"
+#include "page/reading_facts.h"
 
 namespace attend::explore {
 namespace {
@@ -20,10 +20,10 @@ double scale_of(const Reading& reading) {
 }
 
 void require_place(const char* name, std::int64_t value, std::int64_t count) {
-  if (value < 0 || value >= count) refuse("explore", name, " is ", value, ", and there are ", count);
+  if (value < 0 || value >= count) refuse("explore", name, " is ", value, ", but there are ", count);
 }
 
-// One row of one head at one stage.
+// One row of one head at one stage of softmax.
 std::vector<double> stage_row(const Reading& reading, std::int64_t number, std::int64_t head,
                               std::int64_t query, Stage stage) {
   const Reading::Layer& layer = reading.layer(number);
@@ -51,7 +51,7 @@ void require_head(const Reading& reading, std::int64_t layer, std::int64_t head,
 
 Json facts_json(const Reading& reading, std::string_view model) {
   Json facts = page::facts_of(reading, true);
-  facts["model"] = model;  // as the page asks for it
+  facts["model"] = model;  // the name that the page asks for
   if (reading.size() > kMostRolledTileTokens) facts["methods"] = {"raw", "norm"};
   return facts;
 }

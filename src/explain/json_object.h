@@ -1,4 +1,4 @@
-// JSON that is put together by hand, because its maps are large: "key": values, one after the other.
+// A JSON object written directly as text, because its maps are large.
 #pragma once
 
 #include <attend/lens.h>
@@ -19,7 +19,7 @@ class JsonObject {
   JsonObject& add(const char* key, const std::vector<double>& values);
   JsonObject& add(const char* key, const JsonObject& object);
   JsonObject& add(const char* key, const std::vector<JsonObject>& objects);
-  std::string finish() const;  // with a line end
+  std::string finish() const;  // ends with a newline
   std::string text() const { return text_ + "}"; }
 
  private:
@@ -30,7 +30,7 @@ class JsonObject {
 // {"layer", "part", "token", "sentence"}: where numbers stopped being finite. JSON has no NaN: they are null.
 nlohmann::ordered_json not_finite_json(const Reading& reading, const NotFinite& where);
 
-// {"text", "begin", "end", "tokens", "special"} of each.
+// {"text", "begin", "end", "tokens", "special"} for each unit.
 nlohmann::ordered_json units_json(const std::vector<Word>& units);
 
 }  // namespace attend::explain
