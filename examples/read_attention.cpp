@@ -39,10 +39,10 @@ double cosine(std::span<const float> a, std::span<const float> b) {
 // shows its queries and keys while it happens, and no matrix of weights is made.
 void print_top_keys(const attend::TextModel& model, std::string_view text, std::int64_t layer,
                     std::int64_t head) {
-  const attend::ModelConfig& config = model.encoder().config();
-  if (layer < 1 || layer > config.layers || head < 0 || head >= config.heads)
-    throw std::invalid_argument("layers are 1 to " + std::to_string(config.layers) + ", heads 0 to " +
-                                std::to_string(config.heads - 1));
+  const attend::ModelDescription& description = model.transformer().description();
+  if (layer < 1 || layer > description.layer_count() || head < 0 || head >= description.heads())
+    throw std::invalid_argument("layers are 1 to " + std::to_string(description.layer_count()) + ", heads 0 to " +
+                                std::to_string(description.heads() - 1));
   const attend::Encoding tokens = model.encode(text);
   const auto name = [&](std::int64_t i) {
     return std::string(model.tokenizer().token(tokens.ids[static_cast<std::size_t>(i)]));
@@ -54,7 +54,7 @@ void print_top_keys(const attend::TextModel& model, std::string_view text, std::
     const attend::WeightsSummary seen =
         attend::summarize_weights(moment.q, moment.k, moment.options, {.top_k = 3}, moment.row_state);
     for (std::int64_t i = 0; i < batch.tokens(); ++i) {  // top_keys and top_weights: (tokens, heads, 3)
-      const auto row = static_cast<std::size_t>((i * config.heads + head) * 3);
+      const auto row = static_cast<std::size_t>((i * description.heads() + head) * 3);
       std::printf("%12s ", name(i).c_str());
       for (std::size_t best = row; best < row + 3; ++best) {
         const std::int64_t key = seen.top_keys.values<std::int64_t>()[best];
@@ -64,7 +64,7 @@ void print_top_keys(const attend::TextModel& model, std::string_view text, std::
       std::printf("\n");
     }
   };
-  model.encoder().forward(batch, look, layer);
+  model.transformer().forward(batch, look, layer);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ def read(path: Path) -> Iterator[Occurrence]:
             yield Occurrence(word, sense, before + form + after, len(before), len(before) + len(form))
 
 
-def unit_vectors(model: attend.Encoder, one: Occurrence) -> np.ndarray:
+def unit_vectors(model: attend.TextModel, one: Occurrence) -> np.ndarray:
     """The word's vector at every layer, (layers + 1, hidden size): the mean of its tokens, of length 1."""
     tokens = [i for i, (begin, end) in enumerate(model.tokenize(one.text).offsets) if begin < one.end and end > one.begin]
     vectors = np.array([state[tokens].mean(axis=0) for state in model.hidden_states(one.text)], np.float64)
@@ -73,7 +73,7 @@ def main() -> None:
     arguments.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2")
     arguments.add_argument("--sentences", type=Path, default=Path(__file__).with_name("senses.tsv"))
     given = arguments.parse_args()
-    model = attend.Encoder.from_pretrained(given.model)
+    model = attend.TextModel.from_pretrained(given.model)
     occurrences = list(read(given.sentences))
     vectors = np.array([unit_vectors(model, one) for one in occurrences])  # (occurrences, layers + 1, size)
     words = sorted({one.word for one in occurrences})

@@ -26,7 +26,7 @@ NAMES = VERSIONS
 def folder_of(model: str) -> Path | None:
     """Where attend finds it; nothing is downloaded."""
     try:
-        return attend.Encoder.from_pretrained(model).folder
+        return attend.TextModel.from_pretrained(model).folder
     except attend.FileError:
         return None
 
@@ -35,7 +35,7 @@ class EncoderCases:
     def __init__(self, folder: Path, threads: int, quick: bool):
         attend.set_threads(threads)
         self._quick = quick
-        self._ours = attend.Encoder.from_pretrained(folder)
+        self._ours = attend.TextModel.from_pretrained(folder)
         self._layers, self._hidden = self._ours.layers, self._ours.hidden_size
         self._tokens = Tokens(folder, self._ours.max_tokens)
         self._writer = Writer(self._tokens.vocabulary())

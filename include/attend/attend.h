@@ -12,9 +12,9 @@
 #include <attend/dropout.h>
 #include <attend/dtype.h>
 #include <attend/embedding.h>
-#include <attend/encoder.h>
 #include <attend/file_error.h>
 #include <attend/gelu.h>
+#include <attend/generation.h>
 #include <attend/interrupt.h>
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
@@ -23,7 +23,7 @@
 #include <attend/lens_heads.h>
 #include <attend/lens_tiles.h>
 #include <attend/matmul.h>
-#include <attend/model_config.h>
+#include <attend/model_description.h>
 #include <attend/model_files.h>
 #include <attend/multi_head.h>
 #include <attend/pooling.h>
@@ -42,6 +42,7 @@
 #include <attend/threads.h>
 #include <attend/token_head.h>
 #include <attend/tokenizer.h>
+#include <attend/transformer.h>
 #include <attend/version.h>
 #include <attend/weights.h>
 #include <attend/words.h>

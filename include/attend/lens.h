@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <attend/encoder.h>
+#include <attend/transformer.h>
 #include <attend/text_model.h>
 #include <attend/words.h>
 
@@ -57,7 +57,7 @@ class Reading {
           const ReadingOptions& options = {});
 
   // The same text once more, with edits.
-  Reading(const Reading& original, const EncoderEdits& edits, Keep keep = Keep::all);
+  Reading(const Reading& original, const PassEdits& edits, Keep keep = Keep::all);
 
   const TextModel& model() const noexcept { return model_; }
   const std::string& text() const noexcept { return text_; }
@@ -65,15 +65,15 @@ class Reading {
   const Encoding& tokens() const noexcept { return tokens_; }
   const std::vector<Word>& words() const noexcept { return words_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(tokens_.size()); }
-  std::int64_t layers() const noexcept { return model_.encoder().config().layers; }  // kept or not
-  std::int64_t heads() const noexcept { return model_.encoder().config().heads; }
+  std::int64_t layers() const noexcept { return model_.transformer().description().layer_count(); }  // kept or not
+  std::int64_t heads() const noexcept { return model_.transformer().description().heads(); }
 
   // The tokens that look at others in a layer, and those that are looked at: of a model with an encoder and a
   // decoder source or target, of others all. The row of a token that does not look is 0, and means over
   // layers are over those in which it does.
   TokenRange looking(std::int64_t layer) const noexcept;
   TokenRange looked_at(std::int64_t layer) const noexcept;
-  std::string layer_name(std::int64_t layer) const { return model_.encoder().config().layer_name(layer); }
+  std::string layer_name(std::int64_t layer) const { return model_.transformer().description().layer_name(layer); }
 
   // Where NaN or infinity first appeared, if it did: the weights hold one, or an edit or a sum overflowed.
   const std::optional<NotFinite>& not_finite() const noexcept { return not_finite_; }
@@ -91,7 +91,7 @@ class Reading {
   const Layer& layer(std::int64_t layer) const;
 
  private:
-  void run(const EncoderEdits& edits, Keep keep);
+  void run(const PassEdits& edits, Keep keep);
 
   TextModel model_;
   std::string text_, second_;
@@ -132,7 +132,7 @@ std::vector<std::string_view> lens_method_names();
 struct LensQuery {
   LensMethod method = LensMethod::raw;
   HeadChoice heads{};
-  const EncoderGradients* gradients = nullptr;  // for grad: gradients_towards() of lens_change.h
+  const PassGradients* gradients = nullptr;  // for grad: gradients_towards() of lens_change.h
 };
 
 // Texts of more tokens than this have no flow: it takes one search of a network of layers × n² pipes for each

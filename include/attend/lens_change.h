@@ -17,7 +17,7 @@ std::vector<double> text_vector(const Reading& reading);
 
 // How the cosine of that vector with another one changes with what heads bring: for LensMethod::grad. Throws
 // where the other has another size.
-EncoderGradients gradients_towards(const Reading& reading, std::span<const double> other);
+PassGradients gradients_towards(const Reading& reading, std::span<const double> other);
 
 // What a language model expects at a place of a text, which is a token of it: under a mask, or (GPT-2) behind
 // it. Throws where the model has no head that guesses tokens.
@@ -34,7 +34,7 @@ std::int64_t guessed_place(const Reading& reading);
 std::int32_t guessed_token(const Reading& reading, std::string_view word);
 
 // How the logit of a token at a place changes with what heads bring: for LensMethod::grad.
-EncoderGradients gradients_towards_token(const Reading& reading, std::int64_t place, std::int32_t token);
+PassGradients gradients_towards_token(const Reading& reading, std::int64_t place, std::int32_t token);
 
 // The same text once more, with edits, beside the pass that is there.
 struct OutputChange {
@@ -43,7 +43,7 @@ struct OutputChange {
   std::vector<double> word_cosines;       // of the vector of each word() that leaves the last layer
   std::optional<NotFinite> not_finite{};  // of the pass with the edits
 };
-OutputChange change_by(const Reading& reading, const EncoderEdits& edits);
+OutputChange change_by(const Reading& reading, const PassEdits& edits);
 
 // Edits in words:
 //   4.2               head 2 of layer 4
@@ -52,6 +52,6 @@ OutputChange change_by(const Reading& reading, const EncoderEdits& edits);
 //   4.2:it>animal     the same in one head; 4:it>animal in those of a layer
 // each with =0.5 behind it to scale, not to take away. Layers and heads from 1. Throws
 // std::invalid_argument, one sentence.
-EncoderEdits parse_edit(const Reading& reading, std::string_view text);
+PassEdits parse_edit(const Reading& reading, std::string_view text);
 
 }  // namespace attend

@@ -1,11 +1,11 @@
-// A model that reads text: a tokenizer, an encoder, and how its folder says to make one vector of a text.
+// A model that reads text: a tokenizer, a transformer, and how its folder says to make one vector of a text.
 #pragma once
 
-#include <attend/encoder.h>
 #include <attend/model_files.h>
 #include <attend/pooling.h>
 #include <attend/token_head.h>
 #include <attend/tokenizer.h>
+#include <attend/transformer.h>
 
 #include <cstdint>
 #include <memory>
@@ -37,7 +37,7 @@ class TextModel {
 
   const ModelFiles& files() const noexcept;
   const Tokenizer& tokenizer() const noexcept;
-  const Encoder& encoder() const noexcept;
+  const Transformer& transformer() const noexcept;
   // The part that guesses tokens, where the checkpoint has one.
   std::optional<TokenHead> token_head() const;
 

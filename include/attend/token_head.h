@@ -1,8 +1,8 @@
 // The part of a language model that guesses tokens from the vectors that leave its last layer: at a masked
-// place (BERT, RoBERTa, DistilBERT, MPNet), or the one that comes next (GPT-2).
+// place, or the one that comes next.
 #pragma once
 
-#include <attend/encoder.h>
+#include <attend/transformer.h>
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,15 @@ class TokenHead {
  public:
   // None where the checkpoint has no such part, as that of a sentence model. Throws FileError for one whose
   // tensors do not fit.
-  static std::optional<TokenHead> find(const ModelConfig& config, const TensorSource& tensors);
+  static std::optional<TokenHead> find(const ModelDescription& description, const TensorSource& tensors);
 
   // How strongly each token of the vocabulary is expected, from what leaves the last layer at one place, (E):
   // logits, f64.
   std::vector<double> logits(std::span<const double> hidden) const;
+
+  // Of a model that writes: the table of tokens, (E, vocabulary), as f32 logits are multiplied from it.
+  // Throws std::invalid_argument for one that guesses at masked places.
+  PackedMatrix packed() const;
 
   // How the logit of one token changes with that vector, (E).
   std::vector<double> gradient(std::span<const double> hidden, std::int32_t token) const;
@@ -28,7 +32,7 @@ class TokenHead {
  private:
   TokenHead() = default;
 
-  // Before the table of tokens: dense, activation, norm. None in GPT-2.
+  // Before the table of tokens: dense, activation, norm. None in models that write.
   struct Transform {
     ConstTensorView weight, bias;  // (E, E) as (out, in), (E)
     Activation activation = Activation::gelu;

@@ -1,8 +1,8 @@
 """attend: self-attention that is exact, fast, and shows its work.
 
 Every function takes NumPy arrays, PyTorch tensors, or anything else with the buffer protocol or DLPack, in place and of any strides.
-attend.torch has autograd and the way into Hugging Face transformers; attend.lens shows what a model's attention
-does with a text, attend.draw draws it, and attend.train lets attention learn.
+attend.torch has autograd, and runs Hugging Face transformers on attend; attend.lens shows what a model's attention
+does with a text, attend.draw draws it, and attend.train trains models.
 """
 
 import typing as _types
@@ -56,7 +56,7 @@ from ._core import (
     threads,
     weights,
 )
-from ._encoder import Encoder
+from ._generator import Generated, Generator
 from ._multihead import MultiheadAttention
 from ._results import (
     AttentionResult,
@@ -73,6 +73,7 @@ from ._results import (
     WeightsSummary,
 )
 from ._sdpa import scaled_dot_product_attention
+from ._text_model import TextModel
 from ._weights import attention_map, entropy, received, top_k
 
 if _types.TYPE_CHECKING:
@@ -93,9 +94,10 @@ else:
 __all__ = [
     "AttentionResult",
     "CrossEntropy",
-    "Encoder",
     "Encoding",
     "FileError",
+    "Generated",
+    "Generator",
     "Gradients",
     "KernelChoice",
     "KeyValueCache",
@@ -107,6 +109,7 @@ __all__ = [
     "PackedMatrix",
     "RowState",
     "SwigluGradients",
+    "TextModel",
     "Tokenizer",
     "TopK",
     "WeightsSummary",

@@ -94,7 +94,7 @@ def _general(
         if min(array.ndim for array in (query, key, value)) < 3:
             raise ValueError(f"{_NAME}: enable_gqa takes an axis of heads, (heads, length, d), in query, key and value")
         if min(heads) == 0 or heads[0] % heads[1] != 0 or heads[0] % heads[2] != 0:
-            raise ValueError(f"{_NAME}: {heads[0]} query heads are no multiple of {heads[1]} key heads and {heads[2]} value heads")
+            raise ValueError(f"{_NAME}: {heads[0]} query heads are not a multiple of {heads[1]} key heads and {heads[2]} value heads")
         if heads[1] != heads[2]:  # each is repeated by its own factor
             key, value = (_repeat_heads(array, heads[0]) for array in (key, value))
             heads[1:] = [heads[0]] * 2

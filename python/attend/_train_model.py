@@ -1,4 +1,4 @@
-"""A model that learns, a batch at a time, and its optimiser: what a loop of your own is made of."""
+"""A model that learns one batch at a time, and its optimiser: the parts of a training loop of your own."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ Ids = NDArray[np.int32]
 
 
 class Guesses(NamedTuple):
-    """How well a batch was guessed."""
+    """How well the tokens of a batch were predicted."""
 
     loss: float  # the mean over the tokens that have a target
     accuracy: float
-    counted: int  # how many have
+    counted: int  # how many tokens have one
 
 
 class Model:
-    """An encoder, a decoder or both, from ids to the loss and back. Memory is planned once, for `batch` sequences of `length` tokens.
+    """An encoder, a decoder or both, with its forward and backward pass. Memory is planned once, for `batch` sequences of `length` tokens.
 
-    norm_first: GPT-2's order, else BERT's. tied: the output layer is the table of words. recompute: less memory, more time, the same bits.
-    dtype float64 is the reference: plain loops.
+    norm_first: the norms come before attention and the feed-forward part, as in GPT-2, and not after them, as in BERT. tied: the output
+    layer is the table of words. scaled: scores are divided by the square root of the head size. recompute: less memory, more time, the
+    same bits. dtype: float64 is the reference, in plain loops.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Model:
 
     @property
     def size(self) -> int:
-        """How many numbers learn."""
+        """How many parameters it has."""
         return self._core.numbers()
 
     def evaluate(
@@ -86,10 +87,10 @@ class Model:
         lengths: Sequence[int] | None = None,
         source_lengths: Sequence[int] | None = None,
     ) -> Guesses:
-        """How well it guesses, without dropout: ids and targets (sequences, tokens), a target of -1 being none.
+        """How well it predicts, without dropout. ids and targets are (sequences, tokens); a target of -1 asks for nothing.
 
-        targets: default, and only where a token sees none behind it, the token that follows. source: what an encoder reads, (sequences,
-        tokens). lengths, source_lengths: how much of each sequence exists, where they are filled up to one length.
+        targets: by default the next token, except in an encoder, which sees it. source: what the encoder of an encoder-decoder reads,
+        (sequences, tokens). lengths, source_lengths: how many tokens of each sequence are real, where the rest is padding.
         """
         return _guesses(self._core.evaluate(*self._batch(ids, targets, lengths, source, source_lengths)))
 
@@ -107,19 +108,19 @@ class Model:
         source_lengths: Sequence[int] | None = None,
         weight: float | None = None,
     ) -> float:
-        """The loss, with dropout, and its gradient, which is added to what is there: several batches may make one step.
+        """The loss, with dropout; adds its gradient to those already there, so several batches can make one step.
 
-        Ctrl-C in the middle of it forgets all gradients that were added so far.
-        weight: of each target's part of the gradient; default 1 / their number, which gives the gradient of the mean.
+        weight: the factor of each target's gradient; by default 1 / their number, which gives the gradient of the mean. Ctrl-C in the
+        middle of it clears all gradients.
         """
-        seed = self._seed * 0x9E3779B97F4A7C15 + self._batches & 0xFFFFFFFFFFFFFFFF  # of dropout: other coins for each batch
+        seed = self._seed * 0x9E3779B97F4A7C15 + self._batches & 0xFFFFFFFFFFFFFFFF  # of dropout, another one for each batch
         batch = self._batch(ids, targets, lengths, source, source_lengths)
         found = self._core.learn(*batch, weight, seed)
         self._batches += 1
         return _guesses(found).loss
 
     def logits(self, ids: Any, row: int = -1, *, source: Any = None) -> NDArray[Any]:
-        """What it guesses at one token of a sequence (default: the last), (vocabulary,)."""
+        """The logits at one token of a sequence (default: the last), (vocabulary,)."""
         given = _one("logits", ids)
         row = whole("logits", "row", row)
         return self._core.logits(given, row + given.shape[1] if row < 0 else row, None if source is None else _one("logits", source))
@@ -130,35 +131,35 @@ class Model:
 
     @property
     def parameters(self) -> dict[str, NDArray[Any]]:
-        """Copies of all that learns, by name."""
+        """Copies of the parameters, by name."""
         return self._core.parameters()
 
     @property
     def gradients(self) -> dict[str, NDArray[Any]]:
-        """Copies of the gradients that learn() has added up since the last step."""
+        """Copies of the gradients that learn() has summed since the last step."""
         return self._core.gradients()
 
     def load_parameters(self, parameters: Mapping[str, Array]) -> None:
-        """Gives those that are named these values; the others stay."""
+        """Sets the parameters that are named; the others keep their values."""
         self._core.load_parameters(dict(parameters))
 
     def clear_gradients(self) -> None:
-        """Forgets what learn() has added up; AdamW.step() does so itself."""
+        """Sets the gradients to zero; AdamW.step() does so itself."""
         self._core.clear_gradients()
 
     def save(self, folder: str | os.PathLike[str], words: Sequence[str], start: str | None = None) -> None:
-        """A folder as `attend train` writes it, with a tokenizer of these words, one an id, the last being that of unknown ones.
+        """Writes a folder like that of `attend train`, with a tokenizer of these words: one for each id, the last one for unknown words.
 
-        start: of an encoder-decoder, the word that its targets begin with. A decoder with the defaults is stored as GPT-2, which Hugging
-        Face's code opens, too; attend.Encoder and attend.lens open every model.
+        start: for an encoder-decoder, the word that its targets begin with. A decoder with the default options is stored as GPT-2, which
+        Hugging Face's transformers open, too. attend.TextModel, attend.lens and, where it can write, attend.Generator open every model.
         """
         vocabulary = len(self._core.parameters()["words"])
         if len(words) != vocabulary:
             raise ValueError(f"save: there are {len(words)} words for a vocabulary of {vocabulary}")
         if (self.kind == "encoder_decoder") != (start is not None):
-            raise ValueError("save: start is the word that targets of an encoder-decoder begin with, and of no other model")
+            raise ValueError("save: start is the word that targets begin with: an encoder-decoder needs it, and no other model has it")
         if start is not None and start not in words:
-            raise ValueError(f"save: start is {start!r}, which is none of the words")
+            raise ValueError(f"save: start is {start!r}, which is not one of the words")
         tokenizer = _core.train_word_tokenizer(list(words), start or "")
         self._core.save(folder, tokenizer, None if start is None else list(words).index(start))
 
@@ -171,7 +172,7 @@ class Model:
             raise ValueError(f"lengths has {len(lengths)} entries for {len(given)} sequences")
         if targets is None:
             if self.kind == "encoder":
-                raise ValueError("an encoder sees every token, so it needs targets of its own")
+                raise ValueError("an encoder sees every token, so it needs targets")
             wanted = np.full_like(given, -1)
             wanted[:, :-1] = given[:, 1:]
             for row, length in enumerate(lengths):
@@ -194,15 +195,15 @@ class Schedule:
     floor: float = 0.1
 
     def __call__(self, step: int) -> float:
-        """Of step 1, 2, ..."""
+        """The rate of step 1, 2, ..."""
         return _core.train_rate(step, self.peak, self.floor, self.warmup, self.steps)
 
 
 class AdamW:
-    """AdamW (Loshchilov and Hutter 2019), with gradients clipped by their norm. A model has one at a time: it keeps the moments.
+    """AdamW (Loshchilov and Hutter 2019), with gradients clipped by their norm. The moments are kept in the model, so it has one at a time.
 
-    rate: a number, or a function of the step, such as a Schedule. decay is for matrices; biases and norms do not decay. clip: the largest
-    norm of all gradients together; 0: none.
+    rate: a number, or a function of the step, such as a Schedule. decay: of matrices; biases and norms do not decay. clip: the largest
+    norm of all gradients together; 0: no limit.
     """
 
     def __init__(
@@ -227,7 +228,7 @@ class AdamW:
         model._core.clear_moments()
 
     def step(self) -> float:
-        """Changes the parameters by the gradients, which are used up. Returns their norm; RuntimeError if that is no longer a number."""
+        """Updates the parameters and clears the gradients. Returns the norm of the gradients; RuntimeError if it is not finite."""
         rate = self.rate(self.steps + 1) if callable(self.rate) else self.rate
         if not 0 <= rate < np.inf:
             raise ValueError(f"AdamW: the rate is {rate}, expected a number from 0")
@@ -249,7 +250,7 @@ def _ids(name: str, values: Any) -> Ids:
     if given.ndim not in (1, 2):
         raise ValueError(f"{name} have shape {given.shape}, expected (sequences, tokens)")
     if given.size and not -(2**31) <= int(given.min()) <= int(given.max()) < 2**31:
-        raise ValueError(f"{name} are not all numbers of a vocabulary")
+        raise ValueError(f"{name} do not all fit 32 bits")
     return np.ascontiguousarray(given.reshape(-1, given.shape[-1]), np.int32)
 
 

@@ -169,7 +169,7 @@ def model_view(
     head_labels: Iterable[str] | None = None,
     high: float | None = None,
 ) -> Figure:
-    """The maps of all heads of all layers, each small: (layers, heads, rows, columns), as Encoder.attention returns them.
+    """The maps of all heads of all layers, each small: (layers, heads, rows, columns), as TextModel.attention returns them.
 
     Layers are labelled from 1 and heads from 0. high: the end of the scale of all maps; default: each map's own largest.
     """

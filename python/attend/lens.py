@@ -1,6 +1,6 @@
 """What attention did with a text: who looked at whom, what was taken, which heads did it, and what the output owes to them.
 
-Layers are counted from 1 (0 are the embeddings), heads and words from 0, as Encoder.attention has them. What each method means, and when it
+Layers are counted from 1 (0 are the embeddings), heads and words from 0, as in TextModel.attention. What each method means, and when it
 misleads, is in docs/lens.md.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._encoder import Encoder, Text
+from ._text_model import Text, TextModel
 
 if TYPE_CHECKING:
     from .draw import Figure
@@ -248,19 +248,19 @@ class Reading:
     def gradients_towards_word(self, word: Text, place: int | None = None) -> _core.GradientsCore:
         """How the logit of a word changes with what heads bring: for "grad". The model needs a head that guesses tokens.
 
-        place: a token of the text; without it the only mask, or (GPT-2) the end of the text.
+        place: a token of the text; by default the only mask, or (GPT-2) the end of the text.
         """
         return self._core.towards_word(word, place)
 
     def guesses(self, top: int = 8, place: int | None = None) -> list[TokenGuess]:
-        """What a language model expects under the mask, or (GPT-2) behind the text: the likeliest tokens. place: another token of it."""
+        """What a language model expects under the mask, or (GPT-2) after the text: the most probable tokens. place: another of its tokens."""
         return [TokenGuess(*fields) for fields in self._core.guesses(top, place)]
 
     def ablate(self, *edits: str | HeadEdit | LinkEdit) -> OutputChange:
         """What becomes of the output when heads or links between words are taken away, all at once.
 
         In words, as `attend explain --ablate` reads them, heads count from 1: "4.2" is head 2 of layer 4, "4" all heads of layer 4,
-        "it>animal" a link in every head, "4.2:it>animal" in one; "=0.5" behind it scales. HeadEdit and LinkEdit count heads from 0.
+        "it>animal" a link in every head, "4.2:it>animal" in one; "=0.5" after it scales. HeadEdit and LinkEdit count heads from 0.
         """
         cosine, distance, word_cosines, fields = self._core.ablate(edits)
         return OutputChange(cosine, distance, word_cosines, _warned(_where(fields)))
@@ -306,21 +306,21 @@ class Reading:
 
 
 def read(
-    model: Encoder | str | os.PathLike[str],
+    model: TextModel | str | os.PathLike[str],
     text: Text,
     pair: Text | None = None,
     *,
     max_tokens: int | None = None,
     only_layer: int | None = None,
 ) -> Reading:
-    """Reads a text, or a pair of texts, with a model: an attend.Encoder, or a name or folder as Encoder.from_pretrained takes it.
+    """Reads a text, or a pair of texts, with a model: an attend.TextModel, or a name or folder as TextModel.from_pretrained takes it.
 
     What is longer than max_tokens (default: what the model allows) is cut: Reading.dropped. only_layer keeps that layer alone, which is
     what questions about its heads in a long text need: the layers after it are not run. Numbers that are not finite give a
     RuntimeWarning, and Reading.not_finite says where they began.
     """
-    encoder = model if isinstance(model, Encoder) else Encoder.from_pretrained(model)
-    reading = Reading(_core.read(encoder._core, text, pair, max_tokens, only_layer))
+    loaded = model if isinstance(model, TextModel) else TextModel.from_pretrained(model)
+    reading = Reading(_core.read(loaded._core, text, pair, max_tokens, only_layer))
     _warned(reading.not_finite)
     return reading
 

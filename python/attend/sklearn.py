@@ -17,12 +17,12 @@ try:
 except ImportError:
     raise ImportError("attend.sklearn needs scikit-learn, which is not installed (pip install scikit-learn)") from None
 
-from ._encoder import Encoder, Text
+from ._text_model import Text, TextModel
 
 __all__ = ["SentenceEncoder"]
 
 # Estimators of the same model share it as long as one of them lives, as the steps of a FeatureUnion do that read several layers.
-_models: WeakValueDictionary[str, Encoder] = WeakValueDictionary()
+_models: WeakValueDictionary[str, TextModel] = WeakValueDictionary()
 
 
 class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -31,7 +31,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Nothing is learned, so fit() only loads the model. A text's vector does not depend on the other texts: cross-validation cannot
     leak through it. Pickles and clones hold the model's name and not its weights.
 
-    model: a folder, or a name in the hub's cache. The other parameters are those of Encoder.encode; None is what the folder says.
+    model: a folder, or a name in the hub's cache. The other parameters are those of TextModel.encode; None is what the folder says.
     """
 
     def __init__(
@@ -66,18 +66,18 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._encode(_texts_of(X))
 
     @property
-    def encoder_(self) -> Encoder:
+    def model_(self) -> TextModel:
         """The model itself, which also has hidden states and attention."""
         name = os.path.abspath(self.model) if os.path.isdir(self.model) else os.fspath(self.model)
-        loaded: tuple[str, Encoder] | None = self.__dict__.get("_loaded")
+        loaded: tuple[str, TextModel] | None = self.__dict__.get("_loaded")
         if loaded is None or loaded[0] != name:
-            encoder = _models.get(name) or Encoder.from_pretrained(name)
-            _models[name] = encoder
-            self._loaded = loaded = (name, encoder)
+            model = _models.get(name) or TextModel.from_pretrained(name)
+            _models[name] = model
+            self._loaded = loaded = (name, model)
         return loaded[1]
 
     def _encode(self, texts: Iterable[Text]) -> Any:
-        return self.encoder_.encode(
+        return self.model_.encode(
             texts,
             prompt_name=self.prompt_name,
             prompt=self.prompt,

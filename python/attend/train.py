@@ -1,7 +1,7 @@
 """Training: attend's own tasks with callbacks, and small models for loops of your own.
 
-start() and resume() give a Run, whose folder is that of `attend train`: the same bits for the same configuration. Model and AdamW are for
-those who write the loop themselves.
+start() and resume() return a Run, which writes the folder that `attend train` writes: the same bits for the same configuration. Model and
+AdamW are for those who write the loop themselves.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def tasks() -> list[str]:
 
 
 class Config:
-    """What a training is told: a task, and what differs from its defaults in the sections model, data and training.
+    """The configuration of a training: a task, and what differs from its defaults in the sections model, data and training.
 
-    Wrong keys and values get the program's sentence as a ValueError; `attend train TASK --print-config` prints what to_dict() has.
+    Wrong keys and values raise ValueError with the program's message; `attend train TASK --print-config` prints what to_dict() returns.
     """
 
     def __init__(
@@ -66,21 +66,21 @@ class Config:
 
     @classmethod
     def from_dict(cls, sections: Mapping[str, str | Section]) -> Config:
-        """{"task": "recall", "model": {"layers": 2}, ...}: what to_dict() gives, or a part of it."""
+        """{"task": "recall", "model": {"layers": 2}, ...}: what to_dict() returns, or a part of it."""
         config = cls(str(sections.get("task", "recall")))
         config._set({name: value for name, value in sections.items() if name != "task"})
         return config
 
     @classmethod
     def from_file(cls, file: str | os.PathLike[str]) -> Config:
-        """A JSON file of that form. FileError says what is wrong with it."""
+        """Reads a JSON file of that form. FileError says what is wrong with it."""
         config = cls()
         config._core = _core.ConfigCore.read(file)
         config._core.check()
         return config
 
     def replace(self, *, model: Section | None = None, data: Section | None = None, training: Section | None = None) -> Config:
-        """Another configuration, with these keys changed."""
+        """A copy with these keys changed."""
         config = Config._of(self._core.copy())
         config._set({"model": model or {}, "data": data or {}, "training": training or {}})
         return config
@@ -95,7 +95,7 @@ class Config:
         return whole
 
     def to_json(self) -> str:
-        """The same as a file that `attend train` and from_file() read."""
+        """The same as the text of a file that `attend train` and from_file() read."""
         return self._core.json()
 
     def __eq__(self, other: object) -> bool:
@@ -128,11 +128,11 @@ class Config:
 
 
 class StepReport(NamedTuple):
-    """A step that was made."""
+    """One step, after it was made."""
 
     step: int
     steps: int  # of the whole training
-    loss: float  # before the step, the mean over the tokens that are guessed
+    loss: float  # before the step: the mean over the tokens that are predicted
     rate: float
     norm: float  # of the gradient, before it was clipped
     tokens_per_second: float
@@ -147,12 +147,12 @@ class StepLoss(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """How good a model is on what it never learned from."""
+    """How good a model is on data that it does not learn from."""
 
     step: int
     loss: float
-    accuracy: float  # NaN where no answer is right or wrong
-    measures: dict[str, float]  # of pairs: spearman and pearson, or mean_reciprocal_rank; else empty
+    accuracy: float  # NaN where answers are not right or wrong
+    measures: dict[str, float]  # for pairs: spearman and pearson, or mean_reciprocal_rank; else empty
 
 
 class Maps(NamedTuple):
@@ -161,28 +161,28 @@ class Maps(NamedTuple):
     weights: NDArray[np.float64]  # (layers, heads, rows, columns)
     row_labels: list[str]
     column_labels: list[str]
-    answers: NDArray[np.int64]  # the column at which each row finds its answer; -1: at none in particular
+    answers: NDArray[np.int64]  # the column where each row finds its answer; -1: no single one
     on_answers: NDArray[np.float64]  # (layers, heads): the mean weight there
 
 
 class Callback:
-    """What fit() tells; any object with one of these methods will do. A method that returns False ends the fit after it has saved."""
+    """What fit() calls; any object with one of these methods will do. A method that returns False ends fit(), which saves first."""
 
     def on_step(self, report: StepReport, /) -> object:
         """After every step."""
 
     def on_evaluation(self, evaluation: Evaluation, /) -> object:
-        """After every `training.evaluate` steps and the last."""
+        """After every `training.evaluate` steps, and after the last step."""
 
     def on_snapshot(self, step: int, /) -> object:
-        """At step 0 and each doubling of 1/32 of all steps, when the film gets a frame."""
+        """When the film gets a frame: at step 0, and at each doubling of 1/32 of all steps."""
 
 
 _METHODS = ("on_step", "on_evaluation", "on_snapshot")
 
 
 class Run:
-    """A training in its folder. Made by start() and resume(); other threads may ask it while it fits."""
+    """A training in its folder. Made by start() and resume(); other threads may use it while it fits."""
 
     def __init__(self, core: _core.RunCore) -> None:
         self._core = core
@@ -199,11 +199,11 @@ class Run:
         steps: int | None = None,
         watch: str | None = None,
     ) -> Run:
-        """Learns to the last step, or so many steps more; then the folder has the model and the state, from which resume() goes on.
+        """Trains to the last step, or for `steps` more steps, and saves the model and the state from which resume() continues.
 
-        callbacks: objects as Callback describes, or functions that get each StepReport. One that returns False ends the fit, one that
-        raises does too, and so does Ctrl-C: the state is saved first, then the exception goes on. watch: a text for the figures, in place
-        of the task's example. A loss that is no longer a number raises RuntimeError; the last state stays.
+        callbacks: objects as Callback describes them, or functions that get each StepReport. One that returns False or raises ends fit(),
+        and so does Ctrl-C: the state is saved first, then the exception is raised. watch: a text for the figures, in place of the task's
+        example. A loss that is not finite raises RuntimeError; the last saved state is kept.
         """
         told: dict[str, list[Callable[..., object]]] = {name: [] for name in _METHODS}
         for callback in callbacks:
@@ -238,17 +238,17 @@ class Run:
 
     @property
     def step(self) -> int:
-        """How many steps were made."""
+        """How many steps it has made."""
         return self._core.step()
 
     @property
     def losses(self) -> list[StepLoss]:
-        """Of every step since the first, also of those before resume()."""
+        """The loss of every step, including those before resume()."""
         return [StepLoss(*fields) for fields in self._core.losses()]
 
     @property
     def evaluations(self) -> list[Evaluation]:
-        """Those that fit() made on its way."""
+        """The evaluations that fit() made."""
         return [Evaluation(*fields) for fields in self._core.evaluations()]
 
     def evaluate(self) -> Evaluation:
@@ -256,35 +256,35 @@ class Run:
         return Evaluation(*self._core.evaluate())
 
     def maps(self) -> Maps:
-        """Where every head looks now, in the task's example; tasks over texts have none, and take watch()."""
+        """Where every head looks now in the task's example. Tasks over texts have no example: use watch()."""
         return Maps(*self._core.maps(None))
 
     def watch(self, text: str) -> Maps:
-        """Where every head looks now, in a text of the task's words."""
+        """Where every head looks now in a text of the task's words."""
         return Maps(*self._core.maps(text))
 
     def figure(self, kind: Literal["loss", "attention", "film"] = "loss") -> Figure:
-        """The program's figures: the losses, where attention looks in the example, and how that came about, resumed or not."""
+        """The program's figures: the loss, where attention looks in the example, and how that developed since the first step."""
         return Figure(self._core.figure(kind))
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
-        """Copies of all that learns, by name."""
+        """Copies of the parameters, by name."""
         return self._core.parameters()
 
     def load_parameters(self, parameters: Mapping[str, Array]) -> None:
-        """Gives those that are named these values; the others stay."""
+        """Sets the parameters that are named; the others keep their values."""
         self._core.load_parameters(dict(parameters))
 
     def save(self) -> None:
-        """Writes the model and the state into the folder, as fit() does at its end."""
+        """Saves the model and the state in the folder, as fit() does at its end."""
         self._core.save()
 
 
 def start(config: Config | Mapping[str, Any] | str | os.PathLike[str] = "recall", folder: str | os.PathLike[str] | None = None) -> Run:
-    """A new training: of a Config, a dictionary as Config.from_dict() takes it, a task's name, or a JSON file.
+    """Starts a training from a Config, a dictionary as Config.from_dict() takes it, the name of a task, or a JSON file.
 
-    folder: one that is empty or not there yet; default, as the program has it, TASK-model.
+    folder: one that is empty or does not exist; by default TASK-model, as in the program.
     """
     if isinstance(config, Mapping):
         config = Config.from_dict(config)
@@ -296,7 +296,7 @@ def start(config: Config | Mapping[str, Any] | str | os.PathLike[str] = "recall"
 
 
 def resume(folder: str | os.PathLike[str]) -> Run:
-    """Goes on with the training that was saved in this folder, to the same bits as if it had never stopped."""
+    """Continues the training that was saved in this folder, with the same bits as if it had never stopped."""
     return Run(_core.RunCore.resume(folder))
 
 

@@ -115,7 +115,7 @@ void Array::see_buffer(DType dtype, const char* name) {
     shape[axis] = buffer_.shape[axis];
     if (shape[axis] > 1 && buffer_.strides[axis] % size != 0) {
       refuse_value(name, " has a stride of ", buffer_.strides[axis],
-                   " bytes, which is no multiple of its element size; pass a copy of it");
+                   " bytes, which is not a multiple of its element size; pass a copy of it");
     }
     strides[axis] = buffer_.strides[axis] / size;
   }
@@ -186,7 +186,7 @@ void Array::from_dlpack(const char* name, Access access) {
     const std::size_t rank = tensor.ndim();
     void* const data = const_cast<void*>(static_cast<const void*>(tensor.data()));
     const attend::Dims shape = dims_of(name, {tensor.shape_ptr(), rank});
-    if (data == nullptr && attend::element_count(shape) > 0) refuse_value(name, " has no memory behind it");
+    if (data == nullptr && attend::element_count(shape) > 0) refuse_value(name, " has no memory");
     require_aligned(name, data, *dtype);
     view_ = attend::TensorView(data, *dtype, shape, dims_of(name, {tensor.stride_ptr(), rank}));
   };

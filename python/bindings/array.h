@@ -28,8 +28,8 @@ class Array {
   };
 
  public:
-  // name: what errors call it. Throws TypeError for what is no array or of a type that attend does not have,
-  // ValueError for memory that cannot be viewed.
+  // name: what errors call it. Throws TypeError for what is not an array, or of a type that attend does not
+  // have, ValueError for memory that cannot be viewed.
   Array(nb::handle object, const char* name, Access access = Access::read);
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;

@@ -211,7 +211,7 @@ void bind_cache(nb::module_& module) {
            nb::sig("def reserve(self, capacity: int) -> None"), "Makes room for that many rows.")
       .def("truncate", &Cache::truncate, nb::arg("length").none(),
            nb::sig("def truncate(self, length: int | Integers) -> None"),
-           "Takes back what is behind a length, or behind one length per sequence.")
+           "Removes the rows after a length, or after one length per sequence.")
       .def("clear", &Cache::clear, "Forgets everything and keeps the room.")
       .def("attention", &Cache::attention, nb::arg("q").none(), nb::arg("options"),
            nb::sig("def attention(self, q: A, *, " ATTEND_OPTIONS_SIGNATURE

@@ -45,7 +45,8 @@ ChangingSettings::ChangingSettings() : settings_(settings, std::defer_lock) {
 
 Holding::Holding(const void* object) : object_(object), outer_(innermost_object) {
   if (holds(object)) {
-    throw std::runtime_error("the call that this signal handler interrupts still works with the object");
+    throw std::runtime_error(
+        "the object is still at work in the call that this signal handler or callback interrupts");
   }
   innermost_object = this;
 }

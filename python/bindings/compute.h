@@ -40,8 +40,9 @@ class ChangingSettings {
   std::unique_lock<std::shared_mutex> settings_;
 };
 
-// That this thread works with an object, whose lock it takes next. A signal handler runs on top of such a
-// call: it cannot have the object, and is told so (RuntimeError) where it would wait for ever.
+// That this thread works with an object, whose lock it takes next. A signal handler or a callback runs in the
+// middle of such a call: it cannot have the object, and is told so (RuntimeError) where it would wait
+// forever.
 class Holding {
  public:
   explicit Holding(const void* object);

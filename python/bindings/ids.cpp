@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "errors.h"
 #include "numbers.h"
@@ -40,6 +41,12 @@ Ids::Ids(nb::handle object, const char* name) {
   const auto wide = nb::cast<Wide>(numpy.attr("ascontiguousarray")(given, "int64"));
   values.reserve(wide.size());
   for (std::size_t i = 0; i < wide.size(); ++i) values.push_back(static_cast<std::int32_t>(wide.data()[i]));
+}
+
+std::vector<std::int32_t> ids_of_text(nb::handle object, const char* name) {
+  Ids ids(object, name);
+  if (ids.shape.rank() != 1) refuse_value(name, " have ", ids.shape.rank(), " axes, expected one");
+  return std::move(ids.values);
 }
 
 }  // namespace attend_python

@@ -11,12 +11,15 @@
 namespace attend_python {
 
 struct Ids {
-  // name: what errors call them. Throws TypeError for what is no whole number, ValueError for one beyond 32
-  // bits.
+  // name: what errors call them. Throws TypeError for what is not a whole number, ValueError for one beyond
+  // 32 bits.
   Ids(nanobind::handle object, const char* name);
 
   std::vector<std::int32_t> values;
   attend::Dims shape;
 };
+
+// The same, where there is one axis.
+std::vector<std::int32_t> ids_of_text(nanobind::handle object, const char* name);
 
 }  // namespace attend_python

@@ -15,11 +15,11 @@
 
 #include "bindings.h"
 #include "compute.h"
-#include "encoder.h"
 #include "errors.h"
 #include "numbers.h"
 #include "results.h"
 #include "text.h"
+#include "text_model.h"
 
 namespace attend_python {
 
@@ -87,11 +87,11 @@ nb::object computed(const Values& values) {
   return numpy_of_values(result);
 }
 
-LensReading read(nb::handle encoder, nb::handle text, nb::handle pair, nb::handle max_tokens,
+LensReading read(nb::handle given, nb::handle text, nb::handle pair, nb::handle max_tokens,
                  nb::handle only_layer) {
   const attend::ReadingOptions options{.max_tokens = optional_integer_from(max_tokens, "max_tokens"),
                                        .only_layer = optional_integer_from(only_layer, "only_layer")};
-  const attend::TextModel model = model_of(encoder);
+  const attend::TextModel model = model_of(given);
   std::string first(text_of(text, "text"));
   std::string second(pair.is_none() ? std::string_view() : text_of(pair, "pair"));
   const Computing computing;
@@ -325,9 +325,9 @@ void bind_lens(nb::module_& module) {
            nb::sig(signature("static_word_vector(self, word: str | int)", kArrays64).c_str()));
   bind_questions(reading);
   bind_lens_outputs(reading);
-  module.def("read", &read, nb::arg("encoder").none(), nb::arg("text").none(), nb::arg("pair").none(),
+  module.def("read", &read, nb::arg("model").none(), nb::arg("text").none(), nb::arg("pair").none(),
              nb::arg("max_tokens").none(), nb::arg("only_layer").none(),
-             nb::sig("def read(encoder: EncoderCore, text: str | bytes, pair: str | bytes | None, "
+             nb::sig("def read(model: TextModelCore, text: str | bytes, pair: str | bytes | None, "
                      "max_tokens: int | None, only_layer: int | None) -> ReadingCore"));
   module.def("compare_word", &compare, nb::arg("first"), nb::arg("word").none(), nb::arg("second"),
              nb::arg("other_word").none(),

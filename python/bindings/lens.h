@@ -24,7 +24,7 @@ struct LensReading {
 // Gradients know their reading: those of another one would have other shapes.
 struct LensGradients {
   std::shared_ptr<const attend::Reading> reading;
-  attend::EncoderGradients gradients;
+  attend::PassGradients gradients;
 };
 
 // How a map or a row is asked for. What `gradients` looks at must outlive the query.

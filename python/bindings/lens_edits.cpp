@@ -17,7 +17,7 @@ std::optional<std::int64_t> place_from(nb::handle edit, const char* name, std::i
   return number;
 }
 
-void add_head(const LensReading& reading, nb::handle edit, double scale, attend::EncoderEdits& edits) {
+void add_head(const LensReading& reading, nb::handle edit, double scale, attend::PassEdits& edits) {
   const auto layer = place_from(edit, "layer", 1, reading->layers());
   const auto head = place_from(edit, "head", 0, reading->heads() - 1);
   if (!layer) refuse_value("layer of a HeadEdit is None");
@@ -26,7 +26,7 @@ void add_head(const LensReading& reading, nb::handle edit, double scale, attend:
   }
 }
 
-void add_link(const LensReading& reading, nb::handle edit, double scale, attend::EncoderEdits& edits) {
+void add_link(const LensReading& reading, nb::handle edit, double scale, attend::PassEdits& edits) {
   const auto layer = place_from(edit, "layer", 1, reading->layers());
   const auto head = place_from(edit, "head", 0, reading->heads() - 1);
   if (head && !layer) refuse_value("head ", *head, " of which layer?");
@@ -45,11 +45,11 @@ void add_link(const LensReading& reading, nb::handle edit, double scale, attend:
 
 }  // namespace
 
-attend::EncoderEdits edits_from(const LensReading& reading, nb::handle given) {
-  attend::EncoderEdits edits;
+attend::PassEdits edits_from(const LensReading& reading, nb::handle given) {
+  attend::PassEdits edits;
   for (const nb::handle edit : given) {
     if (PyUnicode_Check(edit.ptr())) {
-      const attend::EncoderEdits one = attend::parse_edit(*reading, text_of(edit, "an edit"));
+      const attend::PassEdits one = attend::parse_edit(*reading, text_of(edit, "an edit"));
       edits.heads.insert(edits.heads.end(), one.heads.begin(), one.heads.end());
       edits.edges.insert(edits.edges.end(), one.edges.begin(), one.edges.end());
       continue;

@@ -8,6 +8,6 @@
 namespace attend_python {
 
 // Of each: a str as parse_edit() reads it, or an attend.lens.HeadEdit or LinkEdit.
-attend::EncoderEdits edits_from(const LensReading& reading, nanobind::handle edits);
+attend::PassEdits edits_from(const LensReading& reading, nanobind::handle edits);
 
 }  // namespace attend_python

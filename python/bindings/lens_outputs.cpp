@@ -60,13 +60,13 @@ std::vector<std::tuple<std::string, double>> guesses(const LensReading& reading,
 }
 
 LensReading edited(const LensReading& reading, nb::handle edits_given) {
-  const attend::EncoderEdits edits = edits_from(reading, edits_given);
+  const attend::PassEdits edits = edits_from(reading, edits_given);
   const Computing computing;
   return {std::make_shared<const attend::Reading>(*reading, edits)};
 }
 
 nb::tuple ablate(const LensReading& reading, nb::handle edits_given) {
-  const attend::EncoderEdits edits = edits_from(reading, edits_given);
+  const attend::PassEdits edits = edits_from(reading, edits_given);
   attend::OutputChange change;
   {
     const Computing computing;

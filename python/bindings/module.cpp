@@ -44,7 +44,8 @@ NB_MODULE(_core, module) {
   attend_python::bind_settings(module);
   attend_python::bind_tokenizer(module);
   attend_python::bind_weights(module);
-  attend_python::bind_encoder(module);
+  attend_python::bind_text_model(module);
+  attend_python::bind_generator(module);
   attend_python::bind_lens(module);
   attend_python::bind_draw(module);
   attend_python::bind_lens_figure(module);

@@ -39,11 +39,10 @@ attend::Encoding encode(const attend::Tokenizer& tokenizer, nb::handle text, nb:
 }
 
 std::string decode(const attend::Tokenizer& tokenizer, nb::handle given, nb::handle skip_special) {
-  const Ids ids(given, "ids");
-  if (ids.shape.rank() != 1) refuse_value("ids have ", ids.shape.rank(), " axes, expected one");
+  const std::vector<std::int32_t> ids = ids_of_text(given, "ids");
   const bool skip = flag_from(skip_special, "skip_special");
   const Computing computing;
-  return tokenizer.decode(ids.values, skip);
+  return tokenizer.decode(ids, skip);
 }
 
 std::vector<std::pair<std::int32_t, std::int32_t>> offsets(const attend::Encoding& encoding) {

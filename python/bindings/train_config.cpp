@@ -1,4 +1,4 @@
-// ConfigCore: what a training is told, behind attend.train.Config.
+// ConfigCore: the configuration of a training, behind attend.train.Config.
 #include <nanobind/stl/vector.h>
 
 #include <exception>
@@ -25,7 +25,7 @@ void bind_train_config(nb::module_& module) {
       PyErr_SetString(PyExc_ValueError, attend::draw::printable(error.key + ": " + error.what()).c_str());
     }
   });
-  nb::class_<ConfigCore>(module, "ConfigCore", "What a training is told, behind attend.train.Config.")
+  nb::class_<ConfigCore>(module, "ConfigCore", "The configuration of a training, behind attend.train.Config.")
       .def_static(
           "of_task",
           [](nb::handle task) { return ConfigCore{learn::default_config(name_from(task, "task"))}; },

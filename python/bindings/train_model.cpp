@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "errors.h"
 #include "learn/model_folder.h"
 #include "learn/task.h"
+#include "model/own_model.h"
 #include "numbers.h"
 #include "options.h"
 #include "paths.h"
@@ -31,24 +33,24 @@ namespace attend_python {
 namespace {
 
 namespace nb = nanobind;
+namespace learn = attend::learn;
 namespace train = attend::train;
 
 using Ids = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Lengths = std::vector<std::int64_t>;
-using Which = train::LayerAttention::Which;
 
-train::ModelKind kind_from(nb::handle given) {
+attend::model::ModelKind kind_from(nb::handle given) {
   const std::string name = choice_from(given, "kind", {"encoder", "decoder", "encoder_decoder"});
-  if (name == "encoder") return train::ModelKind::encoder;
-  if (name == "decoder") return train::ModelKind::decoder;
-  return train::ModelKind::encoder_decoder;
+  if (name == "encoder") return attend::model::ModelKind::encoder;
+  if (name == "decoder") return attend::model::ModelKind::decoder;
+  return attend::model::ModelKind::encoder_decoder;
 }
 
-Which which_from(nb::handle given) {
-  const std::string name = choice_from(given, "which", {"self", "cross", "encoder"});
-  if (name == "encoder") return Which::encoder;
-  if (name == "self") return Which::decoder;
-  return Which::cross;
+// Whether a layer is one of those that `which` names: "self", "cross" or "encoder".
+bool is_of(attend::LayerKind kind, std::string_view which) {
+  if (which == "encoder") return kind == attend::LayerKind::encoder;
+  if (which == "cross") return kind == attend::LayerKind::cross;
+  return kind == attend::LayerKind::whole || kind == attend::LayerKind::decoder;
 }
 
 train::Sequences sequences_from(const Ids& ids, const Lengths& lengths) {
@@ -62,9 +64,12 @@ class Model {
  public:
   Model(const ConfigCore& config, nb::handle kind, nb::handle vocabulary, nb::handle length, nb::handle batch,
         nb::handle dtype, nb::handle seed)
-      : model_(shape_from(config, kind, integer_from(vocabulary, "vocabulary", 1),
-                          integer_from(length, "length", 1)),
-               {.sequences = integer_from(batch, "batch", 1)}, float_from(dtype)) {
+      : model_(described(config, kind, integer_from(vocabulary, "vocabulary", 1),
+                         integer_from(length, "length", 1)),
+               {.sequences = integer_from(batch, "batch", 1),
+                .dropout = config.config.dropout,
+                .recompute = config.config.recompute},
+               float_from(dtype)) {
     model_.parameters().initialise(seed_from(seed, "seed"));
   }
 
@@ -137,20 +142,19 @@ class Model {
 
   // (layers, heads, rows, columns) of one sequence.
   nb::object attention(const Ids& ids, const std::optional<Ids>& source, nb::handle which_given) {
-    const Which which = which_from(which_given);
+    const std::string which = choice_from(which_given, "which", {"self", "cross", "encoder"});
     const train::Batch batch = batch_from(ids, {}, source, {}, {});
     if (batch.tokens.count != 1) refuse_value("attention: expected one sequence, not ", batch.tokens.count);
     std::vector<attend::Tensor> layers;
     {
       const Serving serving(mutex_, Signals::handled);
-      model_.evaluate(batch, [&](const train::LayerAttention& seen) {
-        if (seen.which != which) return;
-        layers.push_back(attend::attention_rows(seen.moment.q, seen.moment.k, seen.moment.options,
-                                                attend::Stage::weights, {}, seen.moment.row_state));
+      model_.evaluate(batch, [&](const attend::LayerMoment& moment) {
+        if (moment.layer == 0 || !is_of(model_.description().layer_kind(moment.layer), which)) return;
+        layers.push_back(attend::attention_rows(moment.q, moment.k, moment.options, attend::Stage::weights,
+                                                {}, moment.row_state));
       });
     }
-    if (layers.empty())
-      refuse_value("this model has no attention of the kind ", name_from(which_given, "which"));
+    if (layers.empty()) refuse_value("this model has no attention of the kind ", which);
     const attend::Dims one = layers[0].shape();
     attend::Tensor all(layers[0].dtype(), {static_cast<std::int64_t>(layers.size()), one[1], one[2], one[3]});
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -181,29 +185,32 @@ class Model {
     train::Parameters& parameters = model_.parameters();
     const double norm = train::gradient_norm(parameters);
     if (!std::isfinite(norm)) {
-      throw std::runtime_error("the gradient is no longer a number; the parameters stay as they were");
+      throw std::runtime_error("the gradient is not finite; the parameters stay as they were");
     }
     train::adamw_step(parameters, options, rate, step, norm);
     parameters.clear_gradients();
     return norm;
   }
 
-  // start: the token that a target begins behind, of a model that has one.
+  // start: of an encoder-decoder, the token that a target follows.
   void save(nb::handle folder_given, const std::string& tokenizer_json, std::optional<std::int32_t> start) {
     const std::filesystem::path folder = path_from(folder_given, "folder");
+    attend::ModelDescription description = model_.description();
+    description.start_token = start;
     const Serving serving(mutex_);
     std::filesystem::create_directories(folder);
-    attend::learn::save_model_folder(folder, model_, tokenizer_json, start);
+    learn::save_model_folder(folder, model_, tokenizer_json);
+    if (start) learn::write_file(folder / learn::kConfigFile, learn::config_json(description));
   }
 
  private:
-  static train::ModelShape shape_from(const ConfigCore& config, nb::handle kind, std::int64_t vocabulary,
-                                      std::int64_t length) {
-    train::ModelShape shape = config.config.model;
-    shape.kind = kind_from(kind);
-    shape.vocabulary = vocabulary;
-    shape.length = length;
-    return shape;
+  static attend::ModelDescription described(const ConfigCore& config, nb::handle kind,
+                                            std::int64_t vocabulary, std::int64_t length) {
+    attend::model::OwnModel own = config.config.model;
+    own.kind = kind_from(kind);
+    own.vocabulary = vocabulary;
+    own.length = length;
+    return attend::model::describe(own);
   }
   static attend::DType float_from(nb::handle name) {
     const attend::DType dtype = dtype_from(name);
@@ -279,7 +286,7 @@ void bind_train_model(nb::module_& module) {
       [](nb::handle words, nb::handle start) {
         std::vector<std::string> names;
         for (const nb::handle word : words) names.push_back(name_from(word, "a word"));
-        return attend::learn::word_tokenizer(names, name_from(start, "start"));
+        return learn::word_tokenizer(names, name_from(start, "start"));
       },
       maybe("words"), maybe("start"),
       nb::sig("def train_word_tokenizer(words: list[str], start: str) -> str"));

@@ -219,7 +219,7 @@ class Run {
   }
 
   learn::Example own_example() const {
-    if (trainer_.config().model.mixer == attend::train::MixerKind::gru)
+    if (trainer_.config().model.mixer == attend::model::MixerKind::gru)
       attend::refuse("watch", "a GRU has no attention to be watched");
     if (auto example = trainer_.task().example()) return std::move(*example);
     attend::refuse("watch", "the task ", trainer_.config().task,

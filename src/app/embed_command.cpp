@@ -171,8 +171,8 @@ void run_embed(const EmbedArguments& given) {
   const TextModel model = TextModel::load(given.model);
   if (given.prompt_name) job.options.prompt = prompt_named(model, *given.prompt_name);
   const std::int64_t size = job.grain == embed::Grain::text ? model.embedding_size(job.options)
-                                                            : model.encoder().config().hidden_size;
-  const std::int64_t layers = model.encoder().config().layers;
+                                                            : model.transformer().description().hidden_size;
+  const std::int64_t layers = model.transformer().description().layer_count();
   if (given.layer.value_or(0) > layers) {
     throw UsageError("--layer is " + std::to_string(*given.layer) + ", but the model has 0 to " +
                      std::to_string(layers));

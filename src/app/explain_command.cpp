@@ -118,12 +118,13 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
   const auto n = static_cast<std::int64_t>(tokens.size());
   if (format == "html") check_page_size(n);
   if (n < kLong) return;
-  const ModelConfig& config = model.encoder().config();
-  const std::int64_t kept = only_layer ? 1 : config.layers;
+  const ModelDescription& description = model.transformer().description();
+  const std::int64_t kept = only_layer ? 1 : description.layer_count();
   // The output, q, k and v of each layer that is kept, and the working memory of a pass.
   const std::int64_t bytes =
-      n * 4 * (kept * 4 * config.hidden_size + 7 * config.hidden_size + config.intermediate_size);
-  say(joined(n, " tokens, ", config.layers, " layers × ", config.heads, " heads",
+      n * 4 *
+      (kept * 4 * description.hidden_size + 7 * description.hidden_size + description.largest_inner_size());
+  say(joined(n, " tokens, ", description.layer_count(), " layers × ", description.heads(), " heads",
              only_layer ? joined(", of which layer ", *only_layer, " is kept") : "", ": about ",
              bytes / 1'000'000, " MB; weights are computed row by row and not kept."));
 }
@@ -151,7 +152,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .query = {.method = *lens_method_named(given.method), .heads = {.layer = given.layer}},
       .tokens = given.tokens,
       // A model with a decoder begins its answer with a special token, so these are shown.
-      .special = given.special || model.encoder().config().encoder_layers > 0,
+      .special = given.special || model.transformer().description().has_source(),
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
@@ -170,7 +171,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
     write_text(page_of(reading, given, request), given.output);
     return;
   }
-  EncoderGradients gradients;
+  PassGradients gradients;
   if (given.towards) {
     gradients = gradients_towards(reading, text_vector(Reading(model, input_text(*given.towards))));
     request.query.gradients = &gradients;

@@ -1,8 +1,6 @@
-// attend generate: text from a causal model.
-#include <attend/model_files.h>
-#include <attend/tokenizer.h>
+// attend generate: text from a model that writes.
+#include <attend/generation.h>
 
-#include <array>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -10,60 +8,47 @@
 #include "app/command.h"
 #include "app/output.h"
 #include "draw/text_width.h"
-#include "learn/writing.h"
 
 namespace attend::app {
 namespace {
 
-struct GenerateOptions {
+struct GenerateArguments {
   std::string model, prompt = "\n";
   std::optional<std::int64_t> tokens;
-  std::optional<double> temperature;
-  learn::Sampling sampling{};
+  Sampling sampling{};
   bool new_only = false;
 };
 
 constexpr const char* kGenerateFooter = R"(
-Works with causal models from the hub and with all attention models that
-`attend train` makes, except encoders. The same seed gives the same text. A model
-with an encoder and a decoder, such as that of `attend train reverse`, reads
-PROMPT as its source and writes its answer: by default as many tokens as the
-source has, always the most probable ones.
+Works with every model that writes: causal ones, such as GPT-2, and those with an
+encoder and a decoder. The same seed gives the same text. A model with an encoder
+and a decoder, such as that of `attend train reverse`, reads PROMPT as its source
+and writes its answer: by default as many tokens as the source has, always the
+most probable ones.
 
 Try:
   attend train text --set data.file=book.txt -o book
   attend generate -m book "Once upon a time"
   attend generate -m book "Once upon a time" --temperature 0)";
 
-void run_generate(const GenerateOptions& options) {
-  if (options.prompt.empty())
-    throw UsageError("the prompt is empty; a model needs at least one token to continue");
-  if (options.temperature && !(*options.temperature >= 0 && std::isfinite(*options.temperature))) {
+void run_generate(const GenerateArguments& options) {
+  if (options.prompt.empty()) throw UsageError("the prompt is empty; a model needs at least one token to continue");
+  const std::optional<double>& temperature = options.sampling.temperature;
+  if (temperature && !(*temperature >= 0 && std::isfinite(*temperature))) {
     throw UsageError("--temperature is not a number of at least 0");
   }
-  const ModelFiles files = find_model(options.model);
-  if (files.tokenizer.empty()) throw std::runtime_error(files.folder.string() + ": it has no tokenizer.json");
-  const Tokenizer tokenizer = Tokenizer::load(files);
-  learn::Decoder decoder(files);
-  const Encoding prompt = tokenizer.encode(options.prompt, {.add_special_tokens = false, .truncate = false});
-  learn::Sampling sampling = options.sampling;
-  sampling.temperature = options.temperature.value_or(decoder.has_source() ? 0 : 0.8);
-  if (decoder.has_source()) {
-    decoder.read_source(prompt.ids);
-    const auto count = options.tokens.value_or(static_cast<std::int64_t>(prompt.ids.size()));
-    write_output(tokenizer.decode(learn::generate(decoder, std::array{decoder.start()}, count, sampling)) +
-                 "\n");
-    return;
-  }
-  const std::vector<std::int32_t> written =
-      learn::generate(decoder, prompt.ids, options.tokens.value_or(200), sampling);
-  write_output((options.new_only ? "" : options.prompt) + tokenizer.decode(written) + "\n");
+  const TextModel model = TextModel::load(options.model);
+  Generator generator(model);
+  const Generated written =
+      generator.generate(options.prompt, {.max_tokens = options.tokens, .sampling = options.sampling});
+  const bool answers = model.transformer().description().has_source();
+  write_output((options.new_only || answers ? "" : options.prompt) + written.text + "\n");
 }
 
 }  // namespace
 
 void add_generate_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
-  const auto options = std::make_shared<GenerateOptions>();
+  const auto options = std::make_shared<GenerateArguments>();
   CLI::App* const command = program.add_subcommand("generate", "Generate text with a causal model");
   command->add_option("PROMPT", options->prompt, "The text to continue (default: a newline)")->type_name("");
   command->add_option("-m,--model", options->model, "A folder, or a model in the hub's cache")
@@ -77,12 +62,12 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
       ->type_name("N");
   command
       ->add_option(
-          "--temperature", options->temperature,
+          "--temperature", options->sampling.temperature,
           "Higher is more random; 0 always takes the most probable token (default: 0.8, or 0 with a source)")
       ->take_last()
       ->type_name("T");
   command
-      ->add_option("--top", options->sampling.top,
+      ->add_option("--top", options->sampling.top_k,
                    "Choose from the N most probable tokens; 0: from all (default: 40)")
       ->check(CLI::Range(0, 1000000))
       ->take_last()

@@ -15,13 +15,13 @@ void add_model_option(CLI::App& command, std::string& model) {
 
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head) {
-  const ModelConfig& config = model.encoder().config();
+  const ModelDescription& description = model.transformer().description();
   const auto require = [](const char* option, std::optional<std::int64_t> value, std::int64_t most) {
     if (value && (*value < 1 || *value > most))
       throw UsageError(joined(option, " is ", *value, ", but the model has 1 to ", most));
   };
-  require("--layer", layer, config.layers);
-  require("--head", head, config.heads);
+  require("--layer", layer, description.layer_count());
+  require("--head", head, description.heads());
 }
 
 void warn_of_truncation(const Reading& reading) {

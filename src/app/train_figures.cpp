@@ -24,7 +24,7 @@ void save_part(const draw::Part& part, const std::filesystem::path& file) {
 // Says why there is no film where one might be expected.
 std::string without_film(const learn::Trainer& trainer, const draw::Terminal& terminal) {
   const auto example = trainer.task().example();
-  if (!example || trainer.config().model.mixer != train::MixerKind::attention) return "";
+  if (!example || trainer.config().model.mixer != model::MixerKind::attention) return "";
   return "\n" +
          draw::paragraph(joined("The example has ", example->row_labels.size(),
                                 " tokens, too many to draw maps of its attention; with shorter sequences "

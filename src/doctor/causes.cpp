@@ -118,7 +118,7 @@ class Trials {
       std::vector<Encoding> tokens = encode(model_, texts_, preparation);
       if (differ(tokens)) ways.push_back({preparation.meaning, std::move(tokens), {}});
     }
-    for (std::int64_t layer = 0; layer < model_.encoder().config().layers; ++layer)
+    for (std::int64_t layer = 0; layer < model_.transformer().description().layer_count(); ++layer)
       ways.push_back({"the reference is of layer " + std::to_string(layer), usual_tokens_, layer});
     for (const Way& way : ways) {
       std::vector<Tensor> pooled = embed_each_pooling(model_, way.tokens, kPoolings, false, way.layer);

@@ -75,14 +75,14 @@ double HiddenAgreement::distance() const {
 
 HiddenAgreement compare_hidden(const TextModel& model, const Reference& reference) {
   const TokenBatch& all = *reference.tokens;
-  const std::int64_t size = model.encoder().config().hidden_size;
+  const std::int64_t size = model.transformer().description().hidden_size;
   std::map<std::int64_t, LayerAgreement> layers;
   std::map<std::int64_t, HiddenDifference> firsts;  // by layer
   for (std::int64_t text = 0; text < all.texts(); ++text) {
     const std::int64_t begin = all.ends[static_cast<std::size_t>(text)];
     TokenBatch batch;
     batch.add(ids_of(all, text));
-    model.encoder().forward(batch, [&](const LayerMoment& moment) {
+    model.transformer().forward(batch, [&](const LayerMoment& moment) {
       const auto theirs_found = reference.hidden.find(moment.layer);
       if (theirs_found == reference.hidden.end()) return;
       const Tensor ours = copy_of(moment.hidden, DType::f64);

@@ -18,25 +18,31 @@ std::string with_commas(std::int64_t number) {
   return text;
 }
 
-void add_shape(Section& section, const ModelConfig& config) {
-  section.add("family", Json{{"name", name_of(config.family)}, {"model_type", config.model_type}},
-              config.model_type + (config.causal ? ", causal" : ""));
-  section.add("layers", config.layers, std::to_string(config.layers));
-  section.add("heads", Json{{"count", config.heads}, {"size", config.hidden_size / config.heads}},
-              std::to_string(config.heads) + " of size " + std::to_string(config.hidden_size / config.heads));
+std::string activation_of(const ModelDescription& description) {
+  const std::optional<FeedForwardDescription>& part = description.layers.back().feed_forward;
+  if (!part) return "none";
+  const std::string name =
+      part->activation == Activation::gelu_tanh ? "gelu, by tanh" : std::string(name_of(part->activation));
+  return part->gated ? name + ", gated" : name;
+}
+
+void add_shape(Section& section, const ModelDescription& description) {
+  section.add("family", Json{{"name", description.family}, {"model_type", description.model_type}},
+              description.model_type + (description.is_causal() ? ", causal" : ""));
+  section.add("layers", description.layer_count(), std::to_string(description.layer_count()));
+  const std::int64_t head_size = description.layers.front().attention.head_size;
+  section.add("heads", Json{{"count", description.heads()}, {"size", head_size}},
+              std::to_string(description.heads()) + " of size " + std::to_string(head_size));
   section.add("sizes",
-              Json{{"hidden", config.hidden_size},
-                   {"intermediate", config.intermediate_size},
-                   {"vocabulary", config.vocabulary_size},
-                   {"positions", config.max_tokens()}},
-              "hidden " + std::to_string(config.hidden_size) + ", intermediate " +
-                  std::to_string(config.intermediate_size) + ", vocabulary " +
-                  std::to_string(config.vocabulary_size) + ", positions " +
-                  std::to_string(config.max_tokens()));
-  const char* const activation = config.activation == Activation::relu        ? "relu"
-                                 : config.activation == Activation::gelu_tanh ? "gelu, by tanh"
-                                                                              : "gelu";
-  section.add("activation", activation);
+              Json{{"hidden", description.hidden_size},
+                   {"intermediate", description.largest_inner_size()},
+                   {"vocabulary", description.vocabulary_size},
+                   {"positions", description.max_tokens()}},
+              "hidden " + std::to_string(description.hidden_size) + ", intermediate " +
+                  std::to_string(description.largest_inner_size()) + ", vocabulary " +
+                  std::to_string(description.vocabulary_size) + ", positions " +
+                  std::to_string(description.max_tokens()));
+  section.add("activation", activation_of(description));
 }
 
 void add_weights(Section& section, const Checkpoint& checkpoint) {
@@ -100,7 +106,7 @@ std::string token_limit(const TextModel& model) {
   std::string who = "the model has no more positions";
   if (model.files().max_tokens == limit) {
     who = model.files().max_tokens_file + " says so";
-  } else if (model.tokenizer().max_length() == limit && limit < model.encoder().config().max_tokens()) {
+  } else if (model.tokenizer().max_length() == limit && limit < model.transformer().description().max_tokens()) {
     who = "the truncation of " + model.files().tokenizer.filename().string();
   }
   return std::to_string(limit) + ", " + who;
@@ -112,7 +118,7 @@ Section model_section(const TextModel& model, bool& finite) {
   const ModelFiles& files = model.files();
   Section section{"model", "The model " + files.name};
   section.add("name", files.name, "");
-  add_shape(section, model.encoder().config());
+  add_shape(section, model.transformer().description());
   add_weights(section, Checkpoint::open(files.weights));
   finite = add_bad_tensors(section, files);
   const Tokenizer& tokenizer = model.tokenizer();

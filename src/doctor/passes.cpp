@@ -3,7 +3,7 @@
 namespace attend::doctor {
 
 std::vector<Tensor> embed_each_layer(const TextModel& model, std::span<const Encoding> texts) {
-  const std::int64_t layers = model.encoder().config().layers;
+  const std::int64_t layers = model.transformer().description().layer_count();
   std::vector<Tensor> results;
   if (!model.files().dense.empty()) {
     for (std::int64_t layer = 0; layer <= layers; ++layer)
@@ -18,7 +18,7 @@ std::vector<Tensor> embed_each_layer(const TextModel& model, std::span<const Enc
     const auto row = static_cast<std::int64_t>(i);
     TokenBatch batch;
     batch.add(texts[i].ids, texts[i].type_ids);
-    model.encoder().forward(batch, [&](const LayerMoment& moment) {
+    model.transformer().forward(batch, [&](const LayerMoment& moment) {
       Tensor& result = results[static_cast<std::size_t>(moment.layer)];
       pool(moment.hidden, batch.ends, poolings, result.view().slice(0, row, row + 1));
     });
@@ -42,7 +42,7 @@ std::vector<Tensor> embed_each_pooling(const TextModel& model, std::span<const E
   // Poolings are concatenated; each is normalised separately.
   const Tensor all =
       model.embed(texts, {.pooling = {poolings.begin(), poolings.end()}, .normalize = false, .layer = layer});
-  const std::int64_t e = model.encoder().config().hidden_size;
+  const std::int64_t e = model.transformer().description().hidden_size;
   for (std::size_t p = 0; p < poolings.size(); ++p) {
     const auto begin = static_cast<std::int64_t>(p) * e;
     Tensor part = copy_of(all.view().slice(1, begin, begin + e));

@@ -46,7 +46,7 @@ std::vector<Preparation> other_preparations(const TextModel& model) {
     return preparations.back();
   };
 
-  const std::int64_t positions = model.encoder().config().max_tokens();
+  const std::int64_t positions = model.transformer().description().max_tokens();
   std::vector<std::int64_t> limits{128, 256, 384, 512, positions};
   if (const auto limit = model.tokenizer().max_length()) limits.push_back(*limit);
   std::sort(limits.begin(), limits.end());

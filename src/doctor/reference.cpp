@@ -107,7 +107,7 @@ Reference read_reference(const std::filesystem::path& path) {
 
 void require_fitting(const Reference& reference, const TextModel& model, std::optional<std::int64_t> texts) {
   const std::string& file = reference.file;
-  const ModelConfig& config = model.encoder().config();
+  const ModelDescription& description = model.transformer().description();
   if (texts && *texts != reference.texts())
     fail(file, "", "has ", reference.texts(), " texts, but there are ", *texts);
   if (reference.embeddings && reference.embeddings->size(1) != model.embedding_size()) {
@@ -116,24 +116,24 @@ void require_fitting(const Reference& reference, const TextModel& model, std::op
   }
   if (reference.tokens) {
     const auto largest = std::max_element(reference.tokens->ids.begin(), reference.tokens->ids.end());
-    if (largest != reference.tokens->ids.end() && *largest >= config.vocabulary_size) {
-      fail(file, "ids", "go up to ", *largest, ", but the model has vectors for ", config.vocabulary_size);
+    if (largest != reference.tokens->ids.end() && *largest >= description.vocabulary_size) {
+      fail(file, "ids", "go up to ", *largest, ", but the model has vectors for ", description.vocabulary_size);
     }
     const auto& ends = reference.tokens->ends;
     for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-      if (ends[i + 1] - ends[i] > config.max_tokens()) {
+      if (ends[i + 1] - ends[i] > description.max_tokens()) {
         fail(file, "ends", "give text ", i, " ", ends[i + 1] - ends[i], " tokens, but the model has ",
-             config.max_tokens(), " positions");
+             description.max_tokens(), " positions");
       }
     }
   }
   for (const auto& [layer, states] : reference.hidden) {
     const std::string name = "hidden." + std::to_string(layer);
-    if (layer > config.layers)
-      fail(file, name, "is of a layer that the model does not have: it has ", config.layers);
-    if (states.size(1) != config.hidden_size) {
+    if (layer > description.layer_count())
+      fail(file, name, "is of a layer that the model does not have: it has ", description.layer_count());
+    if (states.size(1) != description.hidden_size) {
       fail(file, name, "has vectors of size ", states.size(1), ", but the model's are of size ",
-           config.hidden_size);
+           description.hidden_size);
     }
   }
 }

@@ -61,7 +61,7 @@ double attention_error(const TextModel& model) {
   TokenBatch batch;
   batch.add(tokens.ids, tokens.type_ids);
   double largest = 0;
-  model.encoder().forward(
+  model.transformer().forward(
       batch,
       [&](const LayerMoment& moment) {
         if (moment.layer != 1) return;

@@ -154,7 +154,7 @@ class Run {
   void give_units() {
     TokenBatch tokens;
     for (const Encoding& piece : batch_.pieces) tokens.add(piece.ids, piece.type_ids);
-    const Tensor hidden = model_.encoder().forward(tokens, {}, job_.options.layer);
+    const Tensor hidden = model_.transformer().forward(tokens, {}, job_.options.layer);
     model_.require_intact();
     for (std::size_t i = 0; i < batch_.texts.size(); ++i) {
       const std::int64_t first = tokens.ends[static_cast<std::size_t>(batch_.first_pieces[i])];

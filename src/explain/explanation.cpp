@@ -106,9 +106,9 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   if (request.guesses) result.guesses = guess_tokens(reading, guessed_place(reading), request.top);
   if (request.heads) result.profiles = profile_heads(reading);
   if (!request.ablate.empty()) {
-    EncoderEdits edits;
+    PassEdits edits;
     for (const std::string& text : request.ablate) {
-      const EncoderEdits one = parse_edit(reading, text);
+      const PassEdits one = parse_edit(reading, text);
       edits.heads.insert(edits.heads.end(), one.heads.begin(), one.heads.end());
       edits.edges.insert(edits.edges.end(), one.edges.begin(), one.edges.end());
     }

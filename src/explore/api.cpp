@@ -162,9 +162,9 @@ Response Api::scores(const std::string& id, Target& target) {
 
 Response Api::change(const std::string& id, const std::string& body) {
   const Reading& reading = readings_.reading(id);
-  EncoderEdits edits;
+  PassEdits edits;
   for (const std::string& text : parse_change(body).edits) {
-    const EncoderEdits one = parse_edit(reading, text);
+    const PassEdits one = parse_edit(reading, text);
     edits.heads.insert(edits.heads.end(), one.heads.begin(), one.heads.end());
     edits.edges.insert(edits.edges.end(), one.edges.begin(), one.edges.end());
   }

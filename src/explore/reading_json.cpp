@@ -13,10 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double scale_of(const Reading& reading) {
-  const ModelConfig& config = reading.model().encoder().config();
-  const double usual = 1 / std::sqrt(static_cast<double>(config.hidden_size / config.heads));
-  return reading.layers() > 0 ? reading.layer(1).options.scale.value_or(usual) : usual;
+double scale_of(const Reading::Layer& layer) {
+  return layer.options.scale.value_or(1 / std::sqrt(static_cast<double>(layer.q.size(2))));
 }
 
 void require_place(const char* name, std::int64_t value, std::int64_t count) {
@@ -65,10 +63,11 @@ Json cell_json(const Reading& reading, std::int64_t layer, std::int64_t head, st
   const double score = stage_row(reading, layer, head, query, Stage::biased)[place];
   const bool masked = score == -std::numeric_limits<double>::infinity();
   const Reading::Layer& part = reading.layer(layer);
+  const std::int64_t key_head = head / (part.q.size(1) / part.k.size(1));  // several heads may share one
   return {{"q", vector_of(part.q, query, head)},
-          {"k", vector_of(part.k, key, head)},
-          {"v", vector_of(part.v, key, head)},
-          {"scale", scale_of(reading)},
+          {"k", vector_of(part.k, key, key_head)},
+          {"v", vector_of(part.v, key, key_head)},
+          {"scale", scale_of(part)},
           {"masked", masked},
           {"bias", masked ? 0 : score - product},
           {"score", masked ? Json(nullptr) : Json(score)},

@@ -11,8 +11,8 @@ namespace attend::explore {
 namespace {
 
 std::size_t bytes_of(const TextModel& model, std::size_t tokens) {
-  const ModelConfig& config = model.encoder().config();
-  return tokens * static_cast<std::size_t>(config.layers * config.hidden_size) * 3 * sizeof(float);
+  const ModelDescription& description = model.transformer().description();
+  return tokens * static_cast<std::size_t>(description.layer_count() * description.hidden_size) * 3 * sizeof(float);
 }
 
 // Eight hexadecimal digits, a dash, a number.

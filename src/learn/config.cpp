@@ -51,7 +51,7 @@ void parse(std::string_view, std::string_view text, std::string& value) { value 
 template <class Choice>
   requires std::is_enum_v<Choice>
 void parse(std::string_view key, std::string_view text, Choice& value) {
-  const auto names = names_of(value);
+  const auto names = model::names_of(value);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] != text) continue;
     value = static_cast<Choice>(i);
@@ -63,7 +63,7 @@ void parse(std::string_view key, std::string_view text, Choice& value) {
 template <class Value>
 nlohmann::ordered_json as_json(const Value& value) {
   if constexpr (std::is_enum_v<Value>) {
-    return names_of(value)[static_cast<std::size_t>(value)];
+    return model::names_of(value)[static_cast<std::size_t>(value)];
   } else {
     return value;
   }
@@ -143,7 +143,7 @@ Config default_config(std::string_view task) {
   if (task == "text" || task == "masked") {
     if (task == "masked") {
       config.model.norm_first = false;
-      config.model.feed_forward = train::FeedForwardKind::gelu;
+      config.model.feed_forward = model::FeedForwardKind::gelu;
       config.model.epsilon = 1e-12;
     }
     config.model.layers = 4;
@@ -156,7 +156,7 @@ Config default_config(std::string_view task) {
   }
   if (task == "pairs") {
     config.encoder = kDefaultModel;
-    config.model.dropout = 0.1;
+    config.dropout = 0.1;
     config.length = 128;
     config.batch = 16;
     config.validation = 0.2;

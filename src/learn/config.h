@@ -8,14 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "train/model_shape.h"
+#include "model/own_model.h"
 #include "train/optimiser.h"
 
 namespace attend::learn {
 
 struct Config {
   std::string task = "recall";
-  train::ModelShape model{};  // kind, vocabulary and length follow from the task
+  model::OwnModel model{};  // kind, vocabulary and length follow from the task
+  double dropout = 0;       // of embeddings, weights and what each part adds
+  bool recompute = false;   // keep only what enters a block, and run the block again in the backward pass
   train::AdamWOptions adamw{};
   train::Schedule schedule{};
   std::int64_t batch = 64;      // sequences

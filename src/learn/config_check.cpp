@@ -24,33 +24,33 @@ void between(const char* key, double value, double low, double high) {
 }
 
 void check_model(const Config& config) {
-  const train::ModelShape& model = config.model;
-  const bool gru = model.mixer == train::MixerKind::gru;
+  const model::OwnModel& model = config.model;
+  const bool gru = model.mixer == model::MixerKind::gru;
   if (gru && (config.task == "reverse" || config.task == "masked")) {
     throw ConfigError("model.mixer", joined("\"gru\" reads forwards only, and ", config.task, " needs more"));
   }
-  whole("model.layers", model.layers, 1, train::kMostLayers);
-  whole("model.hidden", model.hidden, 1, train::kLargestSize);
-  whole("model.heads", model.heads, 1, train::kLargestSize);
-  whole("model.inner", model.inner, 1, train::kLargestSize);
+  whole("model.layers", model.layers, 1, model::kMostOwnLayers);
+  whole("model.hidden", model.hidden, 1, kLargestModelSize);
+  whole("model.heads", model.heads, 1, kLargestModelSize);
+  whole("model.inner", model.inner, 1, kLargestModelSize);
   if (!gru && model.hidden % model.heads != 0) {
     throw ConfigError("model.heads", joined(model.heads, " does not divide the hidden size ", model.hidden));
   }
-  if (!gru && model.positions == train::PositionKind::rotary && model.hidden / model.heads % 2 != 0) {
+  if (!gru && model.positions == PositionKind::rotary && model.hidden / model.heads % 2 != 0) {
     throw ConfigError("model.positions", joined("a head has ", model.hidden / model.heads,
                                                 " dimensions, and rotary turns them in pairs"));
   }
   between("model.epsilon", model.epsilon, 0, 1);
-  between("model.dropout", model.dropout, 0, 0.99);
+  between("model.dropout", config.dropout, 0, 0.99);
 }
 
 void check_data(const Config& config) {
   whole("data.pairs", config.pairs, 1, kMostWords);
   whole("data.keys", config.keys, 1, kMostWords);
   whole("data.values", config.values, 2, kMostWords);
-  whole("data.distance", config.distance, 0, train::kLargestSize);
+  whole("data.distance", config.distance, 0, kLargestModelSize);
   whole("data.symbols", config.symbols, 2, kMostWords);
-  whole("data.length", config.length, 1, train::kLargestSize);
+  whole("data.length", config.length, 1, kLargestModelSize);
   if (config.task == "recall" && config.pairs > config.keys) {
     throw ConfigError("data.pairs",
                       joined(config.pairs, " pairs have no different keys among ", config.keys));
@@ -70,7 +70,7 @@ void check_data(const Config& config) {
 
 void check_training(const Config& config) {
   whole("training.steps", config.schedule.steps, 1, kMostSteps);
-  whole("training.batch", config.batch, 1, train::kLargestSize);
+  whole("training.batch", config.batch, 1, kLargestModelSize);
   whole("training.accumulate", config.accumulate, 1, kMostAccumulated);
   whole("training.warmup", config.schedule.warmup, 0, kMostSteps);
   whole("training.seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());

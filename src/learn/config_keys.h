@@ -1,25 +1,11 @@
 // The keys of a configuration, in the order in which they are printed, and their types.
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "learn/config.h"
 
 namespace attend::learn {
-
-// The names of a choice, in the order of its values.
-inline constexpr std::array<std::string_view, 2> names_of(train::NormKind) { return {"layer", "rms"}; }
-inline constexpr std::array<std::string_view, 2> names_of(train::MixerKind) { return {"attention", "gru"}; }
-inline constexpr std::array<std::string_view, 3> names_of(train::FeedForwardKind) {
-  return {"gelu", "gelu_tanh", "swiglu"};
-}
-inline constexpr std::array<std::string_view, 5> names_of(train::PositionKind) {
-  return {"none", "sinusoidal", "learned", "rotary", "alibi"};
-}
-
-// Of a model's kind, which follows from the task.
-inline constexpr std::array<std::string_view, 3> kKindNames = {"encoder", "decoder", "encoder_decoder"};
 
 // visit("section.key", value) for each key. The value is an int64, a double, a bool, a string or a choice.
 template <class AnyConfig, class Visit>
@@ -38,8 +24,8 @@ void each_key(AnyConfig& config, const Visit& visit) {
   visit("model.tied", model.tied);
   visit("model.scaled", model.scaled);
   visit("model.epsilon", model.epsilon);
-  visit("model.dropout", model.dropout);
-  visit("model.recompute", model.recompute);
+  visit("model.dropout", config.dropout);
+  visit("model.recompute", config.recompute);
   visit("data.pairs", config.pairs);
   visit("data.keys", config.keys);
   visit("data.values", config.values);

@@ -15,8 +15,8 @@ class Symbols : public Task {
     words_.emplace_back("[UNK]");
   }
 
-  void shape(train::ModelShape& model) const override {
-    model.kind = reverse_ ? train::ModelKind::encoder_decoder : train::ModelKind::decoder;
+  void complete(model::OwnModel& model) const override {
+    model.kind = reverse_ ? model::ModelKind::encoder_decoder : model::ModelKind::decoder;
     model.vocabulary = static_cast<std::int64_t>(words_.size());
     model.length = reverse_ ? config_.length : 2 * config_.length;
   }
@@ -40,7 +40,7 @@ class Symbols : public Task {
     };
     example.row_labels = labels(example.batch.tokens.ids);
     example.column_labels = reverse_ ? labels(example.batch.source.ids) : example.row_labels;
-    if (reverse_) example.which = train::LayerAttention::Which::cross;
+    if (reverse_) example.kind = LayerKind::cross;
     for (std::int64_t row = 0; row < example.batch.tokens.length; ++row) {
       if (reverse_) {
         example.answers.push_back(config_.length - 1 - row);

@@ -8,6 +8,12 @@ namespace {
 constexpr std::int64_t kFilmParts = 32;
 constexpr double kMostFilmNumbers = 1 << 23;
 
+// Those in which the example shows something.
+std::int64_t layers_of(const Example& example, const ModelDescription& description) {
+  return std::count_if(description.layers.begin(), description.layers.end(),
+                       [&](const LayerDescription& layer) { return layer.kind == example.kind; });
+}
+
 bool any_answer(const Example& example) {
   return std::any_of(example.answers.begin(), example.answers.end(),
                      [](std::int64_t key) { return key >= 0; });
@@ -24,17 +30,21 @@ std::vector<std::int64_t> snapshot_steps(std::int64_t steps) {
   return list;
 }
 
-bool Film::fits(const Example& example, const train::ModelShape& shape) {
+bool Film::fits(const Example& example, const ModelDescription& description) {
   const auto frames = static_cast<double>(snapshot_steps(kFilmParts).size());
-  const double maps =
-      any_answer(example) ? static_cast<double>(shape.layers) * static_cast<double>(shape.heads) : 1;
+  const double maps = any_answer(example) ? static_cast<double>(layers_of(example, description)) *
+                                                static_cast<double>(description.heads())
+                                          : 1;
   return frames * maps * static_cast<double>(example.row_labels.size()) *
              static_cast<double>(example.column_labels.size()) <=
          kMostFilmNumbers;
 }
 
-Film::Film(Example example, const train::ModelShape& shape, bool watched)
-    : example_(std::move(example)), layers_(shape.layers), heads_(shape.heads), watched_(watched) {}
+Film::Film(Example example, const ModelDescription& description, bool watched)
+    : example_(std::move(example)),
+      layers_(layers_of(example_, description)),
+      heads_(description.heads()),
+      watched_(watched) {}
 
 bool Film::has_answers() const { return any_answer(example_); }
 

@@ -28,10 +28,10 @@ std::vector<std::int64_t> snapshot_steps(std::int64_t steps);
 class Film {
  public:
   // Whether the maps of all snapshots are few enough to be kept: 32 MiB.
-  static bool fits(const Example& example, const train::ModelShape& shape);
+  static bool fits(const Example& example, const ModelDescription& description);
 
   // watched: somebody has chosen the example, which is then kept with the frames.
-  Film(Example example, const train::ModelShape& shape, bool watched);
+  Film(Example example, const ModelDescription& description, bool watched);
 
   const Example& example() const noexcept { return example_; }
   bool watched() const noexcept { return watched_; }

@@ -41,8 +41,14 @@ Measured Task::measure(train::Model& model) const {
   return {.loss = total.loss / count, .accuracy = static_cast<double>(total.right) / count};
 }
 
+ModelDescription Task::description(const Config& config) const {
+  ModelDescription description = model::describe(config.model);
+  description.start_token = start();
+  return description;
+}
+
 void Task::save(const std::filesystem::path& folder, train::Model& model) const {
-  save_model_folder(folder, model, tokenizer_json(), start());
+  save_model_folder(folder, model, tokenizer_json());
 }
 
 std::vector<std::filesystem::path> Task::files() const { return {kConfigFile, kTokenizerFile, kWeightsFile}; }

@@ -8,12 +8,14 @@
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "io/fail.h"
+#include "train/model.h"
 #include "train/model_memory.h"
 
 namespace attend::learn {
 namespace {
 
-using train::ModelShape;
+using model::OwnModel;
+using train::TrainingOptions;
 
 // Of a token: its id, its target and its row, in the batch at hand and in the four of most validations.
 constexpr double kBytesOfAToken = 64;
@@ -24,16 +26,24 @@ struct Suspect {
   double need = 0;
 };
 
+// Of attend's own words, also where they make no model: then of the next larger one that they do.
+double need_of(OwnModel own, const TrainingOptions& options) {
+  own.hidden = (own.hidden + own.heads - 1) / own.heads * own.heads;
+  if (own.positions == PositionKind::rotary && own.hidden / own.heads % 2 != 0)
+    own.positions = PositionKind::none;
+  return memory_need(model::describe(own), options);
+}
+
 class Suspects {
  public:
-  Suspects(const ModelShape& shape, std::int64_t sequences) : shape_(shape), sequences_(sequences) {}
+  Suspects(const OwnModel& own, const TrainingOptions& options) : own_(own), options_(options) {}
 
   void add(const char* key, const std::string& value,
-           const std::function<void(ModelShape& shape, std::int64_t& sequences)>& make_usual) {
-    ModelShape shape = shape_;
-    std::int64_t sequences = sequences_;
-    make_usual(shape, sequences);
-    found_.push_back({key, value, memory_need(shape, sequences)});
+           const std::function<void(OwnModel& own, TrainingOptions& options)>& make_usual) {
+    OwnModel own = own_;
+    TrainingOptions options = options_;
+    make_usual(own, options);
+    found_.push_back({key, value, need_of(own, options)});
   }
   const Suspect& worst() const {
     return *std::min_element(found_.begin(), found_.end(),
@@ -41,8 +51,8 @@ class Suspects {
   }
 
  private:
-  ModelShape shape_;
-  std::int64_t sequences_;
+  OwnModel own_;
+  TrainingOptions options_;
   std::vector<Suspect> found_;
 };
 
@@ -63,67 +73,72 @@ Sources sources_of(const Config& config) {
   return {"data.length", "data.symbols", length, std::to_string(config.symbols)};
 }
 
-Suspect worst_key(const Config& config, const ModelShape& shape, std::int64_t sequences) {
+Suspect worst_key(const Config& config, const TrainingOptions& training) {
   const Config usual = default_config(config.task);
   const Sources sources = sources_of(config);
-  Suspects suspects(shape, sequences);
-  const auto size = [&](const char* key, std::int64_t ModelShape::*member) {
-    suspects.add(key, std::to_string(shape.*member), [&](ModelShape& other, std::int64_t&) {
-      other.*member = std::min(other.*member, usual.model.*member);
+  Suspects suspects(config.model, training);
+  const auto size = [&](const char* key, std::int64_t OwnModel::*member) {
+    suspects.add(key, std::to_string(config.model.*member), [&](OwnModel& own, TrainingOptions&) {
+      own.*member = std::min(own.*member, usual.model.*member);
     });
   };
-  suspects.add("training.batch", std::to_string(config.batch),
-               [&](ModelShape&, std::int64_t& other) { other = std::min(other, usual.batch); });
-  suspects.add(sources.length_key, sources.length, [&](ModelShape& other, std::int64_t&) {
-    other.length = std::min(other.length, usual.length);
+  suspects.add("training.batch", std::to_string(config.batch), [&](OwnModel&, TrainingOptions& options) {
+    options.sequences = std::min(options.sequences, usual.batch);
   });
+  suspects.add(sources.length_key, sources.length,
+               [&](OwnModel& own, TrainingOptions&) { own.length = std::min(own.length, usual.length); });
   if (config.task == "pairs") {  // whose model decides all the rest
-    suspects.add(sources.words_key, sources.words, [&](ModelShape& other, std::int64_t&) {
-      const std::int64_t length = other.length;
-      other = usual.model;
-      other.vocabulary = 1;
-      other.length = length;
+    suspects.add(sources.words_key, sources.words, [&](OwnModel& own, TrainingOptions&) {
+      const std::int64_t length = own.length;
+      own = usual.model;
+      own.vocabulary = 1;
+      own.length = length;
     });
     return suspects.worst();
   }
-  suspects.add(sources.words_key, sources.words, [&](ModelShape& other, std::int64_t&) {
-    other.vocabulary = std::min<std::int64_t>(other.vocabulary, 256);
+  suspects.add(sources.words_key, sources.words, [&](OwnModel& own, TrainingOptions&) {
+    own.vocabulary = std::min<std::int64_t>(own.vocabulary, 256);
   });
-  size("model.layers", &ModelShape::layers);
-  size("model.hidden", &ModelShape::hidden);
-  size("model.heads", &ModelShape::heads);
-  size("model.inner", &ModelShape::inner);
+  size("model.layers", &OwnModel::layers);
+  size("model.hidden", &OwnModel::hidden);
+  size("model.heads", &OwnModel::heads);
+  size("model.inner", &OwnModel::inner);
   return suspects.worst();
 }
 
 void require_size(const char* key, const char* what, std::int64_t size) {
-  if (size <= train::kLargestSize) return;
+  if (size <= kLargestModelSize) return;
   throw ConfigError(key,
-                    joined("it makes ", size, ' ', what, ", and a model has at most ", train::kLargestSize));
+                    joined("it makes ", size, ' ', what, ", and a model has at most ", kLargestModelSize));
 }
 
 }  // namespace
 
-double memory_need(const ModelShape& shape, std::int64_t sequences) {
-  const double stacks = shape.kind == train::ModelKind::encoder_decoder ? 2 : 1;
-  const double tokens = stacks * static_cast<double>(sequences) * static_cast<double>(shape.length);
-  return train::model_memory(shape, sequences).total() + kBytesOfAToken * tokens;
+double memory_need(const ModelDescription& description, const TrainingOptions& options) {
+  const double stacks = description.has_source() ? 2 : 1;
+  const double tokens =
+      stacks * static_cast<double>(options.sequences) * static_cast<double>(description.max_tokens());
+  return train::model_memory(description, options).total() + kBytesOfAToken * tokens;
 }
 
-void require_memory(const Config& config, const ModelShape& shape, std::int64_t sequences) {
+void require_sizes(const Config& config, const TrainingOptions& options) {
   const Sources sources = sources_of(config);
-  require_size(sources.length_key, "positions", shape.length);
-  require_size(sources.words_key, "words", shape.vocabulary);
-  require_size("training.batch", "sequences", sequences);
-  const double need = memory_need(shape, sequences), most = memory_limit();
+  require_size(sources.length_key, "positions", config.model.length);
+  require_size(sources.words_key, "words", config.model.vocabulary);
+  require_size("training.batch", "sequences", options.sequences);
+}
+
+void require_memory(const Config& config, const ModelDescription& description,
+                    const TrainingOptions& options) {
+  const double need = memory_need(description, options), most = memory_limit();
   if (need <= most) return;
-  const Suspect worst = worst_key(config, shape, sequences);
-  const train::ModelMemory model = train::model_memory(shape, sequences);
-  throw ConfigError(worst.key, joined(worst.value, " is too large here: the training would take ",
-                                      memory_text(need), " of memory (", memory_text(model.parameters),
-                                      " for parameters, gradients and moments, ",
-                                      memory_text(need - model.parameters), " for the work on batches of ",
-                                      sequences, " sequences), and there are ", memory_text(most)));
+  const Suspect worst = worst_key(config, options);
+  const double parameters = train::model_memory(description, options).parameters;
+  throw ConfigError(
+      worst.key, joined(worst.value, " is too large here: the training would take ", memory_text(need),
+                        " of memory (", memory_text(parameters), " for parameters, gradients and moments, ",
+                        memory_text(need - parameters), " for the work on batches of ", options.sequences,
+                        " sequences), and there are ", memory_text(most)));
 }
 
 }  // namespace attend::learn

@@ -1,19 +1,19 @@
 // What a training will take of memory, before it takes any.
 #pragma once
 
-#include <cstdint>
-
 #include "learn/config.h"
-#include "train/model_shape.h"
+#include "train/model.h"
 
 namespace attend::learn {
 
 // Bytes: parameters with their gradients and moments, activations, and batches with those of the validation.
-// `shape` is what the task made of the configuration's model, `sequences` how many a batch has.
-double memory_need(const train::ModelShape& shape, std::int64_t sequences);
+double memory_need(const ModelDescription& description, const train::TrainingOptions& options);
 
-// Throws ConfigError where a training needs more than this process can ever have, or has sizes that no model
-// may have. It names the key that adds most to the need: the one whose usual value would make it smallest.
-void require_memory(const Config& config, const train::ModelShape& shape, std::int64_t sequences);
+// Throws ConfigError where the words of a configuration that its task has completed have sizes that no model
+// may have; and where a training needs more than this process can ever have. That names the key that adds
+// most to the need: the one whose usual value would make it smallest.
+void require_sizes(const Config& config, const train::TrainingOptions& options);
+void require_memory(const Config& config, const ModelDescription& description,
+                    const train::TrainingOptions& options);
 
 }  // namespace attend::learn

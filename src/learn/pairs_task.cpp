@@ -51,14 +51,13 @@ class Pairs : public Task {
                 {"file of pairs", config.file, data_.fingerprint()}};
   }
 
-  void shape(train::ModelShape& model) const override {
-    const double dropout = model.dropout;
-    const bool recompute = model.recompute;
-    model = start_.shape();
-    model.length = data_.longest();
-    model.dropout = dropout;
-    model.recompute = recompute;
+  void complete(model::OwnModel& model) const override {
+    model = model::own_model_of(start_.description_for(data_.longest()));
   }
+  ModelDescription description(const Config&) const override {
+    return start_.description_for(data_.longest());
+  }
+  bool guesses() const override { return false; }
   std::int64_t sequences(std::int64_t) const override {
     return 2 * static_cast<std::int64_t>(data_.batch_size());
   }
@@ -98,7 +97,8 @@ class Pairs : public Task {
   Measured measure(train::Model& model) const override {
     const std::vector<Pair>& held = data_.held_out();
     const auto count = static_cast<std::int64_t>(held.size());
-    const std::int64_t width = start_.shape().hidden * static_cast<std::int64_t>(poolings().size());
+    const std::int64_t width =
+        start_.description().hidden_size * static_cast<std::int64_t>(poolings().size());
     Tensor first(DType::f32, {count, width}), second(DType::f32, {count, width});
     Measured found;
     std::int64_t at = 0;
@@ -143,7 +143,7 @@ class Pairs : public Task {
     using Json = nlohmann::ordered_json;
     const auto keys_of = [](const Config& config) { return Json::parse(to_json(config)).at("model"); };
     Config own = config_;
-    shape(own.model);
+    complete(own.model);
     const Json given = keys_of(config_), usual = keys_of(default_config("pairs")), decided = keys_of(own);
     for (const auto& [key, value] : given.items()) {
       if (value == usual[key] || value == decided[key]) continue;

@@ -47,23 +47,37 @@ std::string with_f32(const std::string& config) {
   return other ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : config;
 }
 
+// The description of an encoder that can go on learning.
+ModelDescription learnable(ModelDescription description, const std::string& file) {
+  const auto refuse_it = [&](const char* why) {
+    throw FileError(file, "model_type", joined('"', description.model_type, "\" ", why));
+  };
+  if (description.is_causal() || description.has_source())
+    refuse_it("is not an encoder, and pairs trains encoders alone");
+  if (description.uses(PositionKind::relative))
+    refuse_it("has a table of distances in its scores, which does not learn here");
+  const FeedForwardDescription& part = *description.layers.front().feed_forward;
+  if (part.activation != Activation::gelu && part.activation != Activation::gelu_tanh)
+    throw FileError(file, "hidden_act",
+                    "is an activation that pairs does not train: expected a form of gelu");
+  return description;
+}
+
 }  // namespace
 
 Pretrained::Pretrained(const std::string& name_or_folder)
     : files_(find_model(name_or_folder)),
-      config_(read_model_config(files_.config)),
-      checkpoint_(Checkpoint::open(files_.weights)),
-      shape_(encoder_shape(config_, files_.config.string())),
-      links_(encoder_links(config_, checkpoint_)) {
+      description_(learnable(read_model_description(files_.config), files_.config.string())),
+      checkpoint_(Checkpoint::open(files_.weights)) {
   if (!files_.dense.empty()) {
     throw FileError(files_.root.string(), "modules.json",
-                    "has a Dense module behind the encoder, which pairs does not train");
+                    "has a Dense module after the encoder, which pairs does not train");
   }
-  require_shapes();
+  link_and_compare();
   if (files_.folder != files_.root) inside_ = files_.folder.filename();
   carry_files();
   for (const std::string& name : checkpoint_.names()) {
-    const auto is_it = [&](const EncoderLink& link) { return link.tensor == name; };
+    const auto is_it = [&](const train::ParameterLink& link) { return link.tensor == name; };
     const auto link = std::find_if(links_.begin(), links_.end(), is_it);
     if (link != links_.end() && link->row < 0) continue;
     const ConstTensorView tensor = checkpoint_.tensor(name);
@@ -93,19 +107,25 @@ void Pretrained::carry_files() {
   }
 }
 
-ConstTensorView Pretrained::table(const EncoderLink& link) const {
+ConstTensorView Pretrained::table(const train::ParameterLink& link) const {
   const bool types = link.parameter == "type";
-  return checkpoint_.tensor(link.tensor,
-                            {types ? config_.token_types : config_.positions, config_.hidden_size});
+  return checkpoint_.tensor(link.tensor, {types ? description_.token_types : description_.position_count,
+                                          description_.hidden_size});
+}
+
+ModelDescription Pretrained::description_for(std::int64_t length) const {
+  ModelDescription learned = description_;
+  learned.position_count = length;
+  learned.first_position = 0;
+  return learned;
 }
 
 // Before anything of a size is made that the configuration alone vouches for.
-void Pretrained::require_shapes() const {
-  train::ModelShape shape = shape_;
-  shape.length = 1;
-  train::Model model(shape, {.sequences = 1}, DType::f32, train::Model::Memory::later);
+void Pretrained::link_and_compare() {
+  train::Model model(description_for(1), {.guesses = false}, DType::f32, train::Model::Memory::later);
   const train::Parameters& parameters = model.parameters();
-  for (const EncoderLink& link : links_) {
+  links_ = train::links_to(description_, tensors_of(checkpoint_), parameters);
+  for (const train::ParameterLink& link : links_) {
     const ConstTensorView found =
         link.row >= 0 ? table(link) : checkpoint_.tensor(link.tensor, link.shape(parameters));
     if (is_float(found.dtype())) continue;
@@ -115,8 +135,8 @@ void Pretrained::require_shapes() const {
 }
 
 void Pretrained::fill(train::Model& model) const {
-  for (const EncoderLink& link : links_) {
-    const TensorView to = link.view(model);
+  for (const train::ParameterLink& link : links_) {
+    const TensorView to = link.view(model.parameters());
     if (link.row < 0) {
       copy(checkpoint_.tensor(link.tensor, to.shape()), to);
       continue;
@@ -138,8 +158,8 @@ void Pretrained::save(const fs::path& folder, train::Model& model) const {
   std::vector<NamedTensor> tensors;
   for (const auto& [name, tensor] : carried_tensors_) tables.push_back(copy_of(tensor));
   for (std::size_t i = 0; i < tables.size(); ++i) tensors.push_back({carried_tensors_[i].first, tables[i]});
-  for (const EncoderLink& link : links_) {
-    const TensorView view = link.view(model);
+  for (const train::ParameterLink& link : links_) {
+    const TensorView view = link.view(model.parameters());
     if (link.row < 0) {
       tensors.push_back({link.tensor, view});
       continue;

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "learn/encoder_links.h"
+#include "train/model.h"
+#include "train/stored_parameters.h"
 
 namespace attend::learn {
 
@@ -21,9 +22,10 @@ class Pretrained {
   explicit Pretrained(const std::string& name_or_folder);
 
   const ModelFiles& files() const noexcept { return files_; }
-  // That of encoder_shape(); the caller chooses the length, up to config().max_tokens().
-  const train::ModelShape& shape() const noexcept { return shape_; }
-  const ModelConfig& config() const noexcept { return config_; }
+  // As the folder has it.
+  const ModelDescription& description() const noexcept { return description_; }
+  // As it learns: with positions for so many tokens, up to description().max_tokens().
+  ModelDescription description_for(std::int64_t length) const;
 
   // The model's parameters become those of the file.
   void fill(train::Model& model) const;
@@ -42,16 +44,15 @@ class Pretrained {
     std::filesystem::path name;  // inside the folder
     std::string bytes;
   };
-  void require_shapes() const;
-  ConstTensorView table(const EncoderLink& link) const;  // of which the parameter is some rows
+  void link_and_compare();
+  ConstTensorView table(const train::ParameterLink& link) const;  // of which the parameter is some rows
   void carry_file(const std::filesystem::path& name);
   void carry_files();
 
   ModelFiles files_;
-  ModelConfig config_;
+  ModelDescription description_;
   Checkpoint checkpoint_;
-  train::ModelShape shape_;
-  std::vector<EncoderLink> links_;
+  std::vector<train::ParameterLink> links_;
   std::filesystem::path inside_;  // of the root: where config.json and the weights are; mostly empty
   std::vector<CarriedFile> carried_files_;
   std::vector<std::pair<std::string, Tensor>> carried_tensors_;  // of which no parameter is the whole

@@ -26,8 +26,8 @@ class Recall : public Task {
     words_.emplace_back("[UNK]");
   }
 
-  void shape(train::ModelShape& model) const override {
-    model.kind = train::ModelKind::decoder;
+  void complete(model::OwnModel& model) const override {
+    model.kind = model::ModelKind::decoder;
     model.vocabulary = static_cast<std::int64_t>(words_.size());
     model.length = length();
   }

@@ -19,7 +19,7 @@ namespace attend::learn {
 // One sequence in which one can see attention find an answer.
 struct Example {
   train::Batch batch{};
-  train::LayerAttention::Which which = train::LayerAttention::Which::decoder;
+  LayerKind kind = LayerKind::whole;  // of the layers in which it does
   std::vector<std::string> row_labels{}, column_labels{};
   // Which key each query should look at to find its answer; -1: none in particular.
   std::vector<std::int64_t> answers{};
@@ -61,7 +61,10 @@ class Task {
   virtual ~Task() = default;
 
   // What the task decides of a model: its kind, its vocabulary and the longest sequence.
-  virtual void shape(train::ModelShape& model) const = 0;
+  virtual void complete(model::OwnModel& model) const = 0;
+  // The model of this configuration, which the task has completed.
+  virtual ModelDescription description(const Config& config) const;
+  virtual bool guesses() const { return true; }  // tokens; else only their vectors are used
   // How many sequences a batch of this size has.
   virtual std::int64_t sequences(std::int64_t batch) const { return batch; }
 

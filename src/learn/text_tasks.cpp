@@ -10,8 +10,8 @@ class Text : public Task {
  public:
   explicit Text(const Config& config) : config_(config), corpus_(config, false) {}
 
-  void shape(train::ModelShape& model) const override {
-    model.kind = train::ModelKind::decoder;
+  void complete(model::OwnModel& model) const override {
+    model.kind = model::ModelKind::decoder;
     model.vocabulary = corpus_.vocabulary();
     model.length = config_.length;
   }
@@ -30,8 +30,8 @@ class Masked : public Task {
  public:
   explicit Masked(const Config& config) : config_(config), corpus_(config, true) {}
 
-  void shape(train::ModelShape& model) const override {
-    model.kind = train::ModelKind::encoder;
+  void complete(model::OwnModel& model) const override {
+    model.kind = model::ModelKind::encoder;
     model.vocabulary = corpus_.vocabulary();
     model.length = config_.length;
   }

@@ -33,11 +33,15 @@ double seconds_since(Clock::time_point start) {
 
 Trainer::Trainer(const Config& config, const fs::path& folder)
     : config_(config), folder_(folder), task_(make_task(config)) {
-  task_->shape(config_.model);
-  const std::int64_t sequences = task_->sequences(config_.batch);
-  require_memory(config_, config_.model, sequences);
-  model_ = std::make_unique<train::Model>(config_.model, train::BatchLimits{.sequences = sequences},
-                                          DType::f32, train::Model::Memory::later);
+  task_->complete(config_.model);
+  const train::TrainingOptions options{.sequences = task_->sequences(config_.batch),
+                                       .dropout = config_.dropout,
+                                       .recompute = config_.recompute,
+                                       .guesses = task_->guesses()};
+  require_sizes(config_, options);
+  const ModelDescription description = task_->description(config_);
+  require_memory(config_, description, options);
+  model_ = std::make_unique<train::Model>(description, options, DType::f32, train::Model::Memory::later);
 }
 
 Trainer Trainer::start(const Config& config, const fs::path& folder) {
@@ -70,8 +74,8 @@ Trainer Trainer::resume(const fs::path& folder) try {
   if (const auto ids = state.watched()) {
     const std::string why_not = trainer.why_unwatchable(*ids);
     if (!why_not.empty()) throw FileError((folder / kStateFile).string(), "film.tokens", why_not);
-    trainer.film_.emplace(trainer.example_of(*ids), trainer.model_->shape(), true);
-    if (!Film::fits(trainer.film_->example(), trainer.model_->shape())) trainer.film_.reset();
+    trainer.film_.emplace(trainer.example_of(*ids), trainer.model_->description(), true);
+    if (!Film::fits(trainer.film_->example(), trainer.model_->description())) trainer.film_.reset();
   } else {
     trainer.film_the_example();
   }
@@ -82,19 +86,19 @@ Trainer Trainer::resume(const fs::path& folder) try {
 }
 
 void Trainer::film_the_example() {
-  if (model_->shape().mixer != train::MixerKind::attention) return;
+  if (config_.model.mixer != model::MixerKind::attention) return;
   std::optional<Example> example = task_->example();
-  if (example && Film::fits(*example, model_->shape()))
-    film_.emplace(std::move(*example), model_->shape(), false);
+  if (example && Film::fits(*example, model_->description()))
+    film_.emplace(std::move(*example), model_->description(), false);
 }
 
 void Trainer::watch(const std::string& text) {
   Example example = example_of(text);
-  if (!Film::fits(example, model_->shape())) {
+  if (!Film::fits(example, model_->description())) {
     refuse("watch", "the text has ", example.row_labels.size(), " tokens, too many for the maps of a film");
   }
   if (film_ && film_->watched() && film_->example().batch.tokens.ids == example.batch.tokens.ids) return;
-  film_.emplace(std::move(example), model_->shape(), true);
+  film_.emplace(std::move(example), model_->description(), true);
 }
 
 // One step of all its batches; the mean loss before it.
@@ -169,15 +173,16 @@ void Trainer::snapshot(const Watching& watching) {
 
 std::vector<ExampleMap> Trainer::maps(const Example& example) {
   std::vector<ExampleMap> all;
-  model_->evaluate(example.batch, [&](const train::LayerAttention& seen) {
-    if (seen.which != example.which) return;
-    const Tensor weights =
-        attention_rows(seen.moment.q, seen.moment.k, seen.moment.options, Stage::weights, {},
-                       seen.moment.row_state);  // (1, H, rows, columns)
+  std::int64_t layer = -1;  // among those of the example's kind
+  model_->evaluate(example.batch, [&](const LayerMoment& seen) {
+    if (model_->description().layer_kind(seen.layer) != example.kind) return;
+    ++layer;
+    const Tensor weights = attention_rows(seen.q, seen.k, seen.options, Stage::weights, {},
+                                          seen.row_state);  // (1, H, rows, columns)
     const std::int64_t rows = weights.size(2), columns = weights.size(3);
     for (std::int64_t head = 0; head < weights.size(1); ++head) {
       const float* const from = weights.values<float>().data() + head * rows * columns;
-      ExampleMap map{.layer = seen.layer, .head = head, .weights = {from, from + rows * columns}};
+      ExampleMap map{.layer = layer, .head = head, .weights = {from, from + rows * columns}};
       double sum = 0, asked = 0;
       for (std::int64_t row = 0; row < rows; ++row) {
         const std::int64_t answer = example.answers[static_cast<std::size_t>(row)];
@@ -193,18 +198,18 @@ std::vector<ExampleMap> Trainer::maps(const Example& example) {
 }
 
 std::string Trainer::why_unwatchable(const std::vector<std::int32_t>& ids) const {
-  const train::ModelShape& shape = model_->shape();
-  if (shape.mixer == train::MixerKind::gru) return "a GRU has no attention to be watched";
-  if (shape.kind == train::ModelKind::encoder_decoder) {
+  const ModelDescription& description = model_->description();
+  if (config_.model.mixer == model::MixerKind::gru) return "a GRU has no attention to be watched";
+  if (description.has_source()) {
     return "a model with an encoder and a decoder reads two sequences, not one text";
   }
   const auto size = static_cast<std::int64_t>(ids.size());
-  if (size < 1 || size > shape.length) {
-    return joined("the text has ", size, " tokens, expected 1 to ", shape.length);
+  if (size < 1 || size > description.max_tokens()) {
+    return joined("the text has ", size, " tokens, expected 1 to ", description.max_tokens());
   }
   for (const std::int32_t id : ids) {
-    if (id < 0 || id >= shape.vocabulary)
-      return joined(id, " is not one of the model's ", shape.vocabulary, " tokens");
+    if (id < 0 || id >= description.vocabulary_size)
+      return joined(id, " is not one of the model's ", description.vocabulary_size, " tokens");
   }
   return "";
 }

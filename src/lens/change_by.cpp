@@ -4,7 +4,7 @@
 
 namespace attend {
 
-OutputChange change_by(const Reading& reading, const EncoderEdits& edits) {
+OutputChange change_by(const Reading& reading, const PassEdits& edits) {
   const Reading edited(reading, edits, Keep::last_state);
   OutputChange change;
   change.not_finite = edited.not_finite();

@@ -110,7 +110,8 @@ class LayerLens {
     for (std::int64_t h = 0; h < shown; ++h) {
       const std::int64_t head = head_.value_or(h), size = layer_.v.size(2);
       const float* const d = gradient_.data<float>() + (i * heads_ + head) * size;
-      const float* const value = layer_.v.values<float>().data() + (j * heads_ + head) * size;
+      const std::int64_t key_heads = layer_.v.size(1), key_head = head / (heads_ / key_heads);
+      const float* const value = layer_.v.values<float>().data() + (j * key_heads + key_head) * size;
       double slope = 0;
       for (std::int64_t c = 0; c < size; ++c)
         slope += static_cast<double>(d[c]) * static_cast<double>(value[c]);

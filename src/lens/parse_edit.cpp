@@ -42,7 +42,7 @@ Place parse_place(const Reading& reading, std::string_view text, std::string_vie
 
 }  // namespace
 
-EncoderEdits parse_edit(const Reading& reading, std::string_view text) {
+PassEdits parse_edit(const Reading& reading, std::string_view text) {
   std::string_view rest = text;
   double scale = 0;
   // "=0.5" at the end; a word may have an = in it.
@@ -54,7 +54,7 @@ EncoderEdits parse_edit(const Reading& reading, std::string_view text) {
     }
   }
   const std::size_t arrow = rest.find('>');
-  EncoderEdits edits;
+  PassEdits edits;
   if (arrow == rest.npos) {
     const Place place = parse_place(reading, rest, text);
     for (std::int64_t head = 0; head < reading.heads(); ++head) {

@@ -1,3 +1,4 @@
+#include <attend/generation.h>
 #include <attend/lens.h>
 
 #include <algorithm>
@@ -15,26 +16,20 @@ void check_layer(std::int64_t layer, std::int64_t layers) {
 }
 
 // What a model with an encoder and a decoder answers to a text: always the most probable token, until it has
-// as many as the target of its training had. The text of all but the last, which none looks back at.
+// as many as the target of its training had. The text of all but the last, which no token looks back at.
 std::string answer_of(const TextModel& model, const std::string& text,
                       std::optional<std::int64_t> max_tokens) {
-  const std::optional<TokenHead> head = model.token_head();
-  if (!head) refuse("lens", "the model ", model.files().name, " has no head that guesses tokens");
-  Encoding tokens = model.encode(text, "", max_tokens);
-  const auto source = std::count(tokens.type_ids.begin(), tokens.type_ids.end(), 0);
-  std::vector<std::int32_t> answer;
-  while (std::ssize(tokens.ids) - source < model.encoder().config().max_tokens()) {
-    TokenBatch batch;
-    batch.add(tokens.ids, tokens.type_ids);
-    const Tensor hidden = copy_of(model.encoder().forward(batch), DType::f64);
-    const auto e = static_cast<std::size_t>(hidden.size(1));
-    const std::vector<double> logits = head->logits(hidden.values<double>().last(e));
-    answer.push_back(
-        static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
-    tokens.ids.push_back(answer.back());
-    tokens.type_ids.push_back(1);
-  }
-  return model.tokenizer().decode(answer, false);
+  const Encoding tokens = model.encode(text, "", max_tokens);
+  const auto target = std::find_if(tokens.type_ids.begin(), tokens.type_ids.end(),
+                                   [](std::int32_t type) { return type != 0; });
+  const auto source = static_cast<std::size_t>(target - tokens.type_ids.begin());
+  Generator generator(model);
+  const Generated answer = generator.generate(
+      std::span(tokens.ids).first(source),
+      {.max_tokens = model.transformer().description().max_tokens() - 1, .sampling = {.temperature = 0}});
+  std::vector<std::int32_t> ids;
+  for (const GeneratedToken& token : answer.tokens) ids.push_back(token.id);
+  return model.tokenizer().decode(ids, false);
 }
 
 RowState copy_of_state(const ConstRowStateView& state) {
@@ -49,7 +44,7 @@ RowState copy_of_state(const ConstRowStateView& state) {
 Reading::Reading(const TextModel& model, std::string text, std::string second, const ReadingOptions& options)
     : model_(model), text_(std::move(text)), second_(std::move(second)), only_layer_(options.only_layer) {
   if (only_layer_) check_layer(*only_layer_, layers());
-  const bool answers = model_.encoder().config().encoder_layers > 0;
+  const bool answers = model_.transformer().description().has_source();
   if (answers && second_.empty()) second_ = answer_of(model_, text_, options.max_tokens);
   tokens_ = second_.empty() ? model_.encode(text_, options.max_tokens)
                             : model_.encode(text_, second_, options.max_tokens);
@@ -59,7 +54,7 @@ Reading::Reading(const TextModel& model, std::string text, std::string second, c
   run({}, options.keep);
 }
 
-Reading::Reading(const Reading& original, const EncoderEdits& edits, Keep keep)
+Reading::Reading(const Reading& original, const PassEdits& edits, Keep keep)
     : model_(original.model_),
       text_(original.text_),
       second_(original.second_),
@@ -70,7 +65,7 @@ Reading::Reading(const Reading& original, const EncoderEdits& edits, Keep keep)
   run(edits, keep);
 }
 
-void Reading::run(const EncoderEdits& edits, Keep keep) {
+void Reading::run(const PassEdits& edits, Keep keep) {
   TokenBatch batch;
   batch.add(tokens_.ids, tokens_.type_ids);
   const std::int64_t last = layers();
@@ -94,18 +89,18 @@ void Reading::run(const EncoderEdits& edits, Keep keep) {
     }
     layers_.push_back(std::move(layer));
   };
-  model_.encoder().forward(batch, remember, only_layer_, edits);
+  model_.transformer().forward(batch, remember, only_layer_, edits);
   model_.require_intact();
 }
 
 TokenRange Reading::looking(std::int64_t layer) const noexcept {
-  const LayerKind kind = model_.encoder().config().layer_kind(layer);
+  const LayerKind kind = model_.transformer().description().layer_kind(layer);
   if (kind == LayerKind::whole) return {0, size()};
   return kind == LayerKind::encoder ? TokenRange{0, source_} : TokenRange{source_, size()};
 }
 
 TokenRange Reading::looked_at(std::int64_t layer) const noexcept {
-  const LayerKind kind = model_.encoder().config().layer_kind(layer);
+  const LayerKind kind = model_.transformer().description().layer_kind(layer);
   if (kind == LayerKind::whole) return {0, size()};
   return kind == LayerKind::decoder ? TokenRange{source_, size()} : TokenRange{0, source_};
 }

@@ -31,7 +31,7 @@ std::vector<double> text_vector(const Reading& reading) {
   return {pooled.values<double>().begin(), pooled.values<double>().end()};
 }
 
-EncoderGradients gradients_towards(const Reading& reading, std::span<const double> other) {
+PassGradients gradients_towards(const Reading& reading, std::span<const double> other) {
   const std::vector<double> own = text_vector(reading);
   if (other.size() != own.size())
     refuse("lens", "the other vector has ", other.size(), " elements, and that of the text ", own.size());
@@ -50,7 +50,7 @@ EncoderGradients gradients_towards(const Reading& reading, std::span<const doubl
                 d_hidden);
   TokenBatch batch;
   batch.add(reading.tokens().ids, reading.tokens().type_ids);
-  return reading.model().encoder().gradients(batch, d_hidden);
+  return reading.model().transformer().gradients(batch, d_hidden);
 }
 
 }  // namespace attend

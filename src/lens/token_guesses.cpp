@@ -49,8 +49,8 @@ std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place,
 }
 
 std::int64_t guessed_place(const Reading& reading) {
-  const ModelConfig& config = reading.model().encoder().config();
-  if (config.causal || config.encoder_layers > 0) return reading.size() - 1;
+  const ModelDescription& description = reading.model().transformer().description();
+  if (description.is_causal() || description.has_source()) return reading.size() - 1;
   const Tokenizer& tokenizer = reading.model().tokenizer();
   for (const char* const name : {"[MASK]", "<mask>"}) {
     const std::optional<std::int32_t> mask = tokenizer.id(name);
@@ -74,14 +74,14 @@ std::int32_t guessed_token(const Reading& reading, std::string_view word) {
   refuse("lens", "\"", word, "\" is ", inside.size(), " tokens, and one is guessed at a time");
 }
 
-EncoderGradients gradients_towards_token(const Reading& reading, std::int64_t place, std::int32_t token) {
+PassGradients gradients_towards_token(const Reading& reading, std::int64_t place, std::int32_t token) {
   const std::vector<double> d_row = head_of(reading).gradient(last_vector(reading, place), token);
   Tensor d_hidden(DType::f64, {reading.size(), static_cast<std::int64_t>(d_row.size())});
   std::copy(d_row.begin(), d_row.end(),
             d_hidden.values<double>().begin() + place * static_cast<std::int64_t>(d_row.size()));
   TokenBatch batch;
   batch.add(reading.tokens().ids, reading.tokens().type_ids);
-  EncoderGradients gradients = reading.model().encoder().gradients(batch, d_hidden);
+  PassGradients gradients = reading.model().transformer().gradients(batch, d_hidden);
   reading.model().require_intact();
   return gradients;
 }

@@ -18,18 +18,19 @@ double product(const float* a, const float* b, std::int64_t size) {
 }  // namespace
 
 Tensor value_products(const Reading& reading, std::int64_t layer, std::optional<std::int64_t> head) {
-  const Encoder& encoder = reading.model().encoder();
-  const std::int64_t n = reading.size(), e = encoder.config().hidden_size;
+  const Transformer& transformer = reading.model().transformer();
+  const std::int64_t n = reading.size(), e = transformer.description().hidden_size;
   const std::int64_t first_head = head.value_or(0), heads = head ? 1 : reading.heads();
   const ConstTensorView values = reading.layer(layer).v;
+  const std::int64_t group = reading.heads() / values.size(1);  // heads that share keys and values
   Tensor products(DType::f64, {n, heads, heads});
   Tensor projected(DType::f32, {heads, std::min(n, kBlock), e});
   for (std::int64_t first = 0; first < n; first += kBlock) {
     const std::int64_t count = std::min(kBlock, n - first);
     for (std::int64_t h = 0; h < heads; ++h) {
-      encoder.project_head(layer, first_head + h,
-                           values.slice(0, first, first + count).select(1, first_head + h),
-                           projected.view().select(0, h).slice(0, 0, count));
+      transformer.project_head(layer, first_head + h,
+                               values.slice(0, first, first + count).select(1, (first_head + h) / group),
+                               projected.view().select(0, h).slice(0, 0, count));
     }
     const float* const data = projected.values<float>().data();
     double* const result = products.values<double>().data() + first * heads * heads;

@@ -33,7 +33,7 @@ std::vector<double> word_vector(const Reading& reading, std::size_t word, std::i
 std::vector<double> static_word_vector(const Reading& reading, std::size_t word) {
   const Word& place = word_at(reading, word);
   const std::int64_t count = place.last_token - place.first_token;
-  const Tensor rows = reading.model().encoder().word_rows(
+  const Tensor rows = reading.model().transformer().word_rows(
       std::span(reading.tokens().ids)
           .subspan(static_cast<std::size_t>(place.first_token), static_cast<std::size_t>(count)));
   return mean_of(rows, 0, count);

@@ -9,7 +9,8 @@
 #include "base/error.h"
 #include "model/tensor_source.h"
 
-namespace attend {
+namespace attend::model {
+
 DenseLayer::DenseLayer(const DenseModule& module) : tanh_(module.activation == "tanh") {
   const Checkpoint checkpoint = Checkpoint::open(module.weights);
   const TensorSource tensors = tensors_of(checkpoint);
@@ -30,4 +31,4 @@ Tensor DenseLayer::apply(ConstTensorView x) const {
   return out;
 }
 
-}  // namespace attend
+}  // namespace attend::model

@@ -5,7 +5,7 @@
 #include <attend/model_files.h>
 #include <attend/tensor.h>
 
-namespace attend {
+namespace attend::model {
 
 class DenseLayer {
  public:
@@ -19,4 +19,4 @@ class DenseLayer {
   bool tanh_ = false;
 };
 
-}  // namespace attend
+}  // namespace attend::model

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace attend {
+namespace attend::model {
 
 DistanceBias::DistanceBias(ConstTensorView table, const RelativeBuckets& buckets, std::int64_t n)
     : n_(n), rows_(DType::f32, {table.size(1), std::max<std::int64_t>(0, 2 * n - 1)}) {
@@ -18,4 +18,4 @@ ConstTensorView DistanceBias::view() const {
           {0, width, -1, 1}};
 }
 
-}  // namespace attend
+}  // namespace attend::model

@@ -5,7 +5,7 @@
 #include <attend/positions.h>
 #include <attend/tensor.h>
 
-namespace attend {
+namespace attend::model {
 
 class DistanceBias {
  public:
@@ -18,4 +18,4 @@ class DistanceBias {
   Tensor rows_;  // (heads, 2 n - 1): entry n - 1 + d is for a key d places behind its query
 };
 
-}  // namespace attend
+}  // namespace attend::model

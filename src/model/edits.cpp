@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/rows.h"
 
-namespace attend {
+namespace attend::model {
 namespace {
 
-constexpr const char* kEditOperation = "encoder";
+constexpr const char* kEditOperation = "model";
 
 // The names of an edit's fields, for sentences: edits.heads[2].layer.
 class Field {
@@ -70,13 +70,14 @@ void edit_row(const LayerMoment& moment, Factors factor, Factors last, TensorVie
                      {.sequences = {row.text}, .heads = {row.head}, .rows = {row.query}}, moment.row_state);
   std::vector<double> change(static_cast<std::size_t>(attended.size(2)));
   bool changed = false;
+  const std::int64_t group = attended.size(1) / moment.v.size(1);  // queries that share keys and values
   while (factor != last) {
     const std::int64_t key = factor->key;
     double scale = 1;
     for (; factor != last && factor->key == key; ++factor) scale *= factor->scale;
     const double more = (scale - 1) * weights.values<float>()[static_cast<std::size_t>(key)];
     if (more == 0) continue;  // a factor of 1, or a key that takes no part
-    const ConstTensorView value = moment.v.select(0, begin + key).select(0, row.head);
+    const ConstTensorView value = moment.v.select(0, begin + key).select(0, row.head / group);
     for (std::size_t d = 0; d < change.size(); ++d)
       change[d] += more * value.data<float>()[static_cast<std::int64_t>(d) * value.stride(0)];
     changed = true;
@@ -96,26 +97,27 @@ void scale_head(TensorView values, double scale) {
     float* const element = data + row * values.stride(0);
     for (std::int64_t d = 0; d < values.size(1); ++d) {
       float& x = element[d * values.stride(1)];
-      x = factor == 0 ? 0 : x * factor;  // a head that is taken out leaves no NaN behind
+      x = factor == 0 ? 0 : x * factor;  // a head that is taken out leaves no NaN
     }
   });
 }
 
 }  // namespace
 
-void check_edits(const EncoderEdits& edits, const ModelConfig& config, const TokenBatch& batch) {
+void check_edits(const PassEdits& edits, const ModelDescription& description, const TokenBatch& batch) {
   for (std::size_t i = 0; i < edits.heads.size(); ++i) {
     const Field field("heads", i);
     const HeadEdit& edit = edits.heads[i];
-    field.require("layer", edit.layer, 1, config.layers, "layers");
-    field.require("head", edit.head, 0, config.heads, "heads");
+    field.require("layer", edit.layer, 1, description.layer_count(), "layers");
+    field.require("head", edit.head, 0, description.heads(), "heads");
     field.require_finite(edit.scale);
   }
   for (std::size_t i = 0; i < edits.edges.size(); ++i) {
     const Field field("edges", i);
     const EdgeEdit& edit = edits.edges[i];
-    if (edit.layer != EdgeEdit::kEveryLayer) field.require("layer", edit.layer, 1, config.layers, "layers");
-    if (edit.head != EdgeEdit::kEveryHead) field.require("head", edit.head, 0, config.heads, "heads");
+    if (edit.layer != EdgeEdit::kEveryLayer)
+      field.require("layer", edit.layer, 1, description.layer_count(), "layers");
+    if (edit.head != EdgeEdit::kEveryHead) field.require("head", edit.head, 0, description.heads(), "heads");
     field.require("text", edit.text, 0, batch.texts(), "texts");
     const auto text = static_cast<std::size_t>(edit.text);
     const std::int64_t tokens = batch.ends[text + 1] - batch.ends[text];
@@ -125,7 +127,7 @@ void check_edits(const EncoderEdits& edits, const ModelConfig& config, const Tok
   }
 }
 
-void apply_edits(const EncoderEdits& edits, const LayerMoment& moment, TensorView attended) {
+void apply_edits(const PassEdits& edits, const LayerMoment& moment, TensorView attended) {
   const std::int64_t heads = attended.size(1);
   const std::vector<WeightFactor> factors = factors_of(edits.edges, moment.layer, heads);
   for (auto first = factors.begin(); first != factors.end();) {
@@ -149,4 +151,4 @@ void apply_edits(const EncoderEdits& edits, const LayerMoment& moment, TensorVie
   }
 }
 
-}  // namespace attend
+}  // namespace attend::model

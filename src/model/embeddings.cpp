@@ -6,53 +6,92 @@
 
 #include "base/rows.h"
 
-namespace attend {
+namespace attend::model {
 namespace {
 
-template <class T>
-void add_row(const T* from, std::int64_t n, float* to) noexcept {
-  for (std::int64_t j = 0; j < n; ++j) to[j] += static_cast<float>(widen(from[j]));
+template <class From, class To>
+void add_numbers(const From* from, std::int64_t n, To* to) noexcept {
+  for (std::int64_t j = 0; j < n; ++j) to[j] += static_cast<To>(widen(from[j]));
 }
 
-void add_row(ConstTensorView table, std::int64_t row, float* to) noexcept {
+template <class To>
+void add_row(ConstTensorView table, std::int64_t row, To* to) noexcept {
   const std::int64_t n = table.size(1);
   const auto at = [&]<class T>(const T*) {
     return static_cast<const T*>(table.raw()) + row * table.stride(0);
   };
   switch (table.dtype()) {
     case DType::f32:
-      return add_row(at(static_cast<const float*>(nullptr)), n, to);
+      return add_numbers(at(static_cast<const float*>(nullptr)), n, to);
     case DType::f64:
-      return add_row(at(static_cast<const double*>(nullptr)), n, to);
+      return add_numbers(at(static_cast<const double*>(nullptr)), n, to);
     case DType::bf16:
-      return add_row(at(static_cast<const bfloat16*>(nullptr)), n, to);
+      return add_numbers(at(static_cast<const bfloat16*>(nullptr)), n, to);
     case DType::f16:
-      return add_row(at(static_cast<const float16*>(nullptr)), n, to);
+      return add_numbers(at(static_cast<const float16*>(nullptr)), n, to);
     default:
       return;
   }
 }
 
+// The tables of a model that reads. Sinusoidal positions are made for each pass, up to the last place: how
+// many there may be is what config.json says, and no tensor of the file proves it.
+class ReadTables {
+ public:
+  ReadTables(const ModelDescription& description, const ModelWeights& weights,
+             std::span<const std::int64_t> places)
+      : tables_{weights.words, weights.types, weights.positions, description.first_position} {
+    if (description.positions != PositionKind::sinusoidal || places.empty()) return;
+    const auto [first, last] = std::minmax_element(places.begin(), places.end());
+    computed_ = Tensor(DType::f32, {*last - *first + 1, description.hidden_size});
+    sinusoidal_positions(computed_, *first);
+    tables_.positions = computed_;
+    tables_.first_position = -*first;
+  }
+  const EmbeddingTables& operator*() const { return tables_; }
+
+ private:
+  Tensor computed_;
+  EmbeddingTables tables_;
+};
+
 }  // namespace
 
-Tensor computed_positions(std::span<const std::int64_t> places, const ModelConfig& config) {
-  if (config.position_kind != PositionKind::sinusoidal || places.empty()) return {};
-  Tensor table(DType::f32, {*std::max_element(places.begin(), places.end()) + 1, config.hidden_size});
-  sinusoidal_positions(table);
-  return table;
+void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t> ids,
+                    std::span<const std::int32_t> types, std::span<const std::int64_t> places,
+                    TensorView out) {
+  const std::int64_t n = out.size(1);
+  const auto run = [&]<class T>(T) {
+    T* const data = out.data<T>();
+    for_each_row(std::ssize(ids), n, [&](std::int64_t row, int) noexcept {
+      const auto i = static_cast<std::size_t>(row);
+      T* const to = data + row * out.stride(0);
+      std::fill(to, to + n, T{0});
+      add_row(tables.words, ids[i], to);
+      if (tables.types.given()) add_row(tables.types, types.empty() ? 0 : types[i], to);
+      if (tables.positions.given()) add_row(tables.positions, places[i] + tables.first_position, to);
+    });
+  };
+  out.dtype() == DType::f32 ? run(float{}) : run(double{});
 }
 
-void embed_tokens(const TokenBatch& batch, std::span<const std::int64_t> places, const ModelConfig& config,
-                  ConstTensorView words, ConstTensorView types, ConstTensorView positions, TensorView out) {
-  float* const data = out.data<float>();
-  for_each_row(batch.tokens(), config.hidden_size, [&](std::int64_t row, int) noexcept {
-    const auto i = static_cast<std::size_t>(row);
-    float* const to = data + row * out.stride(0);
-    std::fill(to, to + config.hidden_size, 0.0F);
-    add_row(words, batch.ids[i], to);
-    if (types.given()) add_row(types, batch.types.empty() ? 0 : batch.types[i], to);
-    if (positions.given()) add_row(positions, places[i] + config.first_position, to);
-  });
+void embed(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch,
+           const PassPlan& plan, TensorView out) {
+  add_embeddings(*ReadTables(description, weights, plan.places()), batch.ids, batch.types, plan.places(),
+                 out);
+  if (!description.embedding_norm) return;
+  const NormDescription& norm = *description.embedding_norm;
+  const TensorView target = plan.target().of(out), source = plan.source().of(out);
+  if (!description.has_source()) return normalise(norm, weights.embedding_norm.view(), out, out);
+  normalise(norm, weights.source_embedding_norm.view(), source, source);
+  normalise(norm, weights.embedding_norm.view(), target, target);
 }
 
-}  // namespace attend
+void embed(const ModelDescription& description, const ModelWeights& weights,
+           std::span<const std::int32_t> ids, std::span<const std::int64_t> places, TensorView out) {
+  add_embeddings(*ReadTables(description, weights, places), ids, {}, places, out);
+  if (description.embedding_norm)
+    normalise(*description.embedding_norm, weights.embedding_norm.view(), out, out);
+}
+
+}  // namespace attend::model

@@ -1,17 +1,33 @@
 // The vectors that enter the first layer.
 #pragma once
 
-#include <attend/encoder.h>
+#include <attend/transformer.h>
 
-namespace attend {
+#include <cstdint>
+#include <span>
 
-// (rows, E): sinusoidal positions up to the last of these places, or nothing where a model has others. Made
-// for each pass: how many there may be is what config.json says, and no tensor of the file proves.
-Tensor computed_positions(std::span<const std::int64_t> places, const ModelConfig& config);
+#include "model/pass_plan.h"
+#include "model/weights.h"
 
-// out[i] = words[ids[i]] + types[types of i] + positions[places[i] + first_position], (tokens, E), f32. A
-// table that is not given adds nothing. The batch was checked.
-void embed_tokens(const TokenBatch& batch, std::span<const std::int64_t> places, const ModelConfig& config,
-                  ConstTensorView words, ConstTensorView types, ConstTensorView positions, TensorView out);
+namespace attend::model {
 
-}  // namespace attend
+// The tables that a token's vector is the sum of. One that is not given adds nothing.
+struct EmbeddingTables {
+  ConstTensorView words{}, types{}, positions{};
+  std::int64_t first_position = 0;  // the row of place 0
+};
+
+// out[i] = words[ids[i]] + types[types[i]] + positions[places[i] + first_position], (ids, E), f32 or f64. No
+// types: all 0. Nothing is checked.
+void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t> ids,
+                    std::span<const std::int32_t> types, std::span<const std::int64_t> places,
+                    TensorView out);
+
+// What enters the first layer of a model that reads: of a batch, and of some tokens of a target or of a text
+// that a decoder goes on with. Checked before.
+void embed(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch,
+           const PassPlan& plan, TensorView out);
+void embed(const ModelDescription& description, const ModelWeights& weights,
+           std::span<const std::int32_t> ids, std::span<const std::int64_t> places, TensorView out);
+
+}  // namespace attend::model

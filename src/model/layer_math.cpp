@@ -1,79 +1,120 @@
 #include "model/layer_math.h"
 
+#include <attend/add.h>
 #include <attend/gelu.h>
 #include <attend/layer_norm.h>
+#include <attend/relu.h>
 #include <attend/rms_norm.h>
 #include <attend/swiglu.h>
 
-namespace attend {
+#include "base/error.h"
+#include "base/rows.h"
+
+namespace attend::model {
 namespace {
 
-// Of whole f32 tensors, row-major.
-void relu(ConstTensorView x, TensorView out) {
-  const float* const from = x.data<float>();
-  float* const to = out.data<float>();
-  for (std::int64_t i = 0; i < element_count(x.shape()); ++i) to[i] = from[i] < 0 ? 0 : from[i];
+// out = a b, element by element, of (rows, n); out may be either.
+template <class T>
+void multiply_rows(ConstTensorView a, ConstTensorView b, TensorView out) {
+  const std::int64_t n = out.size(1);
+  const T* const left = a.data<T>();
+  const T* const right = b.data<T>();
+  T* const to = out.data<T>();
+  for_each_row(out.size(0), n, [&](std::int64_t row, int) noexcept {
+    const T* const x = left + row * a.stride(0);
+    const T* const y = right + row * b.stride(0);
+    T* const result = to + row * out.stride(0);
+    for (std::int64_t j = 0; j < n; ++j) result[j] = x[j] * y[j];
+  });
 }
-
-void relu_backward(ConstTensorView x, ConstTensorView d_out, TensorView d_x) {
-  const float* const from = x.data<float>();
-  const float* const d = d_out.data<float>();
-  float* const to = d_x.data<float>();
-  for (std::int64_t i = 0; i < element_count(x.shape()); ++i) to[i] = from[i] > 0 ? d[i] : 0;
+void multiply(ConstTensorView a, ConstTensorView b, TensorView out) {
+  out.dtype() == DType::f32 ? multiply_rows<float>(a, b, out) : multiply_rows<double>(a, b, out);
 }
 
 template <class View>
-View half(View wide, std::int64_t which) {
-  const std::int64_t inner = wide.size(1) / 2;
-  return wide.slice(1, which * inner, (which + 1) * inner);
+View half(View product, std::int64_t which) {
+  const std::int64_t size = product.size(1) / 2;
+  return product.slice(1, which * size, (which + 1) * size);
+}
+
+void apply_activation(Activation activation, ConstTensorView x, TensorView out) {
+  switch (activation) {
+    case Activation::none:
+      return x.raw() == out.raw() ? void() : copy(x, out);
+    case Activation::gelu:
+      return gelu(x, out);
+    case Activation::gelu_tanh:
+      return gelu_tanh(x, out);
+    case Activation::relu:
+      return relu(x, out);
+    case Activation::silu:
+      refuse("model", "silu is the activation of a gate");
+  }
+}
+
+void apply_slope(Activation activation, ConstTensorView x, ConstTensorView d_out, TensorView d_x) {
+  switch (activation) {
+    case Activation::none:
+      return d_out.raw() == d_x.raw() ? void() : copy(d_out, d_x);
+    case Activation::gelu:
+      return gelu_backward(x, d_out, d_x);
+    case Activation::gelu_tanh:
+      return gelu_tanh_backward(x, d_out, d_x);
+    case Activation::relu:
+      return relu_backward(x, d_out, d_x);
+    case Activation::silu:
+      refuse("model", "silu is the activation of a gate");
+  }
+}
+
+void grow(TensorView gradient, ConstTensorView found) {
+  const TensorView sum = gradient.with_axis(0);
+  add(sum, found.with_axis(0), sum);
 }
 
 }  // namespace
 
-void normalise(const ModelConfig& config, const NormLayer& norm, ConstTensorView x, TensorView out) {
-  if (config.norm == NormKind::rms) return rms_norm(x, norm.gamma, config.layer_norm_eps, out);
-  layer_norm(x, norm.gamma, norm.beta, config.layer_norm_eps, out);
+void normalise(const NormDescription& norm, const NormWeights& weights, ConstTensorView x, TensorView out) {
+  if (norm.kind == NormKind::rms) return rms_norm(x, weights.gamma, norm.epsilon, out);
+  layer_norm(x, weights.gamma, weights.beta, norm.epsilon, out);
 }
 
-void normalise_backward(const ModelConfig& config, const NormLayer& norm, ConstTensorView x,
-                        ConstTensorView d_out, TensorView d_x, ConstTensorView residual) {
-  if (config.norm == NormKind::rms)
-    return rms_norm_backward(x, norm.gamma, config.layer_norm_eps, d_out, {.x = d_x}, residual);
-  layer_norm_backward(x, norm.gamma, config.layer_norm_eps, d_out, {.x = d_x}, residual);
-}
-
-std::int64_t wide_size(const ModelConfig& config) {
-  return (config.gated ? 2 : 1) * config.intermediate_size;
-}
-
-void activate(const ModelConfig& config, ConstTensorView wide, TensorView out) {
-  if (config.gated) return swiglu(half(wide, 0), half(wide, 1), out);
-  switch (config.activation) {
-    case Activation::none:
-      return copy(wide, out);
-    case Activation::gelu:
-      return gelu(wide, out);
-    case Activation::gelu_tanh:
-      return gelu_tanh(wide, out);
-    case Activation::relu:
-      return relu(wide, out);
+void normalise_backward(const NormDescription& norm, const NormWeights& weights, ConstTensorView x,
+                        ConstTensorView d_out, TensorView d_x, ConstTensorView residual,
+                        const NormGradients& gradients, TensorView room) {
+  const bool learns = gradients.gamma.given();
+  const std::int64_t n = x.size(x.rank() - 1);
+  const TensorView d_gamma = learns ? room.select(0, 0).slice(0, 0, n) : TensorView();
+  const TensorView d_beta = learns ? room.select(0, 1).slice(0, 0, n) : TensorView();
+  if (norm.kind == NormKind::rms) {
+    rms_norm_backward(x, weights.gamma, norm.epsilon, d_out, {.x = d_x, .gamma = d_gamma}, residual);
+  } else {
+    layer_norm_backward(x, weights.gamma, norm.epsilon, d_out, {.x = d_x, .gamma = d_gamma, .beta = d_beta},
+                        residual);
+    if (learns) grow(gradients.beta, d_beta);
   }
+  if (learns) grow(gradients.gamma, d_gamma);
 }
 
-void activate_backward(const ModelConfig& config, ConstTensorView wide, ConstTensorView d_out,
-                       TensorView d_wide) {
-  if (config.gated)
-    return swiglu_backward(half(wide, 0), half(wide, 1), d_out, half(d_wide, 0), half(d_wide, 1));
-  switch (config.activation) {
-    case Activation::none:
-      return copy(d_out, d_wide);
-    case Activation::gelu:
-      return gelu_backward(wide, d_out, d_wide);
-    case Activation::gelu_tanh:
-      return gelu_tanh_backward(wide, d_out, d_wide);
-    case Activation::relu:
-      return relu_backward(wide, d_out, d_wide);
-  }
+std::int64_t product_size(const FeedForwardDescription& part) { return (part.gated ? 2 : 1) * part.size; }
+
+void activate(const FeedForwardDescription& part, ConstTensorView product, TensorView out) {
+  if (!part.gated) return apply_activation(part.activation, product, out);
+  if (part.activation == Activation::silu) return swiglu(half(product, 0), half(product, 1), out);
+  apply_activation(part.activation, half(product, 0), out);
+  multiply(out, half(product, 1), out);
 }
 
-}  // namespace attend
+void activate_backward(const FeedForwardDescription& part, ConstTensorView product, ConstTensorView d_out,
+                       TensorView d_product) {
+  if (!part.gated) return apply_slope(part.activation, product, d_out, d_product);
+  const ConstTensorView gate = half(product, 0), up = half(product, 1);
+  const TensorView d_gate = half(d_product, 0), d_up = half(d_product, 1);
+  if (part.activation == Activation::silu) return swiglu_backward(gate, up, d_out, d_gate, d_up);
+  multiply(d_out, up, d_up);  // the gradient of the activated gate, for a moment
+  apply_slope(part.activation, gate, d_up, d_gate);
+  apply_activation(part.activation, gate, d_up);
+  multiply(d_up, d_out, d_up);
+}
+
+}  // namespace attend::model

@@ -1,27 +1,35 @@
-// What a layer is made of besides its products and its attention, in the forms that families have, and back.
+// What a layer is made of besides its products and its attention, in the forms that families have, forwards
+// and backwards. f32, or f64.
 #pragma once
 
-#include <attend/model_config.h>
+#include <attend/model_description.h>
 #include <attend/tensor.h>
 
-#include "model/weights.h"
+namespace attend::model {
 
-namespace attend {
+struct NormWeights {
+  ConstTensorView gamma{}, beta{};  // RMSNorm has no beta
+};
+// Where the gradients of a norm go: they are added. Views that are not given: nobody learns.
+struct NormGradients {
+  TensorView gamma{}, beta{};
+};
 
-// LayerNorm or RMSNorm; out may be x.
-void normalise(const ModelConfig& config, const NormLayer& norm, ConstTensorView x, TensorView out);
-// d_x = the gradient of x from d_out, + residual; d_x may be either.
-void normalise_backward(const ModelConfig& config, const NormLayer& norm, ConstTensorView x,
-                        ConstTensorView d_out, TensorView d_x, ConstTensorView residual = {});
+// out may be x.
+void normalise(const NormDescription& norm, const NormWeights& weights, ConstTensorView x, TensorView out);
+// d_x = the gradient of x from d_out, + residual; d_x may be either. room (2, n), where somebody learns.
+void normalise_backward(const NormDescription& norm, const NormWeights& weights, ConstTensorView x,
+                        ConstTensorView d_out, TensorView d_x, ConstTensorView residual = {},
+                        const NormGradients& gradients = {}, TensorView room = {});
 
-// How wide what the first product of a feed-forward part gives is: twice the inner size where one half is a
-// gate.
-std::int64_t wide_size(const ModelConfig& config);
+// How many columns the first product of a feed-forward part has: twice its size where it has a gate.
+std::int64_t product_size(const FeedForwardDescription& part);
 
-// out = the activation of wide (rows, wide_size), (rows, inner). f32.
-void activate(const ModelConfig& config, ConstTensorView wide, TensorView out);
-// d_out (rows, inner) becomes d_wide (rows, wide_size); without a gate both may be one.
-void activate_backward(const ModelConfig& config, ConstTensorView wide, ConstTensorView d_out,
-                       TensorView d_wide);
+// out = the activation of product (rows, product_size), (rows, size). With a gate out may be its first half,
+// without one the product itself.
+void activate(const FeedForwardDescription& part, ConstTensorView product, TensorView out);
+// d_out (rows, size) becomes d_product (rows, product_size); without a gate both may be one.
+void activate_backward(const FeedForwardDescription& part, ConstTensorView product, ConstTensorView d_out,
+                       TensorView d_product);
 
-}  // namespace attend
+}  // namespace attend::model

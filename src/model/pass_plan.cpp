@@ -3,14 +3,17 @@
 #include <attend/positions.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
 
 #include "base/error.h"
 #include "model/distance_bias.h"
 
-namespace attend {
+namespace attend::model {
 namespace {
 
-constexpr const char* kPassOperation = "encoder";
+constexpr const char* kPassOperation = "model";
 
 // How many tokens stand before the first of type 1.
 std::int64_t source_size(const TokenBatch& batch) {
@@ -24,22 +27,36 @@ void check_length(const std::string& what, std::int64_t length, std::int64_t mos
     refuse(kPassOperation, what, " has ", length, " tokens, and the model has positions for ", most);
 }
 
-void check_parts(const TokenBatch& batch, const ModelConfig& config) {
+void check_parts(const TokenBatch& batch, const ModelDescription& description) {
   if (batch.texts() > 1) {
     refuse(kPassOperation, "got ", batch.texts(),
            " texts: a model with an encoder and a decoder reads one at a time");
   }
   const std::int64_t split = source_size(batch);
-  check_length("the source", split, config.max_tokens());
-  check_length("the target", batch.tokens() - split, config.max_tokens());
+  check_length("the source", split, description.max_tokens());
+  check_length("the target", batch.tokens() - split, description.max_tokens());
   if (std::count(batch.types.begin() + std::min<std::int64_t>(split, std::ssize(batch.types)),
                  batch.types.end(), 0) > 0)
-    refuse(kPassOperation, "a token of the source stands behind one of the target");
+    refuse(kPassOperation, "a token of the source comes after one of the target");
 }
 
 }  // namespace
 
-void check_batch(const TokenBatch& batch, const ModelConfig& config) {
+void require_layer_count(const ModelDescription& description, std::optional<std::int64_t> layers) {
+  const std::int64_t count = layers.value_or(0);
+  if (count < 0 || count > description.layer_count())
+    refuse(kPassOperation, "layer ", count, " is asked for, there are 0 to ", description.layer_count());
+}
+
+void check_ids(std::span<const std::int32_t> ids, const ModelDescription& description) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0 && ids[i] < description.vocabulary_size) continue;
+    refuse(kPassOperation, "id ", ids[i], " of token ", i, " is outside the vocabulary of ",
+           description.vocabulary_size);
+  }
+}
+
+void check_batch(const TokenBatch& batch, const ModelDescription& description) {
   const auto tokens = batch.tokens();
   if (batch.ends.empty() || batch.ends.front() != 0 || batch.ends.back() != tokens) {
     refuse(kPassOperation, "the ends of a batch must start at 0 and end at its ", tokens, " tokens");
@@ -50,69 +67,119 @@ void check_batch(const TokenBatch& batch, const ModelConfig& config) {
   for (std::size_t s = 0; s + 1 < batch.ends.size(); ++s) {
     const std::int64_t length = batch.ends[s + 1] - batch.ends[s];
     if (length < 0) refuse(kPassOperation, "the ends of a batch must not go down, but do after text ", s);
-    if (config.encoder_layers == 0) check_length(joined("text ", s), length, config.max_tokens());
+    if (!description.has_source()) check_length(joined("text ", s), length, description.max_tokens());
   }
-  if (config.encoder_layers > 0) check_parts(batch, config);
-  for (std::size_t i = 0; i < batch.ids.size(); ++i) {
-    if (batch.ids[i] < 0 || batch.ids[i] >= config.vocabulary_size) {
-      refuse(kPassOperation, "id ", batch.ids[i], " of token ", i, " is outside the vocabulary of ",
-             config.vocabulary_size);
-    }
-    if (config.token_types > 0 && !batch.types.empty() &&
-        (batch.types[i] < 0 || batch.types[i] >= config.token_types)) {
-      refuse(kPassOperation, "type ", batch.types[i], " of token ", i, " is not one of the model's ",
-             config.token_types);
-    }
+  if (description.has_source()) check_parts(batch, description);
+  check_ids(batch.ids, description);
+  if (description.token_types == 0) return;
+  for (std::size_t i = 0; i < batch.types.size(); ++i) {
+    if (batch.types[i] >= 0 && batch.types[i] < description.token_types) continue;
+    refuse(kPassOperation, "type ", batch.types[i], " of token ", i, " is not one of the model's ",
+           description.token_types);
   }
 }
 
-PassPlan::PassPlan(const ModelConfig& config, const TokenBatch& batch, ConstTensorView relative_bias)
+RotaryTables rotary_tables(const AttentionDescription& attention, std::span<const std::int64_t> places) {
+  if (attention.positions != PositionKind::rotary) return {};
+  const std::int64_t turning =
+      attention.rotary.dimensions == 0 ? attention.head_size : attention.rotary.dimensions;
+  const std::int64_t rows = std::ssize(places), pairs = turning / 2;
+  RotaryTables tables{Tensor(DType::f64, {rows, pairs}), Tensor(DType::f64, {rows, pairs})};
+  std::vector<double> wavelengths;
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    wavelengths.push_back(
+        std::pow(attention.rotary.base, static_cast<double>(i) / static_cast<double>(pairs)));
+  }
+  const std::span<double> cosines = tables.cosines.values<double>(), sines = tables.sines.values<double>();
+  std::size_t at = 0;
+  for (const std::int64_t place : places) {
+    for (const double wavelength : wavelengths) {
+      const double angle = static_cast<double>(place) / wavelength;
+      cosines[at] = std::cos(angle);
+      sines[at++] = std::sin(angle);
+    }
+  }
+  return tables;
+}
+
+AttentionOptions attention_options(const AttentionDescription& attention, std::span<const double> sinks) {
+  AttentionOptions options{.causal = attention.causal, .window = attention.window};
+  if (attention.scale) options.scale = *attention.scale;
+  options.softcap = attention.softcap;
+  options.sinks.assign(sinks.begin(), sinks.end());
+  if (attention.positions == PositionKind::alibi) options.alibi_slopes = alibi_slopes(attention.heads);
+  return options;
+}
+
+// What options and steps look at.
+struct PassPlan::Shared {
+  std::optional<DistanceBias> distances;
+  std::array<Tensor, 3> masks;  // of encoder, decoder and cross layers
+  std::deque<std::pair<Rotary, RotaryTables>> rotary;
+
+  const RotaryTables& tables(const AttentionDescription& attention, std::span<const std::int64_t> places) {
+    const auto same = [&](const auto& entry) {
+      return entry.first.base == attention.rotary.base &&
+             entry.first.dimensions == attention.rotary.dimensions;
+    };
+    const auto found = std::find_if(rotary.begin(), rotary.end(), same);
+    if (found != rotary.end()) return found->second;
+    return rotary.emplace_back(attention.rotary, rotary_tables(attention, places)).second;
+  }
+};
+
+PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch)
     : tokens_(batch.tokens()),
-      split_(config.encoder_layers > 0 ? source_size(batch) : batch.tokens()),
-      rotary_(config.position_kind == PositionKind::rotary),
+      split_(description.has_source() ? source_size(batch) : batch.tokens()),
       places_(batch.ids.size()) {
   std::vector<std::int64_t> ends = batch.ends;
-  if (config.encoder_layers > 0) ends = {0, split_, tokens_};
+  if (description.has_source()) ends = {0, split_, tokens_};
   std::int64_t longest = 0;
   for (std::size_t s = 0; s + 1 < ends.size(); ++s) {
     longest = std::max(longest, ends[s + 1] - ends[s]);
     for (std::int64_t i = ends[s]; i < ends[s + 1]; ++i) places_[static_cast<std::size_t>(i)] = i - ends[s];
   }
 
-  AttentionOptions whole{
-      .causal = config.causal, .cumulative_query_lengths = batch.ends, .cumulative_key_lengths = batch.ends};
-  if (!config.scaled) whole.scale = 1;
-  if (config.position_kind == PositionKind::alibi) whole.alibi_slopes = alibi_slopes(config.heads);
-  if (config.relative_buckets > 0) {
-    const RelativeBuckets buckets{.buckets = config.relative_buckets,
-                                  .max_distance = config.relative_distance};
-    const auto distances = std::make_shared<const DistanceBias>(relative_bias, buckets, longest);
-    whole.bias = distances->view();
-    owner_ = distances;
+  const auto shared = std::make_shared<Shared>();
+  for (std::size_t index = 0; index < description.layers.size(); ++index) {
+    const LayerDescription& layer = description.layers[index];
+    Step& step = steps_.emplace_back();
+    step.options = attention_options(layer.attention, weights.layers[index].sinks);
+    step.options.cumulative_query_lengths = step.options.cumulative_key_lengths = batch.ends;
+    if (layer.attention.positions == PositionKind::relative) {
+      if (!shared->distances)
+        shared->distances.emplace(weights.relative_bias, layer.attention.relative_buckets, longest);
+      step.options.bias = shared->distances->view();
+    }
+    if (layer.attention.positions == PositionKind::rotary) {
+      const RotaryTables& tables = shared->tables(layer.attention, places_);
+      step.cosines = queries(layer.kind).of(tables.cosines.view());
+      step.sines = queries(layer.kind).of(tables.sines.view());
+    }
   }
-  options_.fill(whole);
-  if (config.encoder_layers > 0) mask_parts();
+  if (description.has_source()) mask_parts(description, *shared);
+  owner_ = shared;
 }
 
 // Source and target are one text with a mask, so that all that is known of a text's attention, its rows, maps
-// and edits, holds for them too. A mask has n² bytes: models of this kind are small, and read what has a
+// and edits, holds for them too. A mask has n² bytes: models of this kind are small, and read texts of the
 // length that they were trained for.
-void PassPlan::mask_parts() {
+void PassPlan::mask_parts(const ModelDescription& description, Shared& shared) {
   constexpr std::array kKinds = {LayerKind::encoder, LayerKind::decoder, LayerKind::cross};
-  const auto masks = std::make_shared<std::array<Tensor, kKinds.size()>>();
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    Tensor& mask = (*masks)[i] = Tensor(DType::boolean, {1, 1, tokens_, tokens_});
+    Tensor& mask = shared.masks[i] = Tensor(DType::boolean, {1, 1, tokens_, tokens_});
     const RowRange rows = queries(kKinds[i]), columns = keys(kKinds[i]);
     for (std::int64_t row = rows.first; row < rows.last; ++row) {
       const auto begin = mask.values<bool>().begin() + row * tokens_;
       std::fill(begin + columns.first, begin + columns.last, true);
     }
-    AttentionOptions& options = options_[static_cast<std::size_t>(kKinds[i])];
-    options.mask = mask.view();
-    options.causal = kKinds[i] == LayerKind::decoder;
-    if (kKinds[i] == LayerKind::cross) options.alibi_slopes.clear();
   }
-  owner_ = masks;
+  for (std::size_t index = 0; index < steps_.size(); ++index) {
+    const LayerKind kind = description.layers[index].kind;
+    for (std::size_t i = 0; i < kKinds.size(); ++i) {
+      if (kKinds[i] == kind) steps_[index].options.mask = shared.masks[i].view();
+    }
+  }
 }
 
 RowRange PassPlan::queries(LayerKind kind) const {
@@ -125,13 +192,4 @@ RowRange PassPlan::keys(LayerKind kind) const {
   return kind == LayerKind::decoder ? target() : source();
 }
 
-void PassPlan::turn(TensorView heads, RowRange rows, bool back) const {
-  if (!rotary_ || rows.first == rows.last) return;
-  const TensorView turned = rows.of(heads).transposed(0, 1);  // (H, rows, D)
-  apply_rotary(turned,
-               std::span(places_).subspan(static_cast<std::size_t>(rows.first),
-                                          static_cast<std::size_t>(rows.last - rows.first)),
-               {}, turned, back);
-}
-
-}  // namespace attend
+}  // namespace attend::model

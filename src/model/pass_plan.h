@@ -1,15 +1,17 @@
-// What the layers of a pass read, for one batch: which rows, at which positions, with which options.
+// What the layers of a pass read, for one batch of texts: which rows, at which positions, with which options.
 #pragma once
 
-#include <attend/encoder.h>
+#include <attend/transformer.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-namespace attend {
+#include "model/weights.h"
+
+namespace attend::model {
 
 // Rows [first, last) of a tensor that has one for each token.
 struct RowRange {
@@ -22,12 +24,24 @@ struct RowRange {
 
 // Throws std::invalid_argument for ids outside the vocabulary, texts longer than there are positions, and
 // more than one text for a model with an encoder and a decoder.
-void check_batch(const TokenBatch& batch, const ModelConfig& config);
+void check_batch(const TokenBatch& batch, const ModelDescription& description);
+// Throws std::invalid_argument for a number of layers that a pass cannot go through.
+void require_layer_count(const ModelDescription& description, std::optional<std::int64_t> layers);
+void check_ids(std::span<const std::int32_t> ids, const ModelDescription& description);
+
+// The cosines and sines of rotary positions, (places, pairs), f64; no elements where a layer has others.
+struct RotaryTables {
+  Tensor cosines, sines;
+};
+RotaryTables rotary_tables(const AttentionDescription& attention, std::span<const std::int64_t> places);
+
+// What a description says of scores, for texts that follow each other; places and parts are not in it.
+AttentionOptions attention_options(const AttentionDescription& attention, std::span<const double> sinks);
 
 class PassPlan {
  public:
-  // A batch that was checked. relative_bias (buckets, heads), where the family has one.
-  PassPlan(const ModelConfig& config, const TokenBatch& batch, ConstTensorView relative_bias);
+  // A batch that was checked.
+  PassPlan(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch);
 
   // Of each token, in its text; in its source or target, where there are both.
   std::span<const std::int64_t> places() const { return places_; }
@@ -36,21 +50,28 @@ class PassPlan {
   RowRange target() const { return {split_, tokens_}; }
   RowRange queries(LayerKind kind) const;
   RowRange keys(LayerKind kind) const;
-  const AttentionOptions& options(LayerKind kind) const { return options_[static_cast<std::size_t>(kind)]; }
+
+  // Of the layer with this index, from 0.
+  const AttentionOptions& options(std::int64_t index) const { return steps_[at(index)].options; }
+  // Of its queries' rows; not given where its positions are not rotary.
+  ConstTensorView cosines(std::int64_t index) const { return steps_[at(index)].cosines; }
+  ConstTensorView sines(std::int64_t index) const { return steps_[at(index)].sines; }
   // A copy keeps alive what options look at.
   std::shared_ptr<const void> options_owner() const { return owner_; }
 
-  // Rotary positions: turns queries or keys (tokens, H, D) of these rows, or turns gradients back.
-  void turn(TensorView heads, RowRange rows, bool back = false) const;
-
  private:
-  void mask_parts();
+  struct Step {
+    AttentionOptions options;
+    ConstTensorView cosines, sines;
+  };
+  struct Shared;
+  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+  void mask_parts(const ModelDescription& description, Shared& shared);
 
   std::int64_t tokens_, split_;
-  bool rotary_;
   std::vector<std::int64_t> places_;
-  std::array<AttentionOptions, 4> options_;  // of each LayerKind
+  std::vector<Step> steps_;
   std::shared_ptr<const void> owner_;
 };
 
-}  // namespace attend
+}  // namespace attend::model

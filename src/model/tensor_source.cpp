@@ -14,6 +14,8 @@ TensorSource tensors_of(const Checkpoint& checkpoint) {
           .forget = [checkpoint](const std::string& name) { checkpoint.forget(name); }};
 }
 
+namespace model {
+
 ConstTensorView required_tensor(const TensorSource& tensors, const std::string& name, const Dims& shape) {
   if (!tensors.contains(name)) throw FileError(tensors.file, name, "there is no such tensor");
   const ConstTensorView tensor = tensors.tensor(name);
@@ -29,4 +31,5 @@ ConstTensorView required_tensor(const TensorSource& tensors, const std::string& 
   return tensor;
 }
 
+}  // namespace model
 }  // namespace attend

@@ -18,8 +18,8 @@ struct TextModel::Parts {
   ModelFiles files;
   Checkpoint checkpoint;
   Tokenizer tokenizer;
-  Encoder encoder;
-  std::vector<DenseLayer> dense;
+  Transformer transformer;
+  std::vector<model::DenseLayer> dense;
   std::int64_t max_tokens;
 };
 
@@ -27,12 +27,12 @@ namespace {
 
 constexpr const char* kTextModelOperation = "embed";
 
-Tokenizer load_tokenizer(const ModelFiles& files, const ModelConfig& config) {
+Tokenizer load_tokenizer(const ModelFiles& files, const ModelDescription& description) {
   Tokenizer tokenizer = Tokenizer::load(files);
-  if (tokenizer.vocabulary_size() > config.vocabulary_size) {
+  if (tokenizer.vocabulary_size() > description.vocabulary_size) {
     throw FileError(files.tokenizer.string(), "vocab",
                     joined("it has ids up to ", tokenizer.vocabulary_size() - 1,
-                           ", and the model has vectors for ", config.vocabulary_size));
+                           ", and the model has vectors for ", description.vocabulary_size));
   }
   return tokenizer;
 }
@@ -46,10 +46,10 @@ std::vector<Pooling> pooling_of(const ModelFiles& files, const EmbedOptions& opt
 
 TextModel TextModel::load(std::string_view name_or_folder) {
   const ModelFiles files = find_model(name_or_folder);
-  const ModelConfig config = read_model_config(files.config);
+  const ModelDescription description = read_model_description(files.config);
   const Checkpoint checkpoint = Checkpoint::open(files.weights);
-  Tokenizer tokenizer = load_tokenizer(files, config);
-  std::int64_t max_tokens = config.max_tokens();
+  Tokenizer tokenizer = load_tokenizer(files, description);
+  std::int64_t max_tokens = description.max_tokens();
   if (files.max_tokens) max_tokens = std::min(max_tokens, *files.max_tokens);
   // A sentence model's own limit stands above that of its tokenizer's file, which often is for another use.
   if (!files.max_tokens && tokenizer.max_length()) max_tokens = std::min(max_tokens, *tokenizer.max_length());
@@ -62,12 +62,12 @@ TextModel TextModel::load(std::string_view name_or_folder) {
     throw FileError(files.folder.string(), "include_prompt",
                     "false is not supported where a prompt is the default");
   }
-  std::vector<DenseLayer> dense;
+  std::vector<model::DenseLayer> dense;
   for (const DenseModule& module : files.dense) dense.emplace_back(module);
-  Encoder encoder(config, tensors_of(checkpoint));
+  Transformer transformer(description, tensors_of(checkpoint));
   checkpoint.require_intact();
   return TextModel(std::make_shared<const Parts>(
-      Parts{files, checkpoint, std::move(tokenizer), std::move(encoder), std::move(dense), max_tokens}));
+      Parts{files, checkpoint, std::move(tokenizer), std::move(transformer), std::move(dense), max_tokens}));
 }
 
 namespace {
@@ -106,18 +106,18 @@ void cut_parts(Encoding& tokens, std::int64_t most) {
 
 const ModelFiles& TextModel::files() const noexcept { return parts_->files; }
 const Tokenizer& TextModel::tokenizer() const noexcept { return parts_->tokenizer; }
-const Encoder& TextModel::encoder() const noexcept { return parts_->encoder; }
+const Transformer& TextModel::transformer() const noexcept { return parts_->transformer; }
 std::int64_t TextModel::max_tokens() const noexcept { return parts_->max_tokens; }
 
 std::optional<TokenHead> TextModel::token_head() const {
-  return TokenHead::find(parts_->encoder.config(), tensors_of(parts_->checkpoint));
+  return TokenHead::find(parts_->transformer.description(), tensors_of(parts_->checkpoint));
 }
 
 void TextModel::require_intact() const { parts_->checkpoint.require_intact(); }
 
 std::int64_t TextModel::embedding_size(const EmbedOptions& options) const {
   if (!parts_->dense.empty()) return parts_->dense.back().outputs();
-  return parts_->encoder.config().hidden_size *
+  return parts_->transformer.description().hidden_size *
          static_cast<std::int64_t>(pooling_of(parts_->files, options).size());
 }
 
@@ -128,7 +128,8 @@ Encoding TextModel::encode(std::string_view text, std::optional<std::int64_t> ma
 Encoding TextModel::encode(std::string_view first, std::string_view second,
                            std::optional<std::int64_t> max_tokens) const {
   EncodeOptions options = options_of(*parts_, max_tokens);
-  if (parts_->encoder.config().encoder_layers == 0) return parts_->tokenizer.encode(first, second, options);
+  if (!parts_->transformer.description().has_source())
+    return parts_->tokenizer.encode(first, second, options);
   // Source and target have positions of their own.
   const std::int64_t most = *options.max_length;
   options.truncate = false;
@@ -157,8 +158,9 @@ Tensor TextModel::embed(std::span<const std::string_view> texts, const EmbedOpti
 }
 
 Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& options) const {
-  const Encoder& encoder = parts_->encoder;
-  const std::int64_t e = encoder.config().hidden_size, layers = encoder.config().layers;
+  const Transformer& transformer = parts_->transformer;
+  const std::int64_t e = transformer.description().hidden_size,
+                     layers = transformer.description().layer_count();
   const std::int64_t layer = options.layer.value_or(layers);
   if (layer < 0 || layer > layers)
     refuse(kTextModelOperation, "layer is ", layer, ", and the model has 0 to ", layers);
@@ -174,16 +176,16 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
     do {
       const Encoding& text = texts[static_cast<std::size_t>(last++)];
       batch.add(text.ids, text.type_ids);
-    } while (last < count && encoder.config().encoder_layers == 0 &&  // such a model reads one at a time
+    } while (last < count && !transformer.description().has_source() &&  // such a model reads one at a time
              batch.tokens() + static_cast<std::int64_t>(texts[static_cast<std::size_t>(last)].size()) <=
                  options.batch_tokens);
     const TensorView target = pooled.view().slice(0, first, last);
-    pool(encoder.forward(batch, {}, layer), batch.ends, poolings, target);
+    pool(transformer.forward(batch, {}, layer), batch.ends, poolings, target);
     first = last;
   }
   require_intact();
   Tensor result = std::move(pooled);
-  for (const DenseLayer& dense : parts_->dense) result = dense.apply(result);
+  for (const model::DenseLayer& dense : parts_->dense) result = dense.apply(result);
   if (options.normalize.value_or(parts_->files.normalize)) normalize_rows(result, result);
   return result;
 }

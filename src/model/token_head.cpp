@@ -8,39 +8,14 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "model/names.h"
 #include "model/tensor_source.h"
+#include "model/weights.h"
 
 namespace attend {
+
+using namespace model;
+
 namespace {
-
-struct HeadNames {
-  std::string dense, norm;                  // empty: neither
-  std::vector<std::string> tables, biases;  // the first that is there
-};
-
-HeadNames head_names_of(ModelFamily family) {
-  switch (family) {
-    case ModelFamily::bert:
-      return {"cls.predictions.transform.dense",
-              "cls.predictions.transform.LayerNorm",
-              {"cls.predictions.decoder.weight"},
-              {"cls.predictions.bias", "cls.predictions.decoder.bias"}};
-    case ModelFamily::roberta:
-    case ModelFamily::mpnet:
-      return {"lm_head.dense",
-              "lm_head.layer_norm",
-              {"lm_head.decoder.weight"},
-              {"lm_head.bias", "lm_head.decoder.bias"}};
-    case ModelFamily::distilbert:
-      return {"vocab_transform", "vocab_layer_norm", {"vocab_projector.weight"}, {"vocab_projector.bias"}};
-    case ModelFamily::gpt2:
-      return {"", "", {"lm_head.weight"}, {}};
-    case ModelFamily::attend:
-      return {};
-  }
-  return {};
-}
 
 std::string first_of(const TensorSource& tensors, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -65,7 +40,7 @@ Tensor product(const Tensor& a, ConstTensorView w) {
   return out;
 }
 
-void activate(Activation activation, Tensor& x) {
+void activate_head(Activation activation, Tensor& x) {
   if (activation == Activation::gelu) gelu(x, x);
   if (activation == Activation::gelu_tanh) gelu_tanh(x, x);
   if (activation == Activation::relu) {
@@ -73,7 +48,7 @@ void activate(Activation activation, Tensor& x) {
   }
 }
 
-void activate_backward(Activation activation, const Tensor& x, Tensor& d) {
+void activate_head_backward(Activation activation, const Tensor& x, Tensor& d) {
   if (activation == Activation::gelu) gelu_backward(x, d, d);
   if (activation == Activation::gelu_tanh) gelu_tanh_backward(x, d, d);
   if (activation == Activation::relu) {
@@ -93,41 +68,47 @@ Tensor dense(ConstTensorView weight, ConstTensorView bias, const Tensor& x) {
 
 }  // namespace
 
-std::optional<TokenHead> TokenHead::find(const ModelConfig& config, const TensorSource& tensors) {
-  const HeadNames names = head_names_of(config.family);
+std::optional<TokenHead> TokenHead::find(const ModelDescription& description, const TensorSource& tensors) {
+  const TensorNames all = names_in(description, tensors);
+  const OutputNames& names = all.output;
   if (!names.dense.empty() && !tensors.contains(names.dense + ".weight")) return std::nullopt;
-  const std::int64_t e = config.hidden_size, vocabulary = config.vocabulary_size;
+  const std::int64_t e = description.hidden_size, vocabulary = description.vocabulary_size;
   TokenHead head;
   head.source_ = tensors;
   if (!names.dense.empty()) {
+    const LayerDescription& layer = description.layers.back();
     head.transform_ =
         Transform{.weight = required_tensor(tensors, names.dense + ".weight", {e, e}),
                   .bias = required_tensor(tensors, names.dense + ".bias", {e}),
-                  // RoBERTa's and MPNet's heads are written with GELU, whatever the layers have.
-                  .activation = config.family == ModelFamily::bert || config.family == ModelFamily::distilbert
-                                    ? config.activation
-                                    : Activation::gelu,
+                  .activation = names.own_activation ? layer.feed_forward->activation : Activation::gelu,
                   .gamma = required_tensor(tensors, names.norm + ".weight", {e}),
                   .beta = required_tensor(tensors, names.norm + ".bias", {e}),
-                  .epsilon = config.layer_norm_eps};
-  }
-  if (config.family == ModelFamily::attend && !config.tied_embeddings) {
-    head.table_ = required_tensor(tensors, "output", {e, vocabulary}).transposed(0, 1);
-    return head;
+                  .epsilon = layer.norm.epsilon};
   }
   const std::string table = first_of(tensors, names.tables);
-  head.table_ = required_tensor(tensors, table.empty() ? names_of(config, tensors).embeddings.words : table,
-                                {vocabulary, e});
+  if (names.table_input_first) {
+    head.table_ = required_tensor(tensors, names.tables.front(), {e, vocabulary}).transposed(0, 1);
+  } else {
+    head.table_ = required_tensor(tensors, table.empty() ? all.words : table, {vocabulary, e});
+  }
   if (const std::string bias = first_of(tensors, names.biases); !bias.empty())
     head.bias_ = required_tensor(tensors, bias, {vocabulary});
   return head;
+}
+
+PackedMatrix TokenHead::packed() const {
+  if (transform_ || bias_.given())
+    refuse("generate", "the model has an output layer for masked places, and none that writes");
+  if (table_.dtype() != DType::f64) return PackedMatrix(table_.transposed(0, 1));
+  const Tensor rounded = copy_of(table_, DType::f32);
+  return PackedMatrix(rounded.view().transposed(0, 1));
 }
 
 std::vector<double> TokenHead::logits(std::span<const double> hidden) const {
   Tensor x = row_of(hidden);
   if (transform_) {
     x = dense(transform_->weight, transform_->bias, x);
-    activate(transform_->activation, x);
+    activate_head(transform_->activation, x);
     layer_norm(x, transform_->gamma, transform_->beta, transform_->epsilon, x);
   }
   std::vector<double> logits;
@@ -152,9 +133,9 @@ std::vector<double> TokenHead::gradient(std::span<const double> hidden, std::int
   if (!transform_) return values_of(d);
   const Tensor before = dense(transform_->weight, transform_->bias, row_of(hidden));
   Tensor after = copy_of(before);
-  activate(transform_->activation, after);
+  activate_head(transform_->activation, after);
   layer_norm_backward(after, transform_->gamma, transform_->epsilon, d, {.x = d});
-  activate_backward(transform_->activation, before, d);
+  activate_head_backward(transform_->activation, before, d);
   return values_of(product(d, transform_->weight));
 }
 

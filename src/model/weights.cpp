@@ -3,91 +3,158 @@
 #include <attend/file_error.h>
 #include <attend/interrupt.h>
 
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
-#include "model/layer_math.h"
+#include "model/families/family.h"
 #include "model/tensor_source.h"
 
-namespace attend {
+namespace attend::model {
 namespace {
 
 std::int64_t packed_floats(std::int64_t in, std::int64_t out) {
   return PackedMatrix::bytes_needed(in, out) / static_cast<std::int64_t>(sizeof(float));
 }
 
+ConstTensorView given_if_any(const Tensor& tensor) {
+  return tensor.count() > 0 ? tensor.view() : ConstTensorView();
+}
+
 }  // namespace
 
-// Without memory for packed matrices it compares every tensor with the configuration, and makes nothing of
-// them: only what the file really holds may decide how much memory is asked for.
-class Encoder::Weights::Loader {
+LinearWeights StoredLinear::view(const PackedMatrix* transposed) const {
+  return {Operand(matrix, transposed), given_if_any(bias)};
+}
+
+NormWeights StoredNorm::view() const { return {given_if_any(gamma), given_if_any(beta)}; }
+
+NormTensorNames norm_tensors(const TensorSource& tensors, const std::string& name) {
+  // attend's own files say gamma and beta, as do checkpoints made by old converters.
+  const bool old = !tensors.contains(name + ".weight") && tensors.contains(name + ".gamma");
+  return {name + (old ? ".gamma" : ".weight"), name + (old ? ".beta" : ".bias")};
+}
+
+TensorNames names_in(const ModelDescription& description, const TensorSource& tensors) {
+  TensorNames names = family_of(description).names(description);
+  for (const std::string& prefix : names.prefixes) {
+    if (!tensors.contains(prefix + names.words)) continue;
+    const auto add_prefix = [&](std::string& name) {
+      if (!name.empty()) name.insert(0, prefix);
+    };
+    for (std::string* const name :
+         {&names.words, &names.positions, &names.types, &names.embedding_norm, &names.source_embedding_norm,
+          &names.final_norm, &names.source_final_norm, &names.relative_bias})
+      add_prefix(*name);
+    for (LayerNames& layer : names.layers) {
+      for (std::vector<std::string>* const list : {&layer.projected, &layer.context, &layer.up}) {
+        for (std::string& name : *list) add_prefix(name);
+      }
+      for (std::string* const name :
+           {&layer.query_norm, &layer.key_norm, &layer.sinks, &layer.out, &layer.attention_norm,
+            &layer.attention_out_norm, &layer.down, &layer.feed_forward_norm, &layer.feed_forward_out_norm})
+        add_prefix(*name);
+    }
+    return names;
+  }
+  throw FileError(
+      tensors.file, names.words,
+      joined("there is no such tensor, which a model of the family ", description.family, " has"));
+}
+
+// Without memory for packed matrices it compares every tensor with the description, and makes nothing of
+// them.
+class ModelWeights::Loader {
  public:
-  Loader(const ModelConfig& config, const TensorSource& tensors, std::optional<TensorView> packed = {})
-      : config_(config), tensors_(tensors), names_(names_of(config, tensors)), packed_(packed) {}
+  Loader(const ModelDescription& description, const TensorSource& tensors,
+         std::optional<TensorView> packed = {})
+      : hidden_(description.hidden_size),
+        tensors_(tensors),
+        names_(names_in(description, tensors)),
+        packed_(packed) {}
 
   bool only_compares() const { return !packed_; }
-
-  const Names& names() const { return names_; }
+  std::int64_t packed_size() const { return used_; }  // in floats, after everything was read
+  const TensorNames& names() const { return names_; }
 
   // A tensor where it lies.
   ConstTensorView view(const std::string& name, const Dims& shape) const {
     return required_tensor(tensors_, name, shape);
   }
 
-  NormLayer norm(const std::string& name) const {
-    // Checkpoints made by old converters say gamma and beta.
-    const bool old = !tensors_.contains(name + ".weight") && tensors_.contains(name + ".gamma");
-    NormLayer norm{.gamma = vector(name + (old ? ".gamma" : ".weight"), config_.hidden_size), .beta = {}};
-    if (config_.norm == NormKind::layer)
-      norm.beta = vector(name + (old ? ".beta" : ".bias"), config_.hidden_size);
+  StoredNorm norm(const std::string& name, NormKind kind) const { return norm(name, kind, hidden_); }
+  StoredNorm norm(const std::string& name, NormKind kind, std::int64_t size) const {
+    if (name.empty()) return {};
+    const NormTensorNames parts = norm_tensors(tensors_, name);
+    StoredNorm norm{.gamma = vector(parts.gamma, size), .beta = {}};
+    if (kind == NormKind::layer) norm.beta = vector(parts.beta, size);
     return norm;
   }
 
-  LinearLayer linear(const std::string& name, std::int64_t in, std::int64_t out) const {
-    if (only_compares()) {
-      matrix(name, in, out);
-      view(name + ".bias", {out});
-      return {};
-    }
-    LinearLayer layer{.matrix = PackedMatrix(packable(matrix(name, in, out)), place(in, out)),
-                      .bias = vector(name + ".bias", out)};
+  StoredLinear linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) const {
+    const TensorView place = next_place(in, out);
+    const ConstTensorView stored = matrix(name, in, out);
+    StoredLinear layer{.matrix = {}, .bias = bias ? vector(name + ".bias", out) : Tensor()};
+    if (only_compares()) return layer;
+    layer.matrix = PackedMatrix(packable(stored), place);
     forget(name + ".weight");
     return layer;
   }
 
-  // Several of the same input, side by side. Each is stored as (out, in), so they are stacked as they lie.
-  LinearLayer stacked(const std::vector<std::string>& names, std::int64_t in, std::int64_t out) const {
-    if (names.size() == 1) return linear(names[0], in, out);
-    const std::int64_t part = out / static_cast<std::int64_t>(names.size());
+  // Several of the same input, side by side, of these numbers of columns; or one that holds them all.
+  StoredLinear side_by_side(const std::vector<std::string>& names, std::int64_t in,
+                            const std::vector<std::int64_t>& columns, bool bias) const {
+    const std::int64_t out = std::accumulate(columns.begin(), columns.end(), std::int64_t{0});
+    if (names.size() == 1) return linear(names[0], in, out, bias);
+    const TensorView place = next_place(in, out);
     if (only_compares()) {
-      for (const std::string& name : names) linear(name, in, part);
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        matrix(names[i], in, columns[i]);
+        if (bias) view(names[i] + ".bias", {columns[i]});
+      }
       return {};
     }
-    Tensor stack(DType::f32, {out, in}), bias(DType::f32, {out});
+    // As most files have them: (out, in).
+    Tensor stack(DType::f32, {out, in}), biases(DType::f32, {bias ? out : 0});
+    std::int64_t begin = 0;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const std::int64_t begin = static_cast<std::int64_t>(i) * part;
-      copy(view(names[i] + ".weight", {part, in}), stack.view().slice(0, begin, begin + part));
-      copy(view(names[i] + ".bias", {part}), bias.view().slice(0, begin, begin + part));
+      const std::int64_t end = begin + columns[i];
+      copy(matrix(names[i], in, columns[i]).transposed(0, 1), stack.view().slice(0, begin, end));
+      if (bias) copy(view(names[i] + ".bias", {columns[i]}), biases.view().slice(0, begin, end));
       forget(names[i] + ".weight");
+      begin = end;
     }
-    return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place(in, out)), .bias = std::move(bias)};
+    return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place), .bias = std::move(biases)};
   }
 
-  TransformerLayer layer(std::int64_t index) const {
-    const LayerNames n = names_.layer(index);
-    const std::int64_t e = config_.hidden_size;
-    TransformerLayer layer{.qkv = stacked(n.qkv, e, n.context.empty() ? 3 * e : e),
-                           .out = linear(n.out, e, e),
-                           .attention_norm = norm(n.attention_norm),
-                           .up = {},
-                           .down = {},
-                           .output_norm = {}};
-    if (!n.context.empty()) layer.context = linear(n.context, e, 2 * e);
-    if (n.up.empty()) return layer;
-    layer.up = linear(n.up, e, wide_size(config_));
-    layer.down = linear(n.down, config_.intermediate_size, e);
-    layer.output_norm = norm(n.output_norm);
+  StoredLayer layer(const LayerDescription& description, const LayerNames& n) const {
+    const AttentionDescription& attention = description.attention;
+    const std::int64_t q = query_columns(attention), k = key_columns(attention);
+    const NormKind norm_kind = description.norm.kind;
+    StoredLayer layer;
+    if (description.kind == LayerKind::cross) {
+      layer.projected = side_by_side(n.projected, hidden_, {q}, attention.bias);
+      layer.context = side_by_side(n.context, hidden_, {k, k}, attention.bias);
+    } else {
+      layer.projected = side_by_side(n.projected, hidden_, {q, k, k}, attention.bias);
+    }
+    if (attention.query_key_norm != QueryKeyNorm::none) {
+      const bool heads = attention.query_key_norm == QueryKeyNorm::heads;
+      layer.query_norm = norm(n.query_norm, norm_kind, heads ? attention.head_size : q);
+      layer.key_norm = norm(n.key_norm, norm_kind, heads ? attention.head_size : k);
+    }
+    if (attention.sinks) layer.sinks = numbers(n.sinks, attention.heads);
+    layer.out = linear(n.out, q, hidden_, attention.output_bias);
+    layer.attention_norm = norm(n.attention_norm, norm_kind);
+    layer.attention_out_norm = norm(n.attention_out_norm, norm_kind);
+    if (!description.feed_forward) return layer;
+    const FeedForwardDescription& part = *description.feed_forward;
+    layer.up = side_by_side(
+        n.up, hidden_, part.gated ? std::vector{part.size, part.size} : std::vector{part.size}, part.bias);
+    layer.down = linear(n.down, part.size, hidden_, part.bias);
+    layer.feed_forward_norm = norm(n.feed_forward_norm, norm_kind);
+    layer.feed_forward_out_norm = norm(n.feed_forward_out_norm, norm_kind);
     return layer;
   }
 
@@ -101,10 +168,15 @@ class Encoder::Weights::Loader {
     return only_compares() ? Tensor() : copy_of(stored, DType::f32);
   }
 
-  // The next piece of the memory for packed matrices.
-  TensorView place(std::int64_t in, std::int64_t out) const {
+  std::vector<double> numbers(const std::string& name, std::int64_t size) const {
+    const Tensor wide = copy_of(view(name, {size}), DType::f64);
+    return {wide.values<double>().begin(), wide.values<double>().end()};
+  }
+
+  // The next piece of the memory for packed matrices; none where tensors are only compared.
+  TensorView next_place(std::int64_t in, std::int64_t out) const {
     const std::int64_t begin = std::exchange(used_, used_ + packed_floats(in, out));
-    return packed_->slice(0, begin, used_);
+    return only_compares() ? TensorView() : packed_->slice(0, begin, used_);
   }
 
   // (in, out), however the file stores it.
@@ -120,77 +192,90 @@ class Encoder::Weights::Loader {
     return rounded_;
   }
 
-  const ModelConfig& config_;
+  std::int64_t hidden_;
   const TensorSource& tensors_;
-  Names names_;
+  TensorNames names_;
   std::optional<TensorView> packed_;
   mutable std::int64_t used_ = 0;
   mutable Tensor rounded_;
 };
 
-namespace {
-
-std::int64_t packed_size(const ModelConfig& config, const Names& names) {
-  const std::int64_t e = config.hidden_size;
-  const auto size = packed_floats;
-  std::int64_t sum = 0;
-  for (std::int64_t index = 0; index < config.layers; ++index) {
-    const LayerNames layer = names.layer(index);
-    sum += layer.context.empty() ? size(e, 3 * e) : size(e, e) + size(e, 2 * e);
-    sum += size(e, e);
-    if (!layer.up.empty()) sum += size(e, wide_size(config)) + size(config.intermediate_size, e);
+ModelWeights::ModelWeights(const ModelDescription& description, const TensorSource& tensors)
+    : source(tensors) {
+  const Loader compare(description, tensors);
+  read(description, compare);
+  packed_ = Tensor(DType::f32, {compare.packed_size()});
+  read(description, Loader(description, tensors, packed_));
+  for (const StoredLayer& layer : layers) {
+    views_.push_back({.projected = layer.projected.view(),
+                      .context = layer.context.view(),
+                      .out = layer.out.view(),
+                      .up = layer.up.view(),
+                      .down = layer.down.view(),
+                      .query_norm = layer.query_norm.view(),
+                      .key_norm = layer.key_norm.view(),
+                      .attention_norm = layer.attention_norm.view(),
+                      .feed_forward_norm = layer.feed_forward_norm.view(),
+                      .attention_out_norm = layer.attention_out_norm.view(),
+                      .feed_forward_out_norm = layer.feed_forward_out_norm.view()});
   }
-  return sum;
 }
 
-}  // namespace
-
-Encoder::Weights::Weights(const ModelConfig& config, const TensorSource& tensors) : source(tensors) {
-  const Loader compare(config, tensors);
-  read(config, compare);
-  packed = Tensor(DType::f32, {packed_size(config, compare.names())});
-  read(config, Loader(config, tensors, packed));
-}
-
-void Encoder::Weights::read(const ModelConfig& config, const Loader& load) {
-  const Names& names = load.names();
-  words = load.view(names.embeddings.words, {config.vocabulary_size, config.hidden_size});
-  if (!names.embeddings.positions.empty())
-    positions = load.view(names.embeddings.positions, {config.positions, config.hidden_size});
-  if (config.token_types > 0 && !names.embeddings.types.empty())
-    types = load.view(names.embeddings.types, {config.token_types, config.hidden_size});
-  if (!names.embeddings.norm.empty()) embedding_norm = load.norm(names.embeddings.norm);
-  if (!names.embeddings.source_norm.empty()) source_embedding_norm = load.norm(names.embeddings.source_norm);
+void ModelWeights::read(const ModelDescription& description, const Loader& load) {
+  const TensorNames& names = load.names();
+  const std::int64_t e = description.hidden_size;
+  words = load.view(names.words, {description.vocabulary_size, e});
+  if (description.positions == PositionKind::learned)
+    positions = load.view(names.positions, {description.position_count, e});
+  if (description.token_types > 0 && !names.types.empty())
+    types = load.view(names.types, {description.token_types, e});
+  if (description.embedding_norm) {
+    embedding_norm = load.norm(names.embedding_norm, description.embedding_norm->kind);
+    source_embedding_norm = load.norm(names.source_embedding_norm, description.embedding_norm->kind);
+  }
   layers.clear();
-  for (std::int64_t index = 0; index < config.layers; ++index) layers.push_back(load.layer(index));
-  if (!names.final_norm.empty()) final_norm = load.norm(names.final_norm);
-  if (!names.encoder_norm.empty()) encoder_norm = load.norm(names.encoder_norm);
-  if (!names.relative_bias.empty()) {
-    const ConstTensorView stored = load.view(names.relative_bias, {config.relative_buckets, config.heads});
-    if (!load.only_compares()) relative_bias = copy_of(stored, DType::f32);
+  for (std::size_t index = 0; index < description.layers.size(); ++index)
+    layers.push_back(load.layer(description.layers[index], names.layers[index]));
+  if (description.final_norm) {
+    final_norm = load.norm(names.final_norm, description.final_norm->kind);
+    source_final_norm = load.norm(names.source_final_norm, description.final_norm->kind);
   }
+  if (names.relative_bias.empty() || layers.empty()) return;
+  const AttentionDescription& attention = description.layers.front().attention;
+  const ConstTensorView stored =
+      load.view(names.relative_bias, {attention.relative_buckets.buckets, attention.heads});
+  if (!load.only_compares()) relative_bias = copy_of(stored, DType::f32);
 }
 
-const NormLayer* Encoder::Weights::norm_behind(const ModelConfig& config, std::int64_t index) const noexcept {
-  if (!config.norm_first) return nullptr;
-  if (index + 1 == config.layers) return &final_norm;
-  return index + 1 == config.encoder_layers ? &encoder_norm : nullptr;
+const StoredNorm* ModelWeights::norm_after(const ModelDescription& description,
+                                           std::int64_t index) const noexcept {
+  if (!description.final_norm) return nullptr;
+  if (index + 1 == description.layer_count()) return &final_norm;
+  return index + 1 == description.encoder_layers ? &source_final_norm : nullptr;
 }
 
-const std::vector<TransposedLayer>& Encoder::Weights::transposed() const {
+const LayerWeights& ModelWeights::layer_for_backward(std::int64_t index) const {
   std::call_once(transposed_once_, [this] {
     const Interruptible uninterrupted({});  // not every system's call_once lets an exception out
-    std::vector<TransposedLayer> made;
-    for (const TransformerLayer& layer : layers) {
-      made.push_back({.qkv = layer.qkv.matrix.transposed(),
-                      .out = layer.out.matrix.transposed(),
-                      .up = layer.up.matrix.transposed(),
-                      .down = layer.down.matrix.transposed(),
-                      .context = layer.context.matrix.transposed()});
+    for (const StoredLayer& layer : layers) {
+      transposed_.push_back({.projected = layer.projected.matrix.transposed(),
+                             .context = layer.context.matrix.transposed(),
+                             .out = layer.out.matrix.transposed(),
+                             .up = layer.up.matrix.transposed(),
+                             .down = layer.down.matrix.transposed()});
     }
-    transposed_ = std::move(made);
+    backward_views_ = views_;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const TransposedLayer& turned = transposed_[i];
+      LayerWeights& view = backward_views_[i];
+      view.projected = layers[i].projected.view(&turned.projected);
+      view.context = layers[i].context.view(&turned.context);
+      view.out = layers[i].out.view(&turned.out);
+      view.up = layers[i].up.view(&turned.up);
+      view.down = layers[i].down.view(&turned.down);
+    }
   });
-  return transposed_;
+  return backward_views_[static_cast<std::size_t>(index)];
 }
 
-}  // namespace attend
+}  // namespace attend::model

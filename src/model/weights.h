@@ -1,67 +1,82 @@
-// The weights of an encoder as its forward pass reads them: matrices packed, the rest as the file has it.
+// The weights of a model that reads, as its forward pass takes them: matrices packed, the rest as the file
+// has it.
 #pragma once
 
-#include <attend/encoder.h>
 #include <attend/matmul.h>
 #include <attend/tensor.h>
+#include <attend/transformer.h>
 
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "model/names.h"
+#include "model/layer.h"
+#include "model/tensor_names.h"
 
-namespace attend {
+namespace attend::model {
 
-struct LinearLayer {
-  PackedMatrix matrix;  // (in, out)
-  Tensor bias;          // (out)
+struct StoredLinear {
+  PackedMatrix matrix{};  // (in, out)
+  Tensor bias{};          // (out), or no elements
+  LinearWeights view(const PackedMatrix* transposed = nullptr) const;
 };
 
-struct NormLayer {
-  Tensor gamma, beta;  // RMSNorm has no beta
+struct StoredNorm {
+  Tensor gamma{}, beta{};  // RMSNorm has no beta
+  NormWeights view() const;
 };
 
-struct TransformerLayer {
-  LinearLayer qkv;  // queries, keys and values side by side: one product; of a cross layer the queries
-  LinearLayer out;
-  NormLayer attention_norm;
-  LinearLayer up, down;
-  NormLayer output_norm;
-  LinearLayer context{};  // of a cross layer: keys and values of the source
-
-  bool has_feed_forward() const noexcept { return up.matrix.columns() > 0; }
+// As LayerWeights has them.
+struct StoredLayer {
+  StoredLinear projected{}, context{}, out{}, up{}, down{};
+  StoredNorm query_norm{}, key_norm{}, attention_norm{}, feed_forward_norm{};
+  StoredNorm attention_out_norm{}, feed_forward_out_norm{};
+  std::vector<double> sinks{};
 };
 
-// The matrices of a layer transposed, as gradients are multiplied by them.
-struct TransposedLayer {
-  PackedMatrix qkv, out, up, down, context;
-};
+class ModelWeights {
+ public:
+  // Every tensor is compared with the description before memory is asked for: only what the file really holds
+  // may decide how much. Throws FileError for a tensor that is missing or of another shape.
+  ModelWeights(const ModelDescription& description, const TensorSource& tensors);
 
-struct Encoder::Weights {
   TensorSource source;                      // keeps alive what the next three look at
   ConstTensorView words, positions, types;  // where they lie: a text touches few of their rows
-  Tensor packed;  // all matrices, side by side: a text reads them all, and large pages halve that
-  NormLayer embedding_norm, source_embedding_norm;
-  std::vector<TransformerLayer> layers;
-  NormLayer final_norm, encoder_norm;
+  StoredNorm embedding_norm, source_embedding_norm;
+  std::vector<StoredLayer> layers;
+  StoredNorm final_norm, source_final_norm;
   Tensor relative_bias;  // (buckets, heads)
 
-  Weights(const ModelConfig& config, const TensorSource& tensors);
+  const LayerWeights& layer(std::int64_t index) const { return views_[static_cast<std::size_t>(index)]; }
+  // With matrices that gradients can be multiplied by: as many numbers once more. Made by whoever asks first,
+  // from the packed ones: the file may have changed since, and its numbers may have been rounded.
+  const LayerWeights& layer_for_backward(std::int64_t index) const;
 
-  // The norm behind layer `index`, from 0; none: a null pointer.
-  const NormLayer* norm_behind(const ModelConfig& config, std::int64_t index) const noexcept;
-
-  // One for each layer, as large as the layers' matrices. Made by whoever asks first, from the packed ones:
-  // the file may have changed since, and its numbers may have been rounded.
-  const std::vector<TransposedLayer>& transposed() const;
+  // The norm after layer `index`, from 0, which is not the layer's own; none: a null pointer.
+  const StoredNorm* norm_after(const ModelDescription& description, std::int64_t index) const noexcept;
 
  private:
+  struct TransposedLayer {
+    PackedMatrix projected, context, out, up, down;
+  };
   class Loader;
-  void read(const ModelConfig& config, const Loader& load);
+  void read(const ModelDescription& description, const Loader& load);
 
+  Tensor packed_;  // all matrices, side by side: a text reads them all, and large pages halve that
+  std::vector<LayerWeights> views_;
   mutable std::once_flag transposed_once_;
   mutable std::vector<TransposedLayer> transposed_;
+  mutable std::vector<LayerWeights> backward_views_;
 };
 
-}  // namespace attend
+// The names of a model's tensors in this source. Throws FileError where it has the tensors of another kind of
+// model.
+TensorNames names_in(const ModelDescription& description, const TensorSource& tensors);
+
+// What a norm of this name is made of in this source: gamma first.
+struct NormTensorNames {
+  std::string gamma, beta;
+};
+NormTensorNames norm_tensors(const TensorSource& tensors, const std::string& name);
+
+}  // namespace attend::model

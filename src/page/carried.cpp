@@ -28,6 +28,16 @@ void append_products(std::vector<float>& all, const Tensor& products) {
   }
 }
 
+// Keys or values (n, key heads, D), once for each head of the queries, which may share them.
+void append_for_queries(std::vector<float>& all, const Tensor& part, std::int64_t heads) {
+  const std::int64_t group = heads / part.size(1);
+  if (group == 1) return append(all, part);
+  Tensor repeated(DType::f32, {part.size(0), heads, part.size(2)});
+  for (std::int64_t h = 0; h < heads; ++h)
+    copy(part.view().select(1, h / group), repeated.view().select(1, h));
+  append(all, repeated);
+}
+
 // A bias (1, H, n, n) in which every diagonal is constant.
 void append_bias(std::vector<float>& all, ConstTensorView bias, std::int64_t heads, std::int64_t n) {
   for (std::int64_t h = 0; h < heads; ++h) {
@@ -63,8 +73,8 @@ std::string carried_layer(const Reading& reading, std::int64_t number) {
   const Reading::Layer& layer = reading.layer(number);
   std::vector<float> numbers;
   append(numbers, layer.q);
-  append(numbers, layer.k);
-  append(numbers, layer.v);
+  append_for_queries(numbers, layer.k, reading.heads());
+  append_for_queries(numbers, layer.v, reading.heads());
   append_products(numbers, lens::value_products(reading, number));
   if (has_distance_bias(reading)) {
     if (layer.options.bias.given()) {

@@ -21,15 +21,28 @@ Json words_json(const std::vector<Word>& words) {
   return list;
 }
 
-// Which tokens attend to which in each layer.
+double scale_of(const Reading::Layer& layer) {
+  return layer.options.scale.value_or(1 / std::sqrt(static_cast<double>(layer.q.size(2))));
+}
+
+// Which tokens look at which in each layer, and what else its scores depend on.
 Json layers_json(const Reading& reading) {
   Json list = Json::array();
   const auto ends = [](const TokenRange& range) { return Json{range.first, range.last}; };
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
-    list.push_back({{"name", reading.layer_name(layer)},
+    const AttentionOptions& options = reading.layer(layer).options;
+    Json attends = {{"name", reading.layer_name(layer)},
                     {"rows", ends(reading.looking(layer))},
                     {"keys", ends(reading.looked_at(layer))},
-                    {"causal", reading.layer(layer).options.causal}});
+                    {"causal", options.causal}};
+    // What most models do not have is left out of their pages.
+    const Window& window = options.window;
+    if (window.left != Window::kUnlimited || window.right != Window::kUnlimited)
+      attends["window"] = {window.left, window.right};
+    if (options.softcap > 0) attends["softcap"] = options.softcap;
+    if (!options.sinks.empty()) attends["sinks"] = options.sinks;
+    if (options.scale != reading.layer(1).options.scale) attends["scale"] = scale_of(reading.layer(layer));
+    list.push_back(std::move(attends));
   }
   return list;
 }
@@ -45,13 +58,13 @@ Json facts_of(const Reading& reading, bool served) {
     token.erase("last");
   }
   Json facts = {{"model", reading.model().files().name},
-                {"family", std::string(name_of(reading.model().encoder().config().family))},
-                {"causal", reading.model().encoder().config().causal},
+                {"family", reading.model().transformer().description().family},
+                {"causal", reading.model().transformer().description().is_causal()},
                 {"layers", reading.layers()},
                 {"attends", layers_json(reading)},
                 {"heads", reading.heads()},
                 {"headSize", head_size},
-                {"scale", first.options.scale.value_or(1 / std::sqrt(static_cast<double>(head_size)))},
+                {"scale", scale_of(first)},
                 {"text", reading.text()},
                 {"second", reading.second()},
                 {"served", served},

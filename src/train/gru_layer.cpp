@@ -2,11 +2,9 @@
 
 #include <attend/dropout.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "nn/gru.h"
-#include "nn/linear_gradient.h"
 
 namespace attend::train {
 namespace {
@@ -22,16 +20,16 @@ GruRoom room_of(const Pass& pass) {
   return {.step = first_rows(room.step, pass.rows.sequences),
           .carried = first_rows(room.carried, pass.rows.sequences),
           .d_past = by_sequence(room.d_past, pass.rows),
-          .packed = room.panels,
-          .gradient = room.gradient};
+          .packed = room.packed,
+          .gradient = room.sums};
 }
 
 }  // namespace
 
-GruLayer::GruLayer(Parameters& parameters, const std::string& name, const ModelShape& shape, bool first,
+GruLayer::GruLayer(Parameters& parameters, const std::string& name, std::int64_t hidden, double dropout,
                    std::uint64_t stream)
-    : hidden_(shape.hidden), dropout_(first ? 0 : shape.dropout), stream_(stream) {
-  const std::int64_t e = shape.hidden;
+    : hidden_(hidden), dropout_(dropout), stream_(stream) {
+  const std::int64_t e = hidden;
   const double deviation = 1 / std::sqrt(static_cast<double>(e));
   input_ = parameters.add(name + ".input.weight", {e, 3 * e}, 0, deviation);
   input_bias_ = parameters.add(name + ".input.bias", {3 * e}, 0, 0);
@@ -47,15 +45,11 @@ void GruLayer::plan(Arena& arena, std::int64_t rows) {
   arena.want(out_, {rows, hidden_});
 }
 
-void GruLayer::plan_room(std::int64_t& panels, std::int64_t& gradient) const {
-  panels = std::max(panels, gru_packed_room(hidden_, hidden_));
-  gradient = std::max(gradient, linear_gradient_room(hidden_, 3 * hidden_));
-}
-
-void GruLayer::plan_work(Arena& arena, Room& room, std::int64_t sequences, const ModelShape& shape) {
-  arena.want(room.step, {sequences, 3 * shape.hidden});
-  arena.want(room.carried, {sequences, shape.hidden});
-  arena.want(room.d_past, {sequences * shape.length, 3 * shape.hidden});
+void GruLayer::plan_work(Arena& arena, Room& room, std::int64_t sequences, std::int64_t rows,
+                         std::int64_t hidden) {
+  arena.want(room.step, {sequences, 3 * hidden});
+  arena.want(room.carried, {sequences, hidden});
+  arena.want(room.d_past, {rows, 3 * hidden});
 }
 
 GruWeights GruLayer::weights(const Pass& pass) const {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "train/layers.h"
+#include "train/pass.h"
 
 namespace attend {
 namespace detail {
@@ -18,25 +18,26 @@ namespace attend::train {
 
 class GruLayer {
  public:
-  // `stream` tells its dropout, of what it reads, from that of others. The first layer has none: it reads
-  // embeddings, which have their own.
-  GruLayer(Parameters& parameters, const std::string& name, const ModelShape& shape, bool first,
+  // dropout: of what it reads; 0 of the first layer, which reads embeddings, which have their own. `stream`
+  // tells it from that of others.
+  GruLayer(Parameters& parameters, const std::string& name, std::int64_t hidden, double dropout,
            std::uint64_t stream);
 
   void plan(Arena& arena, std::int64_t rows);
-  void plan_room(std::int64_t& panels, std::int64_t& gradient) const;
   // What layers work in one after the other.
-  static void plan_work(Arena& arena, Room& room, std::int64_t sequences, const ModelShape& shape);
+  static void plan_work(Arena& arena, Room& room, std::int64_t sequences, std::int64_t rows,
+                        std::int64_t hidden);
 
   // The states, (rows, E).
   TensorView forward(Pass& pass, ConstTensorView x);
+  TensorView states(std::int64_t rows) const { return first_rows(out_, rows); }  // that forward() left
   // After a forward() of the same x. d: the gradient of what left becomes that of x.
   void backward(Pass& pass, ConstTensorView x, TensorView d);
 
  private:
   GruWeights weights(const Pass& pass) const;
   GruTrace trace(const Pass& pass) const;
-  bool drops(const Pass& pass) const { return dropout_ > 0 && pass.training; }
+  bool drops(const Pass& pass) const { return dropout_ > 0 && pass.dropout > 0; }
 
   std::int64_t hidden_;
   double dropout_;

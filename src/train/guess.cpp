@@ -33,15 +33,17 @@ void Model::check_targets(const Batch& batch) const {
 }
 
 void Model::require_output() const {
-  if (!shape_.guesses) refuse(kGuessOperation, "the model has no output layer, so it guesses nothing");
+  if (!options_.guesses) refuse(kGuessOperation, "the model has no output layer, so it guesses nothing");
 }
 
-ConstTensorView Model::output_matrix() {
-  return shape_.tied ? parameters_.value(words_).transposed(0, 1) : parameters_.value(output_);
+model::Operand Model::output_matrix() {
+  const ConstTensorView matrix = description_.tied_output ? parameters_.value(places_.words).transposed(0, 1)
+                                                          : parameters_.value(places_.output);
+  return {matrix, room_.packed};
 }
 
-CrossEntropy Model::guess(Pass& pass, ConstTensorView hidden, std::span<const std::int32_t> targets,
-                          double weight, TensorView d_hidden) {
+CrossEntropy Model::guess(ConstTensorView hidden, std::span<const std::int32_t> targets, double weight,
+                          TensorView d_hidden) {
   std::vector<std::int64_t> rows;
   std::vector<std::int32_t> wanted;
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -59,37 +61,34 @@ CrossEntropy Model::guess(Pass& pass, ConstTensorView hidden, std::span<const st
     const TensorView picked = first_rows(picked_, static_cast<std::int64_t>(count));
     const TensorView logits = first_rows(logits_, static_cast<std::int64_t>(count));
     gather(hidden, some, picked);
-    product(pass, picked, output_matrix(), logits);
+    output_matrix().multiply(picked, logits);
     const CrossEntropy part = cross_entropy(logits, std::span(wanted).subspan(first, count), weight,
                                             d_hidden.given() ? logits : TensorView());
     total.loss += part.loss;
     total.counted += part.counted;
     total.right += part.right;
     if (!d_hidden.given()) continue;
-    if (shape_.tied) {
-      add_linear_gradient(logits, picked, parameters_.gradient(words_), {}, room_.gradient);
+    if (description_.tied_output) {
+      add_linear_gradient(logits, picked, parameters_.gradient(places_.words), {}, room_.sums);
     } else {
-      add_linear_gradient(picked, logits, parameters_.gradient(output_), {}, room_.gradient);
+      add_linear_gradient(picked, logits, parameters_.gradient(places_.output), {}, room_.sums);
     }
-    product(pass, logits, output_matrix().transposed(0, 1), picked);
+    output_matrix().multiply_transposed(logits, picked);
     scatter(picked, some, d_hidden);
   }
   return total;
 }
 
-CrossEntropy Model::evaluate(const Batch& batch, const AttentionObserver& observer) {
+CrossEntropy Model::evaluate(const Batch& batch, const LayerObserver& observer) {
   check_targets(batch);
-  const ConstTensorView seen = hidden(batch, observer);
-  Pass pass = pass_for(batch, false, 0);
-  return guess(pass, seen, batch.targets, 1, {});
+  return guess(hidden(batch, observer), batch.targets, 1, {});
 }
 
 Tensor Model::logits(const Batch& batch, std::int64_t row) {
   require_output();
   const ConstTensorView seen = hidden(batch);
-  Pass pass = pass_for(batch, false, 0);
-  Tensor out(parameters_.dtype(), {1, shape_.vocabulary});
-  product(pass, seen.slice(0, row, row + 1), output_matrix(), out);
+  Tensor out(parameters_.dtype(), {1, description_.vocabulary_size});
+  output_matrix().multiply(seen.slice(0, row, row + 1), out);
   return out;
 }
 
@@ -99,8 +98,7 @@ CrossEntropy Model::learn(const Batch& batch, double weight, std::uint64_t seed)
   learn_from_hidden(
       batch,
       [&](ConstTensorView hidden, TensorView d_hidden) {
-        Pass pass = pass_for(batch, true, seed);
-        loss = guess(pass, hidden, batch.targets, weight, d_hidden);
+        loss = guess(hidden, batch.targets, weight, d_hidden);
       },
       seed);
   return loss;

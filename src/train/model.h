@@ -1,8 +1,9 @@
-// A model that learns: from ids to the loss and back. What lives longer than one operation is planned when it
-// is made.
+// A model that learns: from ids to the loss and back, by the layers of src/model. What lives longer than one
+// operation is planned when it is made.
 #pragma once
 
 #include <attend/cross_entropy.h>
+#include <attend/transformer.h>
 
 #include <cstdint>
 #include <deque>
@@ -12,11 +13,19 @@
 #include <string>
 #include <vector>
 
-#include "train/block.h"
-#include "train/embedder.h"
+#include "model/layer.h"
 #include "train/gru_layer.h"
+#include "train/model_parameters.h"
 
 namespace attend::train {
+
+// What a training adds to the description of its model.
+struct TrainingOptions {
+  std::int64_t sequences = 1;  // the most that one batch may have
+  double dropout = 0;          // of embeddings, weights and what each part adds
+  bool recompute = false;      // keep only what enters a block, and run the block again in the backward pass
+  bool guesses = true;  // tokens; else there is no output layer, and only the vectors of tokens are used
+};
 
 // Sequences of one length, side by side; those that are shorter are filled up, and say how long they are.
 struct Sequences {
@@ -32,20 +41,6 @@ struct Batch {
   Sequences source{};  // of an encoder-decoder; its count is that of tokens
 };
 
-// The most that one batch may have.
-struct BatchLimits {
-  std::int64_t sequences = 1;
-};
-
-// A block's attention, as it happens.
-struct LayerAttention {
-  enum class Which : std::uint8_t { encoder, decoder, cross };
-  Which which;
-  std::int64_t layer;  // from 0
-  AttentionMoment moment;
-};
-using AttentionObserver = std::function<void(const LayerAttention&)>;
-
 // Any number that depends on the vectors of tokens, hidden (rows, E): writes how it changes with each of them
 // into d_hidden, which comes as zeros.
 using HiddenLoss = std::function<void(ConstTensorView hidden, TensorView d_hidden)>;
@@ -54,22 +49,24 @@ class Model {
  public:
   // f32, or f64, which is the reference: the same model in plain float64. Memory::later: parameters() has
   // names and shapes, and nothing more may be asked for until allocate(); so a file can be compared with a
-  // shape before that shape takes any memory. Throws std::invalid_argument for a model that cannot fit into
+  // description before that takes any memory. Throws std::invalid_argument for a model that cannot fit into
   // memory.
   enum class Memory : std::uint8_t { now, later };
-  Model(const ModelShape& given, const BatchLimits& limits, DType dtype = DType::f32,
+  Model(const ModelDescription& description, const TrainingOptions& options, DType dtype = DType::f32,
         Memory memory = Memory::now);
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
   void allocate();
 
-  const ModelShape& shape() const noexcept { return shape_; }
+  const ModelDescription& description() const noexcept { return description_; }
+  const TrainingOptions& options() const noexcept { return options_; }
   Parameters& parameters() noexcept { return parameters_; }
   std::int64_t activation_bytes() const;  // planned once, beside the parameters
 
-  // The loss of a batch, without dropout.
-  CrossEntropy evaluate(const Batch& batch, const AttentionObserver& observer = {});
+  // The loss of a batch, without dropout. The observer sees each layer's attention as it happens, its views
+  // being (sequences, heads, length, size).
+  CrossEntropy evaluate(const Batch& batch, const LayerObserver& observer = {});
 
   // The loss of a batch, with dropout of this seed; adds weight times its gradient to that of the parameters.
   CrossEntropy learn(const Batch& batch, double weight, std::uint64_t seed);
@@ -77,49 +74,80 @@ class Model {
   // The vectors that leave the model, (rows, E): token t of sequence s is row s length + t. hidden() has no
   // dropout, and its result lasts until the next call. learn_from_hidden() has that of this seed, and adds
   // the gradient of the loss to that of the parameters.
-  ConstTensorView hidden(const Batch& batch, const AttentionObserver& observer = {});
+  ConstTensorView hidden(const Batch& batch, const LayerObserver& observer = {});
   void learn_from_hidden(const Batch& batch, const HiddenLoss& loss, std::uint64_t seed);
 
   // The logits of one row of tokens, (vocabulary), without dropout: row r of sequence s is s length + r.
   Tensor logits(const Batch& batch, std::int64_t row);
 
  private:
-  void plan(const BatchLimits& limits);
+  // What a layer leaves for the backward pass.
+  struct LayerViews {
+    TensorView projected{}, context{}, unnormed{}, attended{}, max{}, sum{};
+    TensorView attention_sum{}, after_attention{}, product{}, feed_forward_sum{}, out{};
+  };
+  // A source's layers, or those of the tokens.
+  struct Stack {
+    std::int64_t first = 0, last = 0;  // of the description's layers, from 0
+    std::uint64_t stream = 0;          // of its embeddings' dropout
+    NormPlaces embedding_norm{}, final_norm{};
+    TensorView embedded{}, entering{};  // (rows, E): before and after the norm of the embeddings
+    TensorView leaving{};               // (rows, E): after the final norm, where there is one
+    std::vector<std::int32_t> places{};
+  };
+
+  void plan();
+  void plan_stack(Stack& stack, std::int64_t rows);
+  void plan_inside(std::int64_t index, std::int64_t rows);
+  void plan_room(std::int64_t rows);
+  bool is_recurrent() const noexcept { return !recurrent_.empty(); }
   void check(const Batch& batch) const;
   void check_targets(const Batch& batch) const;
   Pass pass_for(const Batch& batch, bool training, std::uint64_t seed);
-  // What leaves the last block, and the final norm.
-  TensorView forward(Pass& pass, const Batch& batch, const AttentionObserver& observer);
+
+  // The layers [first, last], of which only the last has a feed-forward part: what is run again as one.
+  std::int64_t first_of_block(const Stack& stack, std::int64_t last) const;
+  model::LayerRun run_of(Pass& pass, std::int64_t index, AttentionOptions& options) const;
+  ConstTensorView entering(const Stack& stack, std::int64_t index) const;
+  void run_layer(Pass& pass, const Stack& stack, std::int64_t index, ConstTensorView source);
+  void run_layer_back(Pass& pass, const Stack& stack, std::int64_t index, ConstTensorView source,
+                      TensorView d, TensorView d_source);
+  void embed(Pass& pass, Stack& stack, const Sequences& tokens);
+  void embed_back(Pass& pass, Stack& stack, const Sequences& tokens, TensorView d);
+  void show(Pass& pass, std::int64_t index, const LayerObserver& observer) const;
+
+  // What leaves the last layer, and the final norm.
+  TensorView forward(Pass& pass, const Batch& batch, const LayerObserver& observer);
+  TensorView run_stack(Pass& pass, Stack& stack, const Sequences& tokens, ConstTensorView source,
+                       const LayerObserver& observer);
   void backward(Pass& pass, const Batch& batch, TensorView d);  // d: of what forward() returned
-  TensorView run_stack(Pass& pass, std::deque<Block>& blocks, Embedder& embedder, std::optional<Norm>& norm,
-                       TensorView normed, const Sequences& tokens, ConstTensorView source,
-                       std::vector<TensorView>& streams, const AttentionObserver& observer, bool encoder);
-  void back_through_stack(Pass& pass, std::deque<Block>& blocks, Embedder& embedder,
-                          std::optional<Norm>& norm, const Sequences& tokens, ConstTensorView source,
-                          const std::vector<TensorView>& streams, TensorView d, TensorView d_source);
+  void back_through_stack(Pass& pass, Stack& stack, const Sequences& tokens, ConstTensorView source,
+                          TensorView d, TensorView d_source);
   // Of the rows that have a target, some at a time. d_hidden: zeros, where their gradient goes; or not given.
-  CrossEntropy guess(Pass& pass, ConstTensorView hidden, std::span<const std::int32_t> targets, double weight,
+  CrossEntropy guess(ConstTensorView hidden, std::span<const std::int32_t> targets, double weight,
                      TensorView d_hidden);
   void require_output() const;
-  ConstTensorView output_matrix();
+  model::Operand output_matrix();
 
-  ModelShape shape_;
-  BatchLimits limits_;
+  ModelDescription description_;
+  TrainingOptions options_;
   DType dtype_;
   Parameters parameters_;
-  int words_ = -1, positions_ = -1, type_ = -1, output_ = -1;
-  std::optional<Embedder> source_embedder_, embedder_;
-  std::deque<Block> encoder_, decoder_;  // a deque: views inside a block are planned, so it must not move
-  std::deque<GruLayer> recurrent_;       // in place of the decoder's blocks
-  std::optional<Norm> encoder_norm_, final_norm_;
-  std::vector<TensorView> encoder_streams_, streams_;  // what enters each block, and what leaves the last
+  ModelPlaces places_;
+  std::optional<Stack> source_;
+  Stack tokens_;
+  std::vector<std::uint64_t> streams_;  // of each layer's dropout
+  std::deque<LayerViews> views_;        // of each layer; a deque: views are planned, so they must not move
+  std::vector<model::LayerWeights> weights_;
+  std::vector<model::LayerGradients> gradients_;
+  std::deque<GruLayer> recurrent_;  // in place of layers
 
   Arena arena_;
   Room room_;
-  TensorView memory_{}, normed_{};  // (rows, E): after the final norms
   TensorView d_{}, d_memory_{};     // (rows, E)
   TensorView picked_{}, logits_{};  // (some rows, E), (some rows, vocabulary)
-  Tensor cosines_, sines_;
+  Tensor sinusoidal_;               // (length, E), where positions are of that kind
+  Tensor cosines_, sines_;          // (length, pairs), where they are rotary
 };
 
 }  // namespace attend::train

@@ -4,98 +4,98 @@
 
 #include "base/error.h"
 #include "base/memory_limit.h"
+#include "model/layer.h"
 #include "nn/gru.h"
 #include "nn/linear_gradient.h"
-#include "train/feed_forward.h"
-#include "train/layers.h"
+#include "train/model.h"
 
 namespace attend::train {
 namespace {
 
-// The sizes of a shape as real numbers.
-struct Sizes {
-  Sizes(const ModelShape& shape, std::int64_t batch)
-      : two(shape.kind == ModelKind::encoder_decoder),
-        recurrent(shape.mixer == MixerKind::gru),
-        gated(shape.feed_forward == FeedForwardKind::swiglu),
-        sequences(static_cast<double>(batch)),
-        length(static_cast<double>(shape.length)),
-        rows(sequences * length),
-        layers(static_cast<double>(shape.layers)),
-        e(static_cast<double>(shape.hidden)),
-        heads(static_cast<double>(shape.heads)),
-        inner(static_cast<double>(shape.inner)),
-        wide(gated ? 2 * inner : inner),
-        words(static_cast<double>(shape.vocabulary)) {}
-  bool two, recurrent, gated;
-  double sequences, length, rows, layers, e, heads, inner, wide, words;
-};
+bool is_recurrent_model(const ModelDescription& description) {
+  return !description.layers.empty() && description.layers.front().kind == LayerKind::recurrent;
+}
 
-double linear(double in, double out) { return in * out + out; }
+// How many numbers, as real ones.
+double linear_numbers(double in, double out, bool bias) { return in * out + (bias ? out : 0); }
+double norm_numbers(NormKind kind, double size) { return kind == NormKind::layer ? 2 * size : size; }
+double real(std::int64_t value) { return static_cast<double>(value); }
 
-double parameter_numbers(const ModelShape& shape, const Sizes& s) {
-  const double norm = shape.norm == NormKind::layer ? 2 * s.e : s.e;
-  const double embedders = s.two ? 2 : 1;
-  double numbers = s.words * s.e;
-  if (shape.positions == PositionKind::learned) numbers += s.length * s.e;
-  if (shape.typed) numbers += s.e;
-  if (shape.guesses && !shape.tied) numbers += s.e * s.words;
-  if (s.recurrent) return numbers + s.layers * 2 * linear(s.e, 3 * s.e);
-  numbers += embedders * norm;  // at the end of a stack, or after its embedding
-  const double attention = linear(s.e, 3 * s.e) + linear(s.e, s.e) + norm;
-  const double feed_forward = linear(s.e, s.wide) + linear(s.inner, s.e) + norm;
-  numbers += embedders * s.layers * (attention + feed_forward);
-  if (s.two) numbers += s.layers * attention;  // cross-attention has the same matrices, differently cut
+double layer_parameters(const LayerDescription& layer, double e) {
+  if (layer.kind == LayerKind::recurrent) return 2 * linear_numbers(e, 3 * e, true);
+  const AttentionDescription& attention = layer.attention;
+  const double q = real(model::query_columns(attention)), k = real(model::key_columns(attention));
+  double numbers = linear_numbers(e, real(model::projected_columns(layer)), attention.bias);
+  if (layer.kind == LayerKind::cross) numbers += linear_numbers(e, 2 * k, attention.bias);
+  if (attention.query_key_norm == QueryKeyNorm::whole) numbers += norm_numbers(layer.norm.kind, q + k);
+  if (attention.query_key_norm == QueryKeyNorm::heads)
+    numbers += 2 * norm_numbers(layer.norm.kind, real(attention.head_size));
+  numbers += linear_numbers(q, e, attention.output_bias) + norm_numbers(layer.norm.kind, e);
+  if (!layer.feed_forward) return numbers;
+  const FeedForwardDescription& part = *layer.feed_forward;
+  return numbers + linear_numbers(e, real(model::product_size(part)), part.bias) +
+         linear_numbers(real(part.size), e, part.bias) + norm_numbers(layer.norm.kind, e);
+}
+
+double parameter_numbers(const ModelDescription& description, const TrainingOptions& options) {
+  const double e = real(description.hidden_size), words = real(description.vocabulary_size);
+  const double stacks = description.has_source() ? 2 : 1;
+  double numbers = words * e;
+  if (description.positions == PositionKind::learned) numbers += real(description.max_tokens()) * e;
+  if (description.token_types > 0) numbers += e;
+  if (options.guesses && !description.tied_output) numbers += e * words;
+  if (description.embedding_norm) numbers += stacks * norm_numbers(description.embedding_norm->kind, e);
+  if (description.final_norm) numbers += stacks * norm_numbers(description.final_norm->kind, e);
+  for (const LayerDescription& layer : description.layers) numbers += layer_parameters(layer, e);
   return numbers;
 }
 
-// Kept of a block for the backward pass, beside the stream that leaves it.
-double inside_block(const ModelShape& shape, const Sizes& s, bool cross) {
-  const double sum = shape.norm_first ? 0 : s.e;
-  const double attention = 3 * s.e + s.e + 2 * s.heads + sum + s.e;
-  return s.rows * (attention + (cross ? attention : 0) + s.wide + sum);
+// Kept of a layer for the backward pass, for each row; what leaves a block is not in it.
+double inside_layer(const LayerDescription& layer, double e) {
+  const AttentionDescription& attention = layer.attention;
+  const double q = real(model::query_columns(attention)), k = real(model::key_columns(attention));
+  const double sum = layer.norm.place == NormPlace::before ? 0 : e;
+  double numbers = real(model::projected_columns(layer)) + q + 2 * real(attention.heads) + sum + e;
+  if (layer.kind == LayerKind::cross) numbers += 2 * k;
+  if (attention.query_key_norm != QueryKeyNorm::none) numbers += q + k;
+  if (layer.feed_forward) numbers += real(model::product_size(*layer.feed_forward)) + sum;
+  return numbers;
 }
 
-double blocks(const ModelShape& shape, const Sizes& s) {
-  const double inside = inside_block(shape, s, false), inside_cross = inside_block(shape, s, s.two);
-  const double out = (s.two ? 2 : 1) * s.layers * s.rows * s.e;
-  if (shape.recompute) return out + std::max(inside, inside_cross);
-  return out + s.layers * (inside_cross + (s.two ? inside : 0));
-}
-
-double gru_layers(const ModelShape& shape, const Sizes& s) {
-  return s.rows * s.e * (6 * s.layers + (shape.dropout > 0 ? s.layers - 1 : 0));
-}
-
-// The matrix that is packed, and the room of a weight's gradient: each of the largest.
-double products(const ModelShape& shape) {
-  std::int64_t panels = 0, gradient = 0;
-  const std::int64_t e = shape.hidden,
-                     wide = (shape.feed_forward == FeedForwardKind::swiglu ? 2 : 1) * shape.inner;
-  if (shape.guesses) {
-    Linear::plan(e, shape.vocabulary, panels, gradient);
-    gradient = std::max(gradient, linear_gradient_room(shape.vocabulary, e));
+// Of all layers, for each row.
+double kept_by_layers(const ModelDescription& description, const TrainingOptions& options) {
+  const double e = real(description.hidden_size);
+  double leaving = 0, inside = 0, block = 0, largest_block = 0;
+  bool first = true;
+  for (const LayerDescription& layer : description.layers) {
+    if (layer.kind == LayerKind::recurrent) {
+      leaving += 6 * e + (options.dropout > 0 && !first ? e : 0);
+      first = false;
+      continue;
+    }
+    inside += inside_layer(layer, e);
+    block += inside_layer(layer, e);
+    largest_block = std::max(largest_block, block);
+    if (!layer.feed_forward) continue;
+    leaving += e;
+    block = 0;
   }
-  if (shape.mixer == MixerKind::gru) {
-    panels = std::max(panels, gru_packed_room(e, e));
-    gradient = std::max(gradient, linear_gradient_room(e, 3 * e));
-  } else {
-    Linear::plan(e, 3 * e, panels, gradient);
-    Linear::plan(e, wide, panels, gradient);
-    Linear::plan(shape.inner, e, panels, gradient);
-  }
-  return static_cast<double>(panels) + static_cast<double>(gradient);
+  return leaving + (options.recompute ? largest_block : inside);
 }
 
-// What the head works in, and after it the parts of a block, in the same place.
-double workshop(const ModelShape& shape, const Sizes& s) {
-  const double some = std::min(s.rows, static_cast<double>(logit_rows(shape.vocabulary)));
-  const double head = shape.guesses ? some * (s.e + s.words) : 0;
-  if (s.recurrent) return std::max(head, 4 * s.sequences * s.e + 3 * s.rows * s.e);
-  const double together = std::min(s.rows, static_cast<double>(FeedForward::kRows));
-  const double attention = s.rows * s.e * (s.two ? 6 : 4);
-  const double feed_forward = together * (s.inner + s.wide + (s.gated ? s.inner : 0));
-  const double around = s.rows * s.e * (shape.dropout > 0 ? 3 : 2);
+// What the head works in, and after it the parts of a layer, in the same place.
+double workshop(const ModelDescription& description, const TrainingOptions& options, double rows) {
+  const double e = real(description.hidden_size);
+  const double some = std::min(rows, real(logit_rows(description.vocabulary_size)));
+  const double head = options.guesses ? some * (e + real(description.vocabulary_size)) : 0;
+  if (is_recurrent_model(description)) return std::max(head, 4 * real(options.sequences) * e + 3 * rows * e);
+  const RoomSizes sizes(description, options);
+  const double together = std::min(rows, real(model::LayerRun::kActivatedRows));
+  const double attention = rows * (real(sizes.attended) + real(sizes.projected) +
+                                   (description.has_source() ? real(sizes.context) : 0));
+  const double feed_forward =
+      together * (real(sizes.inner) + real(sizes.product) + (sizes.gated ? real(sizes.inner) : 0));
+  const double around = rows * e * (2 + (options.dropout > 0 ? 1 : 0) + (sizes.parallel ? 1 : 0));
   return std::max(head, around + std::max(attention, feed_forward));
 }
 
@@ -106,27 +106,70 @@ std::int64_t logit_rows(std::int64_t vocabulary) {
   return std::clamp(kElements / vocabulary, kLeast, kMost);
 }
 
-ModelMemory model_memory(const ModelShape& given, std::int64_t sequences, DType dtype) {
-  const ModelShape shape = settled(given);
-  const Sizes s(shape, sequences);
-  const auto size = static_cast<double>(size_of(dtype));
-  const double embedders = s.two ? 2 : 1;
-  double numbers = embedders * s.rows * s.e * (shape.norm_first ? 1 : 2);
-  numbers += s.recurrent ? gru_layers(shape, s) : blocks(shape, s);
-  numbers += s.rows * s.e * (s.two ? 4 : 2) + 2 * s.e;  // after the last norms, and gradients of the stream
-  if (dtype == DType::f32) numbers += products(shape);
-  numbers += workshop(shape, s);
-  double tables = embedders * s.rows * sizeof(std::int32_t) * (shape.typed ? 2 : 1);
-  if (shape.positions == PositionKind::sinusoidal) tables += embedders * s.length * s.e * size;
-  if (shape.positions == PositionKind::rotary) tables += s.length * s.e / s.heads * sizeof(double);
-  return {4 * size * parameter_numbers(shape, s), size * numbers, tables};
+void RoomSizes::add_matrix(std::int64_t in, std::int64_t out) {
+  packed = std::max(packed, model::Operand::room_for(in, out));
+  sums = std::max(sums, linear_gradient_room(in, out));
 }
 
-void require_memory(const ModelShape& shape, std::int64_t sequences, DType dtype) {
-  const double need = model_memory(shape, sequences, dtype).total(), most = memory_limit();
+RoomSizes::RoomSizes(const ModelDescription& description, const TrainingOptions& options) {
+  const std::int64_t e = description.hidden_size;
+  factors = e;
+  if (options.guesses) {
+    add_matrix(e, description.vocabulary_size);
+    sums = std::max(sums, linear_gradient_room(description.vocabulary_size, e));
+  }
+  if (is_recurrent_model(description)) {
+    packed = std::max(packed, gru_packed_room(e, e));
+    sums = std::max(sums, linear_gradient_room(e, 3 * e));
+    return;
+  }
+  for (const LayerDescription& layer : description.layers) {
+    const AttentionDescription& attention = layer.attention;
+    const std::int64_t q = model::query_columns(attention), k = model::key_columns(attention);
+    attended = std::max(attended, q);
+    projected = std::max(projected, model::projected_columns(layer));
+    add_matrix(e, model::projected_columns(layer));
+    add_matrix(q, e);
+    if (attention.query_key_norm == QueryKeyNorm::whole) factors = std::max(factors, q);
+    if (layer.kind == LayerKind::cross) {
+      context = std::max(context, 2 * k);
+      add_matrix(e, 2 * k);
+    }
+    if (!layer.feed_forward) continue;
+    const FeedForwardDescription& part = *layer.feed_forward;
+    inner = std::max(inner, part.size);
+    product = std::max(product, model::product_size(part));
+    gated = gated || part.gated;
+    parallel = parallel || part.parallel;
+    add_matrix(e, model::product_size(part));
+    add_matrix(part.size, e);
+  }
+}
+
+ModelMemory model_memory(const ModelDescription& description, const TrainingOptions& options, DType dtype) {
+  const auto size = static_cast<double>(size_of(dtype));
+  const double e = real(description.hidden_size), length = real(description.max_tokens());
+  const double rows = real(options.sequences) * length;
+  const double stacks = description.has_source() ? 2 : 1;
+  const RoomSizes sizes(description, options);
+  double numbers = stacks * rows * e * (description.embedding_norm ? 2 : 1);
+  numbers += rows * kept_by_layers(description, options);
+  numbers += stacks * rows * e * (description.final_norm ? 2 : 1);  // after the last norms; their gradients
+  numbers += 2 * real(sizes.factors);
+  if (dtype == DType::f32) numbers += real(sizes.packed) + real(sizes.sums);
+  numbers += workshop(description, options, rows);
+  double tables = stacks * rows * sizeof(std::int32_t);
+  if (description.positions == PositionKind::sinusoidal) tables += length * e * size;
+  if (description.uses(PositionKind::rotary))
+    tables += length * real(description.layers.front().attention.head_size) * sizeof(double);
+  return {4 * size * parameter_numbers(description, options), size * numbers, tables};
+}
+
+void require_memory(const ModelDescription& description, const TrainingOptions& options, DType dtype) {
+  const double need = model_memory(description, options, dtype).total(), most = memory_limit();
   if (need <= most) return;
   refuse("train", "a model of this shape would take ", memory_text(need), " to learn in batches of ",
-         sequences, ", and there are ", memory_text(most));
+         options.sequences, ", and there are ", memory_text(most));
 }
 
 }  // namespace attend::train

@@ -1,15 +1,16 @@
-// What a model that learns takes of memory, from its shape alone: to be known before anything is made.
+// What a model that learns takes of memory, from its description alone: to be known before anything is made.
 #pragma once
 
 #include <attend/dtype.h>
+#include <attend/model_description.h>
 
 #include <cstdint>
 
-#include "train/model_shape.h"
-
 namespace attend::train {
 
-// In bytes; real numbers, so that no shape makes them overflow.
+struct TrainingOptions;
+
+// In bytes; real numbers, so that no description makes them overflow.
 struct ModelMemory {
   double parameters = 0;   // values, gradients and both moments
   double activations = 0;  // what Model plans once for its batches
@@ -17,12 +18,24 @@ struct ModelMemory {
   double total() const { return parameters + activations + tables; }
 };
 
-// Of a shape that check() lets through, for batches of so many sequences. Rounding to cache lines is left
-// out.
-ModelMemory model_memory(const ModelShape& given, std::int64_t sequences, DType dtype = DType::f32);
+// Of a description that check() lets through. Rounding to cache lines is left out.
+ModelMemory model_memory(const ModelDescription& description, const TrainingOptions& options,
+                         DType dtype = DType::f32);
 
 // Throws std::invalid_argument where a model would take more than this process can ever have.
-void require_memory(const ModelShape& shape, std::int64_t sequences, DType dtype);
+void require_memory(const ModelDescription& description, const TrainingOptions& options, DType dtype);
+
+// The most that any layer needs of what layers work in one after the other.
+struct RoomSizes {
+  RoomSizes(const ModelDescription& description, const TrainingOptions& options);
+  std::int64_t packed = 0, sums = 0;  // numbers: of the largest packed matrix, and of its gradient's sums
+  std::int64_t factors = 0;           // of the longest norm
+  std::int64_t attended = 0, projected = 0, context = 0, inner = 0, product = 0;  // columns
+  bool gated = false, parallel = false;
+
+ private:
+  void add_matrix(std::int64_t in, std::int64_t out);
+};
 
 // Rows whose logits are made together: at most 16 MiB of f32, so that a large vocabulary takes no more memory
 // than the layers do. A function of the vocabulary alone.

@@ -160,7 +160,7 @@ def test_hidden_states_of_transformers(plain, tmp_path):
 
 
 def test_ids(model, texts, tmp_path):
-    encoder = attend.Encoder.from_pretrained(model)
+    encoder = attend.TextModel.from_pretrained(model)
 
     def packed(ids):
         return {"ids": np.concatenate(ids).astype(np.int32), "ends": np.cumsum([0, *map(len, ids)])}
@@ -183,7 +183,7 @@ def test_ids(model, texts, tmp_path):
 
 
 def test_vectors_that_agree(model, texts, tmp_path):
-    vectors = attend.Encoder.from_pretrained(model).encode(TEXTS)
+    vectors = attend.TextModel.from_pretrained(model).encode(TEXTS)
     for given in (vectors, vectors.astype(np.float64), np.asfortranarray(vectors), {"embeddings": vectors}):
         found = parity(model, texts, given, tmp_path, True)
         assert found["verdict"] == "within fp32 noise" and found["embeddings"]["distance"] < 1e-6 and "causes" not in found
@@ -219,19 +219,19 @@ CAUSES = {
 @pytest.mark.parametrize("name", CAUSES)
 def test_causes(model, texts, tmp_path, name):
     make, conclusion = CAUSES[name]
-    found = parity(model, texts, make(attend.Encoder.from_pretrained(model)), tmp_path, False)
+    found = parity(model, texts, make(attend.TextModel.from_pretrained(model)), tmp_path, False)
     assert conclusion in found["conclusion"], found["conclusion"]
     assert {trial["cause"] for trial in found["causes"]} == {"order", "normalisation", "pooling", "truncation", "tokenization", "prompt", "layer", "dtype"}
 
 
 def test_lower_case_and_other_limits(cased, tmp_path, texts):
-    encoder = attend.Encoder.from_pretrained(cased)
+    encoder = attend.TextModel.from_pretrained(cased)
     lower = encoder.encode([text.lower() for text in TEXTS])
     assert "the reference lower-cased its texts" in parity(cased, texts, lower, tmp_path, False)["conclusion"]
     # The same folder with a limit of 40 is the reference for one with a limit of 20.
     wide = small_model(tmp_path / "wide", lower=False)
     (wide / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 40}))
-    found = parity(cased, texts, attend.Encoder.from_pretrained(wide).encode(TEXTS), tmp_path, False)
+    found = parity(cased, texts, attend.TextModel.from_pretrained(wide).encode(TEXTS), tmp_path, False)
     assert found["conclusion"] == "With truncation 40 tokens (every position), all 8 texts agree: the reference used all 40 positions."
     text = doctor(cased, "--reference", tmp_path / "r.npy", "--texts", texts, code=1).out
     assert found["conclusion"] in " ".join(text.split()) and "agrees" in text and "same tokens" in text
@@ -280,14 +280,14 @@ def bad_references(folder, vectors):
 
 
 def test_bad_references(model, texts, tmp_path):
-    vectors = attend.Encoder.from_pretrained(model).encode(TEXTS)
+    vectors = attend.TextModel.from_pretrained(model).encode(TEXTS)
     for name, (file, sentence) in bad_references(tmp_path, vectors).items():
         done = doctor(model, "--reference", file, "--texts", texts, code=1)
         assert done.out == "" and sentence in done.err and done.err.count("\n") == 1, (name, done)
 
 
 def test_bad_command_lines(model, texts, tmp_path):
-    np.save(tmp_path / "r.npy", attend.Encoder.from_pretrained(model).encode(TEXTS))
+    np.save(tmp_path / "r.npy", attend.TextModel.from_pretrained(model).encode(TEXTS))
     for arguments, code, sentence in [
         (["--reference", tmp_path / "r.npy"], 2, "needs --texts"),
         (["--texts", texts], 2, "--texts requires --reference"),

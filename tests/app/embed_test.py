@@ -1,4 +1,4 @@
-"""attend embed on a small BERT: every format and grain, against attend.Encoder; bad input; interruption; memory."""
+"""attend embed on a small BERT: every format and grain, against attend.TextModel; bad input; interruption; memory."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def read_safetensors(path):
 
 
 def test_one_vector_a_line_in_every_format(model, texts, tmp_path):
-    expected = attend.Encoder.from_pretrained(model).encode(TEXTS)
+    expected = attend.TextModel.from_pretrained(model).encode(TEXTS)
     for name in ("v.npy", "v.npz", "v.safetensors", "v.jsonl"):
         done = embed(model, texts, "-o", tmp_path / name)
         assert done == (0, "", "")
@@ -64,7 +64,7 @@ def test_one_vector_a_line_in_every_format(model, texts, tmp_path):
 
 
 def test_options_are_those_of_the_library(model, texts):
-    encoder = attend.Encoder.from_pretrained(model)
+    encoder = attend.TextModel.from_pretrained(model)
     for flags, options in [
         (["--pool", "cls,max"], {"pooling": ["cls", "max"]}),
         (["--normalize"], {"normalize_embeddings": True}),
@@ -87,7 +87,7 @@ def test_a_sentence_models_folder_decides_where_nothing_is_said(model, texts, tm
     (folder / "modules.json").write_text(json.dumps(modules))
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling/config.json").write_text(json.dumps({"word_embedding_dimension": 32, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}))
-    encoder = attend.Encoder.from_pretrained(folder)
+    encoder = attend.TextModel.from_pretrained(folder)
     for flags, options in ([], {}), (["--no-normalize"], {"normalize_embeddings": False}):
         vectors = np.array([line["embedding"] for line in json_lines(embed(folder, texts, *flags).out)], np.float32)
         np.testing.assert_array_equal(vectors, encoder.encode(TEXTS, **options))
@@ -110,7 +110,7 @@ def test_prompts_by_name(model, texts, tmp_path):
         named = embed(folder, texts, "--prompt-name", name)
         assert named.code == 0 and named == embed(folder, texts, "--prompt", prompt) != embed(folder, texts)
         np.testing.assert_array_equal(
-            np.array([line["embedding"] for line in json_lines(named.out)], np.float32), attend.Encoder.from_pretrained(folder).encode(TEXTS, prompt_name=name)
+            np.array([line["embedding"] for line in json_lines(named.out)], np.float32), attend.TextModel.from_pretrained(folder).encode(TEXTS, prompt_name=name)
         )
     unknown = embed(folder, texts, "--prompt-name", "Query")
     assert unknown.code == 2 and unknown.err.startswith('attend embed: --prompt-name is "Query"; the model has document, query\n')
@@ -119,7 +119,7 @@ def test_prompts_by_name(model, texts, tmp_path):
 
 
 def test_tokens_and_words(model, texts, tmp_path):
-    encoder = attend.Encoder.from_pretrained(model)
+    encoder = attend.TextModel.from_pretrained(model)
     states = [encoder.hidden_states(text)[-1] for text in TEXTS]
     tokens = [encoder.tokenize(text) for text in TEXTS]
     assert embed(model, texts, "--tokens", "-o", tmp_path / "t.npz").code == 0
@@ -157,7 +157,7 @@ def test_texts_that_are_too_long(model, tmp_path):
     split = embed(model, "-", "--on-overflow", "split", stdin=given)
     assert "were divided (line 2)" in split.err
     vector = np.array(json_lines(split.out)[1]["embedding"])
-    encoder = attend.Encoder.from_pretrained(model)
+    encoder = attend.TextModel.from_pretrained(model)
     words, pieces = long.split(), []
     for begin in range(0, 150, 38):
         pieces.append(" ".join(words[begin : begin + 38]))

@@ -23,7 +23,7 @@ class Guesser(NumpyBert):
 
 
 def test_what_is_expected_and_what_spoke_for_it(guessing_bert):
-    encoder = attend.Encoder.from_pretrained(guessing_bert)
+    encoder = attend.TextModel.from_pretrained(guessing_bert)
     ids = encoder.tokenize(TEXT).ids
     token = encoder.tokenize(TOKEN).ids[1]
     place = len(ids) - 2

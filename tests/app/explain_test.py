@@ -20,7 +20,7 @@ DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 
 @pytest.fixture(scope="module")
 def bert(small_bert):
-    ids = attend.Encoder.from_pretrained(small_bert).tokenize(TEXT).ids
+    ids = attend.TextModel.from_pretrained(small_bert).tokenize(TEXT).ids
     return NumpyBert(small_bert).read(ids)
 
 
@@ -115,7 +115,7 @@ def test_relations_are_the_mean_of_their_pairs(small_bert, bert):
 def test_what_brought_two_texts_together(small_bert, bert):
     other = "the bank of money"
     shown = explain(small_bert, "--method", "grad", "--towards", other, "--special", "--focus", "money")
-    encoder = attend.Encoder.from_pretrained(small_bert)
+    encoder = attend.TextModel.from_pretrained(small_bert)
     target = NumpyBert(small_bert).read(encoder.tokenize(other).ids).hidden[-1].mean(axis=0)
     # weight × slope, each slope by a difference of two passes with one weight changed
     ids = encoder.tokenize(TEXT).ids
@@ -145,7 +145,7 @@ def test_what_the_output_depends_on(small_bert, bert, edit):
     layer, _, head = place.partition(".")
     scale = float(edit.partition("=")[2] or 0)
     edited.scaled = (int(layer or 0), int(head or 0) - 1, {"money>river": (9, 7), "money>river-bank=0.5": (9, slice(2, 5))}.get(words), scale)
-    edited.read(attend.Encoder.from_pretrained(small_bert).tokenize(TEXT).ids)
+    edited.read(attend.TextModel.from_pretrained(small_bert).tokenize(TEXT).ids)
     before, after = bert.hidden[-1], edited.hidden[-1]
     assert shown["text_cosine"] == pytest.approx(cosine(before.mean(axis=0), after.mean(axis=0)), abs=1e-6)
     distance = np.linalg.norm(after.mean(axis=0) - before.mean(axis=0)) / np.linalg.norm(before.mean(axis=0))
@@ -227,12 +227,12 @@ def test_from_a_file_and_a_pipe(small_bert, tmp_path):
 
 
 def test_the_default_sentence_with_the_default_model():
-    folder = attend.Encoder.from_pretrained(DEFAULT).folder
+    folder = attend.TextModel.from_pretrained(DEFAULT).folder
     done = run("explain", "--json")
     assert (done.code, done.err) == (0, "")
     shown = json.loads(done.out)
     assert shown["text"] == "The animal didn't cross the street because it was too tired." and shown["focus"]["text"] == "it"
-    bert = NumpyBert(folder).read(attend.Encoder.from_pretrained(DEFAULT).tokenize(shown["text"]).ids)
+    bert = NumpyBert(folder).read(attend.TextModel.from_pretrained(DEFAULT).tokenize(shown["text"]).ids)
     words = [tuple(word["tokens"]) for word in shown["words"]]
     inner = between_words(bert.map("raw"), words)  # columns without [CLS] and [SEP]
     np.testing.assert_allclose(shown["weights"], inner / inner.sum(axis=1, keepdims=True), atol=1e-5)
@@ -247,7 +247,7 @@ def compare(model, *arguments):
 def test_one_word_in_two_texts(small_bert):
     texts = ["the river bank", "money is the banks , the"]
     shown = compare(small_bert, *texts, "--word", "bank", "--other-word", "banks")
-    encoder = attend.Encoder.from_pretrained(small_bert)
+    encoder = attend.TextModel.from_pretrained(small_bert)
     first, second = (NumpyBert(small_bert).read(encoder.tokenize(text).ids) for text in texts)
     places = [slice(3, 4), slice(4, 6)]  # "banks" is two tokens
     [pair] = shown["pairs"]

@@ -32,7 +32,7 @@ def expected_lines(model, first, second, layer, head):
 def test_it_prints_what_the_library_computes(folder, layer, head):
     texts = "the bank of the river w20 w21", "money is the bank"
     ran = run(folder, *texts, layer, head)
-    assert ran.stdout.splitlines() == list(expected_lines(attend.Encoder.from_pretrained(folder), *texts, layer, head)), ran.stderr
+    assert ran.stdout.splitlines() == list(expected_lines(attend.TextModel.from_pretrained(folder), *texts, layer, head)), ran.stderr
 
 
 def test_a_text_without_words_has_fewer_keys(folder):

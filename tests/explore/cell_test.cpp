@@ -18,7 +18,7 @@ class Cells : public testing::TestWithParam<const char*> {
 
 TEST_P(Cells, AWeightIsMadeOfItsParts) {
   const std::int64_t n = reading_.size();
-  const bool causal = model_.encoder().config().causal;
+  const bool causal = model_.transformer().description().is_causal();
   for (const std::int64_t query : {std::int64_t{0}, n / 2, n - 1}) {
     const std::vector<double> row = softmax_row(reading_, 2, 1, query);
     ASSERT_EQ(row.size(), static_cast<std::size_t>(2 * n));

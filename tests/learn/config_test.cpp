@@ -39,7 +39,7 @@ TEST(Config, EveryKeyCanBeSet) {
     } else if constexpr (std::is_same_v<Value, bool>) {
       set_key(config, key, value ? "true" : "false");
     } else if constexpr (std::is_enum_v<Value>) {
-      set_key(config, key, names_of(value)[static_cast<std::size_t>(value)]);
+      set_key(config, key, model::names_of(value)[static_cast<std::size_t>(value)]);
     } else {
       set_key(config, key, std::to_string(value));
     }

@@ -21,13 +21,17 @@ Example example_of(std::size_t tokens, bool answers) {
   return example;
 }
 
+ModelDescription model_of(std::int64_t layers, std::int64_t heads) {
+  return model::describe({.vocabulary = 1, .length = 1, .layers = layers, .hidden = heads, .heads = heads});
+}
+
 TEST(Film, IsNotMadeOfMapsThatWouldFillTheMemory) {
-  const train::ModelShape shape{.layers = 2, .heads = 4};
+  const ModelDescription shape = model_of(2, 4);
   EXPECT_TRUE(Film::fits(example_of(300, true), shape));
   EXPECT_FALSE(Film::fits(example_of(400, true), shape));  // 7 frames of 8 maps
   EXPECT_TRUE(Film::fits(example_of(1000, false), shape));
   EXPECT_FALSE(Film::fits(example_of(1100, false), shape));  // 7 frames of one
-  EXPECT_FALSE(Film::fits(example_of(1, true), {.layers = train::kMostLayers, .heads = train::kLargestSize}));
+  EXPECT_FALSE(Film::fits(example_of(1, true), model_of(model::kMostOwnLayers, kLargestModelSize)));
 }
 
 // Of two layers of two heads, two tokens.
@@ -45,7 +49,7 @@ std::vector<ExampleMap> four_maps() {
 TEST(Film, ShowsTheHeadThatLooksAtTheAnswer) {
   Example example = example_of(2, false);
   example.answers = {-1, 0};
-  Film film(example, {.layers = 2, .heads = 2}, false);
+  Film film(example, model_of(2, 2), false);
   film.take(0, four_maps());
   film.take(0, four_maps());  // once a step
   EXPECT_EQ(film.frames().size(), 1u);
@@ -56,7 +60,7 @@ TEST(Film, ShowsTheHeadThatLooksAtTheAnswer) {
 }
 
 TEST(Film, ShowsTheMeanOfTheLastLayerWithoutAnswers) {
-  Film film(example_of(2, false), {.layers = 2, .heads = 2}, true);
+  Film film(example_of(2, false), model_of(2, 2), true);
   film.take(5, four_maps());
   EXPECT_EQ(film.frame_shape(), (Dims{1, 2, 2}));
   EXPECT_EQ(film.last().values, (std::vector<double>{1, 0, 0.3125, 0.6875}));

@@ -1,10 +1,10 @@
 // A folder that `attend train masked` wrote, and what transformers computes from it
 // (tools/golden/make_masked.py): attend's own hidden states are as close to those in float64 as transformers'
 // float32 is.
-#include <attend/encoder.h>
 #include <attend/isa.h>
 #include <attend/model_files.h>
 #include <attend/tokenizer.h>
+#include <attend/transformer.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -32,7 +32,7 @@ class MaskedGolden : public testing::Test {
 };
 
 TEST_F(MaskedGolden, EveryLayerIsAsExactAsTransformers) {
-  const Encoder encoder(read_model_config(files.config), tensors_of(weights));
+  const Transformer transformer(read_model_description(files.config), tensors_of(weights));
   TokenBatch batch;
   for (const double id : values_of(golden.tensor("ids"))) batch.ids.push_back(static_cast<std::int32_t>(id));
   batch.ends.clear();
@@ -43,7 +43,7 @@ TEST_F(MaskedGolden, EveryLayerIsAsExactAsTransformers) {
     set_isa(isa);
     std::int64_t layers = 0;
     double worst = 0;
-    encoder.forward(batch, [&](const LayerMoment& moment) {
+    transformer.forward(batch, [&](const LayerMoment& moment) {
       const std::string layer = std::to_string(moment.layer);
       const double theirs = values_of(golden.tensor("error." + layer))[0];
       const double ours = max_abs_difference(moment.hidden, golden.tensor("hidden." + layer));
@@ -71,25 +71,25 @@ TEST_F(MaskedGolden, TextsBecomeTheSameTokens) {
 
 // What transformers opened is what would be written today.
 TEST_F(MaskedGolden, TheFolderIsWhatIsWritten) {
-  const train::ModelShape shape{.kind = train::ModelKind::encoder,
-                                .vocabulary = 257,
-                                .length = 32,
-                                .layers = 2,
-                                .hidden = 32,
-                                .heads = 4,
-                                .inner = 48,
-                                .norm_first = false,
-                                .feed_forward = train::FeedForwardKind::gelu,
-                                .epsilon = 1e-12};
-  EXPECT_EQ(text_of(files.config.path()), config_json(shape));
+  const model::OwnModel shape{.kind = model::ModelKind::encoder,
+                              .vocabulary = 257,
+                              .length = 32,
+                              .layers = 2,
+                              .hidden = 32,
+                              .heads = 4,
+                              .inner = 48,
+                              .norm_first = false,
+                              .feed_forward = model::FeedForwardKind::gelu,
+                              .epsilon = 1e-12};
+  EXPECT_EQ(text_of(files.config.path()), config_json(model::describe(shape)));
   EXPECT_EQ(text_of(files.tokenizer.path()), byte_tokenizer(true));
-  train::Model model(shape, {});
-  Tensor zeros(DType::f32, {2, shape.hidden});
-  const std::vector<StoredTensor> stored = stored_tensors(model, zeros);
-  EXPECT_EQ(stored.size(), weights.names().size());
-  for (const StoredTensor& one : stored) {
-    EXPECT_EQ(weights.tensor(one.name, one.tensor.shape()).dtype(), DType::f32) << one.name;
-  }
+  train::Model model(model::describe(shape), {});
+  const TemporaryFolder written;
+  save_model_folder(written.path(), model, byte_tokenizer(true));
+  const Checkpoint stored = Checkpoint::open(written.path());
+  EXPECT_EQ(stored.names(), weights.names());
+  for (const std::string& name : stored.names())
+    EXPECT_EQ(weights.tensor(name, stored.tensor(name).shape()).dtype(), DType::f32) << name;
 }
 
 }  // namespace

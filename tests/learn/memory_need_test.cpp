@@ -76,7 +76,8 @@ TEST(MemoryNeed, NoSequenceIsLongerThanAModelMayBe) {
 TEST(MemoryNeed, HasNothingToDoWithHowManyBatchesMakeAStep) {
   Config config = default_config("recall");
   config.accumulate = 1 << 20;
-  EXPECT_NO_THROW(require_memory(config, {.vocabulary = 100, .length = 17}, 64));
+  EXPECT_NO_THROW(
+      require_memory(config, model::describe({.vocabulary = 100, .length = 17}), {.sequences = 64}));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // What is stored as a BERT computes, by the encoder that reads BERTs, what the model that learned computes.
 #include "learn/model_folder.h"
 
-#include <attend/encoder.h>
 #include <attend/matmul.h>
 #include <attend/model_files.h>
+#include <attend/transformer.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -15,18 +15,17 @@ namespace attend::learn {
 namespace {
 
 TEST(ModelFolder, ABertIsReadAsItWasLearned) {
-  const train::ModelShape shape{.kind = train::ModelKind::encoder,
-                                .vocabulary = 257,
-                                .length = 9,
-                                .layers = 2,
-                                .hidden = 16,
-                                .heads = 2,
-                                .inner = 24,
-                                .norm_first = false,
-                                .feed_forward = train::FeedForwardKind::gelu,
-                                .epsilon = 1e-12};
-  ASSERT_TRUE(is_bert(shape));
-  train::Model model(shape, {.sequences = 1});
+  const model::OwnModel shape{.kind = model::ModelKind::encoder,
+                              .vocabulary = 257,
+                              .length = 9,
+                              .layers = 2,
+                              .hidden = 16,
+                              .heads = 2,
+                              .inner = 24,
+                              .norm_first = false,
+                              .feed_forward = model::FeedForwardKind::gelu,
+                              .epsilon = 1e-12};
+  train::Model model(model::describe(shape), {});
   model.parameters().initialise(3);
   // Biases and norms away from where they start.
   const TensorView values = model.parameters().values();
@@ -37,12 +36,13 @@ TEST(ModelFolder, ABertIsReadAsItWasLearned) {
   save_model_folder(folder.path(), model, byte_tokenizer(true));
 
   const ModelFiles files = find_model(folder.path().string());
-  const Encoder encoder(read_model_config(files.config), tensors_of(Checkpoint::open(files.weights)));
+  const Transformer transformer(read_model_description(files.config),
+                                tensors_of(Checkpoint::open(files.weights)));
   std::vector<std::int32_t> ids;
   for (std::uint64_t i = 0; i < 9; ++i) ids.push_back(static_cast<std::int32_t>(random_bits(1, i) % 257));
   TokenBatch tokens;
   tokens.add(ids);
-  const Tensor hidden = encoder.forward(tokens);
+  const Tensor hidden = transformer.forward(tokens);
   Tensor logits(DType::f32, {9, 257});
   matmul(hidden, model.parameters().value(0).transposed(0, 1), logits);
 
@@ -55,18 +55,15 @@ TEST(ModelFolder, ABertIsReadAsItWasLearned) {
 }
 
 TEST(ModelFolder, SaysWhatItIs) {
-  train::ModelShape shape{.vocabulary = 5, .length = 4};
-  EXPECT_TRUE(is_gpt2(shape));
-  EXPECT_NE(config_json(shape).find("\"gpt2\""), std::string::npos);
-  shape.positions = train::PositionKind::rotary;
-  EXPECT_FALSE(is_gpt2(shape));
-  EXPECT_NE(config_json(shape).find("\"attend\""), std::string::npos);
-  shape = {.vocabulary = 5, .mixer = train::MixerKind::gru, .length = 4};
-  EXPECT_FALSE(is_gpt2(shape));
-  EXPECT_NE(config_json(shape).find("\"mixer\": \"gru\""), std::string::npos);
-  shape = {.kind = train::ModelKind::encoder, .vocabulary = 5, .length = 4, .norm_first = false};
-  EXPECT_TRUE(is_bert(shape));
-  EXPECT_NE(config_json(shape).find("\"bert\""), std::string::npos);
+  const auto json_of = [](const model::OwnModel& shape) { return config_json(model::describe(shape)); };
+  model::OwnModel shape{.vocabulary = 5, .length = 4};
+  EXPECT_NE(json_of(shape).find("\"gpt2\""), std::string::npos);
+  shape.positions = PositionKind::rotary;
+  EXPECT_NE(json_of(shape).find("\"attend\""), std::string::npos);
+  shape = {.vocabulary = 5, .mixer = model::MixerKind::gru, .length = 4};
+  EXPECT_NE(json_of(shape).find("\"mixer\": \"gru\""), std::string::npos);
+  shape = {.kind = model::ModelKind::encoder, .vocabulary = 5, .length = 4, .norm_first = false};
+  EXPECT_NE(json_of(shape).find("\"bert\""), std::string::npos);
 }
 
 }  // namespace

@@ -35,9 +35,7 @@ class PairsGolden : public testing::TestWithParam<const char*> {
     for (const double length : values_of(golden.tensor("trace.lengths")))
       texts.tokens.lengths.push_back(static_cast<std::int64_t>(length));
     const Pretrained start(std::string(ATTEND_GOLDEN_MODELS) + "/bert");
-    train::ModelShape shape = start.shape();
-    shape.length = kLength;
-    train::Model model(shape, {.sequences = 2 * kPairs}, dtype);
+    train::Model model(start.description_for(kLength), {.sequences = 2 * kPairs, .guesses = false}, dtype);
     start.fill(model);
     std::vector<double> losses;
     for (std::int64_t step = 1; step <= 20; ++step) {

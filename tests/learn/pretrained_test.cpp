@@ -1,13 +1,12 @@
 // An encoder that goes on learning computes what it computed before, and is saved as it was.
 #include "learn/pretrained.h"
 
-#include <attend/encoder.h>
 #include <attend/save.h>
+#include <attend/transformer.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "learn/encoder_links.h"
 #include "support/compare.h"
 #include "support/file_error.h"
 #include "support/temporary_folder.h"
@@ -43,14 +42,13 @@ TokenBatch golden_texts(const fs::path& folder) {
 class EachFamily : public testing::TestWithParam<const char*> {
  protected:
   EachFamily() : texts(golden_texts(kModels / GetParam())), start((kModels / GetParam()).string()) {
-    train::ModelShape shape = start.shape();
-    shape.length = 30;  // fewer than there are positions: the others are carried over
-    EXPECT_LT(shape.length, start.config().max_tokens());
-    model = std::make_unique<train::Model>(shape, train::BatchLimits{.sequences = 4});
+    EXPECT_LT(30, start.description().max_tokens());  // the other positions are carried over
+    model = std::make_unique<train::Model>(start.description_for(30),
+                                           train::TrainingOptions{.sequences = 4, .guesses = false});
     start.fill(*model);
   }
   static Tensor by_the_encoder(const fs::path& folder, const TokenBatch& texts) {
-    return Encoder(read_model_config(folder / "config.json"), tensors_of(Checkpoint::open(folder)))
+    return Transformer(read_model_description(folder / "config.json"), tensors_of(Checkpoint::open(folder)))
         .forward(texts);
   }
   void expect_same_vectors(const Tensor& expected) {
@@ -124,9 +122,7 @@ TEST(Pretrained, CarriesASentenceModelsFilesOver) {
   write("1_Pooling/config.json", R"({"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false})");
   write("0_Transformer/sentence_bert_config.json", R"({"max_seq_length": 17})");
   const Pretrained start(from.path().string());
-  train::ModelShape shape = start.shape();
-  shape.length = 4;
-  train::Model model(shape, {.sequences = 1});
+  train::Model model(start.description_for(4), {.guesses = false});
   start.fill(model);
   start.save(to.path(), model);
   const ModelFiles files = find_model(to.path().string());
@@ -153,9 +149,7 @@ TEST(Pretrained, A16BitModelBecomesF32) {
   std::ofstream(from.path() / "config.json") << config;
 
   const Pretrained start(from.path().string());
-  train::ModelShape shape = start.shape();
-  shape.length = 4;
-  train::Model model(shape, {.sequences = 1});
+  train::Model model(start.description_for(4), {.guesses = false});
   start.fill(model);
   start.save(to.path(), model);
   const Checkpoint after = Checkpoint::open(to.path());
@@ -172,14 +166,9 @@ TEST(Pretrained, A16BitModelBecomesF32) {
 
 TEST(Pretrained, RefusesOtherFamilies) {
   EXPECT_FILE_ERROR(Pretrained((kModels / "mpnet").string()), "model_type",
-                    "\"mpnet\" is a family that pairs does not train");
+                    "\"mpnet\" has a table of distances in its scores");
   EXPECT_FILE_ERROR(Pretrained((kModels / "gpt2").string()), "model_type",
-                    "\"gpt2\" is a family that pairs does not train");
-  ModelConfig own;
-  own.family = ModelFamily::attend;
-  own.model_type = "attend";
-  EXPECT_FILE_ERROR(encoder_shape(own, "config.json"), "model_type",
-                    "\"attend\" is a family that pairs does not train");
+                    "\"gpt2\" is not an encoder, and pairs trains encoders alone");
   EXPECT_FILE_ERROR(Pretrained((kModels / "bert-relu").string()), "hidden_act",
                     "is an activation that pairs does not train");
 }

@@ -20,20 +20,20 @@ INSTANTIATE_TEST_SUITE_P(Poolings, EachPooling,
                          [](const auto& one) { return std::string(name_of(one.param)); });
 
 TEST_P(EachPooling, GradientsAgreeWithFiniteDifferences) {
-  train::ModelShape shape{.kind = train::ModelKind::encoder,
-                          .vocabulary = 11,
-                          .length = 5,
-                          .layers = 2,
-                          .hidden = 8,
-                          .heads = 2,
-                          .inner = 12,
-                          .norm_first = false,
-                          .feed_forward = train::FeedForwardKind::gelu,
-                          .typed = true,
-                          .guesses = false};
+  model::OwnModel shape{.kind = model::ModelKind::encoder,
+                        .vocabulary = 11,
+                        .length = 5,
+                        .layers = 2,
+                        .hidden = 8,
+                        .heads = 2,
+                        .inner = 12,
+                        .norm_first = false,
+                        .feed_forward = model::FeedForwardKind::gelu};
+  ModelDescription description = model::describe(shape);
+  description.token_types = 1;
   train::Batch texts{.tokens = {.count = 6, .length = 5, .lengths = {5, 1, 3, 2, 4, 5}}};
   for (std::uint64_t i = 0; i < 30; ++i) texts.tokens.ids.push_back(static_cast<int>(random_bits(1, i) % 11));
-  train::Model model(shape, {.sequences = 6}, DType::f64);
+  train::Model model(description, {.sequences = 6, .guesses = false}, DType::f64);
   model.parameters().initialise(3);
   // GetParam() beside the mean: as with several poolings, halves of a vector come from different ones.
   const std::vector<Pooling> poolings{GetParam(), Pooling::mean};

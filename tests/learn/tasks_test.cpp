@@ -20,9 +20,9 @@ Config small_task(const char* task) {
   return config;
 }
 
-train::ModelShape shape_of(const Task& task) {
-  train::ModelShape shape;
-  task.shape(shape);
+model::OwnModel shape_of(const Task& task) {
+  model::OwnModel shape;
+  task.complete(shape);
   return shape;
 }
 

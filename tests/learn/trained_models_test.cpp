@@ -1,8 +1,8 @@
 // The encoder that explains models reads every model that `attend train` writes, and computes what the model
 // that learned computes: vectors, weights and gradients.
-#include <attend/encoder.h>
 #include <attend/model_files.h>
 #include <attend/token_head.h>
+#include <attend/transformer.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,13 +18,12 @@
 namespace attend::learn {
 namespace {
 
-using train::FeedForwardKind;
-using train::ModelKind;
-using Which = train::LayerAttention::Which;
+using model::FeedForwardKind;
+using model::ModelKind;
 
 struct Shape {
   std::string name;
-  train::ModelShape shape;
+  model::OwnModel shape;
 };
 
 // Every kind with every pair of a norm, its place, a feed-forward part and positions.
@@ -33,17 +32,17 @@ std::vector<Shape> all_shapes() {
   for (const ModelKind kind : {ModelKind::encoder, ModelKind::decoder, ModelKind::encoder_decoder}) {
     for (int choice = 0; choice < 2 * 2 * 3 * 5; ++choice) {
       if ((choice + choice / 2 + choice / 4 + choice / 12) % 2 != 0) continue;
-      train::ModelShape shape{.kind = kind,
-                              .vocabulary = 11,
-                              .length = 6,
-                              .layers = 2,
-                              .hidden = 8,
-                              .heads = 2,
-                              .inner = 12,
-                              .norm_first = choice % 2 == 0,
-                              .norm = static_cast<NormKind>(choice / 2 % 2),
-                              .feed_forward = static_cast<FeedForwardKind>(choice / 4 % 3),
-                              .positions = static_cast<PositionKind>(choice / 12)};
+      model::OwnModel shape{.kind = kind,
+                            .vocabulary = 11,
+                            .length = 6,
+                            .layers = 2,
+                            .hidden = 8,
+                            .heads = 2,
+                            .inner = 12,
+                            .norm_first = choice % 2 == 0,
+                            .norm = static_cast<NormKind>(choice / 2 % 2),
+                            .feed_forward = static_cast<FeedForwardKind>(choice / 4 % 3),
+                            .positions = static_cast<PositionKind>(choice / 12)};
       shape.tied = choice % 3 != 0;
       shape.scaled = choice % 5 != 0;
       list.push_back(
@@ -55,7 +54,7 @@ std::vector<Shape> all_shapes() {
 
 class TrainedModels : public testing::TestWithParam<Shape> {
  protected:
-  TrainedModels() : model_(GetParam().shape, {.sequences = 1}) {
+  TrainedModels() : model_(model::describe(GetParam().shape), {}) {
     model_.parameters().initialise(3);
     const TensorView values = model_.parameters().values();
     for (std::int64_t i = 0; i < values.count(); ++i) {
@@ -63,7 +62,7 @@ class TrainedModels : public testing::TestWithParam<Shape> {
     }
     save_model_folder(folder_.path(), model_, byte_tokenizer());
     const ModelFiles files = find_model(folder_.path().string());
-    config_ = read_model_config(files.config);
+    config_ = read_model_description(files.config);
     tensors_ = tensors_of(Checkpoint::open(files.weights));
 
     const std::int64_t n = two() ? 5 : 6;
@@ -90,7 +89,7 @@ class TrainedModels : public testing::TestWithParam<Shape> {
 
   TemporaryFolder folder_;
   train::Model model_;
-  ModelConfig config_;
+  ModelDescription config_;
   TensorSource tensors_;
   train::Batch batch_;
   TokenBatch joint_;  // the same, with the source in front
@@ -99,11 +98,11 @@ INSTANTIATE_TEST_SUITE_P(Shapes, TrainedModels, testing::ValuesIn(all_shapes()),
                          [](const auto& shape) { return shape.param.name; });
 
 TEST_P(TrainedModels, GuessWhatTheyLearned) {
-  if (is_bert(GetParam().shape)) return;  // which is stored without its output layer: model_folder_test.cpp
-  const Encoder encoder(config_, tensors_);
+  if (config_.family == "bert") return;  // which is stored without its output layer: model_folder_test.cpp
+  const Transformer transformer(config_, tensors_);
   const auto head = TokenHead::find(config_, tensors_);
   ASSERT_TRUE(head);
-  const Tensor hidden = copy_of(encoder.forward(joint_), DType::f64);
+  const Tensor hidden = copy_of(transformer.forward(joint_), DType::f64);
   const std::int64_t first = joint_.tokens() - batch_.tokens.length;
   for (std::int64_t row = 0; row < batch_.tokens.length; ++row) {
     const std::span<const double> all = hidden.values<double>();
@@ -117,26 +116,20 @@ TEST_P(TrainedModels, GuessWhatTheyLearned) {
 
 // Each attention of the one is an attention of the other, in its place on the map of source and target.
 TEST_P(TrainedModels, LookWhereTheyLooked) {
-  std::map<std::pair<Which, std::int64_t>, Tensor> expected;
-  model_.evaluate(batch_, [&](const train::LayerAttention& seen) {
-    expected[{seen.which, seen.layer}] =
-        attention_rows(seen.moment.q, seen.moment.k, seen.moment.options, Stage::weights);
+  std::map<std::int64_t, Tensor> expected;
+  model_.evaluate(batch_, [&](const LayerMoment& moment) {
+    expected[moment.layer] = attention_rows(moment.q, moment.k, moment.options, Stage::weights);
   });
-  const std::int64_t split = joint_.tokens() - batch_.tokens.length, layers = GetParam().shape.layers;
+  const std::int64_t split = joint_.tokens() - batch_.tokens.length;
   std::size_t seen = 0;
-  Encoder(config_, tensors_).forward(joint_, [&](const LayerMoment& moment) {
+  Transformer(config_, tensors_).forward(joint_, [&](const LayerMoment& moment) {
     if (moment.layer == 0) return;
     const Tensor weights =
         attention_rows(moment.q, moment.k, moment.options, Stage::weights, {}, moment.row_state);
     const LayerKind kind = config_.layer_kind(moment.layer);
-    const std::int64_t place =
-        !two() || kind == LayerKind::encoder ? moment.layer - 1 : (moment.layer - layers - 1) / 2;
-    const Which which = kind == LayerKind::encoder ? Which::encoder
-                        : kind == LayerKind::cross ? Which::cross
-                                                   : Which::decoder;
     const std::int64_t row0 = kind == LayerKind::encoder ? 0 : split,
                        column0 = kind == LayerKind::decoder ? split : 0;
-    const auto found = expected.find({which, place});
+    const auto found = expected.find(moment.layer);
     ASSERT_NE(found, expected.end()) << config_.layer_name(moment.layer);
     const ConstTensorView theirs = found->second;
     EXPECT_LT(
@@ -155,24 +148,24 @@ TEST_P(TrainedModels, LookWhereTheyLooked) {
 
 // How a number changes with a head is what its gradient says, and what happens when the head is turned up.
 TEST_P(TrainedModels, HaveTheGradientsOfWhatTheyCompute) {
-  const Encoder encoder(config_, tensors_);
+  const Transformer transformer(config_, tensors_);
   Tensor d_out(DType::f32, {joint_.tokens(), 8});
   for (std::size_t i = 0; i < d_out.values<float>().size(); ++i)
     d_out.values<float>()[i] = static_cast<float>(normal_at(9, i));
   std::vector<Tensor> attended;
-  encoder.forward(joint_, [&](const LayerMoment& moment) {
+  transformer.forward(joint_, [&](const LayerMoment& moment) {
     if (moment.layer > 0) attended.push_back(copy_of(moment.attended));
   });
-  const EncoderGradients gradients = encoder.gradients(joint_, d_out);
+  const PassGradients gradients = transformer.gradients(joint_, d_out);
   ASSERT_EQ(gradients.attended.size(), attended.size());
   const auto number = [&](std::int64_t layer, std::int64_t head, double scale) {
-    const Tensor out = encoder.forward(joint_, {}, {}, {.heads = {{layer, head, scale}}});
+    const Tensor out = transformer.forward(joint_, {}, {}, {.heads = {{layer, head, scale}}});
     double sum = 0;
     for (std::size_t i = 0; i < out.values<float>().size(); ++i)
       sum += static_cast<double>(out.values<float>()[i]) * static_cast<double>(d_out.values<float>()[i]);
     return sum;
   };
-  for (std::int64_t layer = 1; layer <= config_.layers; ++layer) {
+  for (std::int64_t layer = 1; layer <= config_.layer_count(); ++layer) {
     for (std::int64_t head = 0; head < 2; ++head) {
       const Tensor& values = attended[static_cast<std::size_t>(layer - 1)];
       const Tensor& d = gradients.attended[static_cast<std::size_t>(layer - 1)];

@@ -19,9 +19,9 @@ namespace {
 class TwoParts : public testing::Test {
  protected:
   TwoParts() : task_(make_task(config())) {
-    train::ModelShape shape = config().model;
-    task_->shape(shape);
-    model_.emplace(shape, train::BatchLimits{.sequences = 1});
+    Config completed = config();
+    task_->complete(completed.model);
+    model_.emplace(task_->description(completed), train::TrainingOptions{});
     model_->parameters().initialise(5);
     save_model_folder(folder_.path(), *model_, task_->tokenizer_json());
   }
@@ -140,13 +140,13 @@ TEST_F(TwoParts, WhatMakesNoSenseIsRefused) {
   TokenBatch two;
   two.add(std::vector<std::int32_t>{1, 2});
   two.add(std::vector<std::int32_t>{3});
-  EXPECT_TRUE(refuses([&] { model.encoder().forward(two); }, "one at a time"));
+  EXPECT_TRUE(refuses([&] { model.transformer().forward(two); }, "one at a time"));
   TokenBatch mixed;
   mixed.add(std::vector<std::int32_t>{1, 2, 3}, std::vector<std::int32_t>{0, 1, 0});
-  EXPECT_TRUE(refuses([&] { model.encoder().forward(mixed); }, "source stands behind"));
+  EXPECT_TRUE(refuses([&] { model.transformer().forward(mixed); }, "a token of the source comes after one of the target"));
   TokenBatch large;
   large.add(std::vector<std::int32_t>(9, 1), std::vector<std::int32_t>(9, 1));
-  EXPECT_TRUE(refuses([&] { model.encoder().forward(large); }, "the target has 9 tokens"));
+  EXPECT_TRUE(refuses([&] { model.transformer().forward(large); }, "the target has 9 tokens"));
 }
 
 }  // namespace

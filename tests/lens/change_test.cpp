@@ -28,7 +28,7 @@ std::string refusal(const Reading& reading, std::string_view edit) {
 }
 
 TEST_P(Change, EditsAreReadAsTheyAreWritten) {
-  const EncoderEdits head = parse_edit(reading_, "2.1");
+  const PassEdits head = parse_edit(reading_, "2.1");
   ASSERT_EQ(head.heads.size(), 1u);
   EXPECT_EQ(head.heads[0].layer, 2);
   EXPECT_EQ(head.heads[0].head, 0);
@@ -36,13 +36,13 @@ TEST_P(Change, EditsAreReadAsTheyAreWritten) {
   EXPECT_EQ(static_cast<std::int64_t>(parse_edit(reading_, "1").heads.size()), reading_.heads());
   EXPECT_EQ(parse_edit(reading_, "1=0.5").heads[0].scale, 0.5);
 
-  const EncoderEdits link = parse_edit(reading_, "money>banks");
+  const PassEdits link = parse_edit(reading_, "money>banks");
   ASSERT_EQ(link.edges.size(), 2u);  // "banks" is two tokens
   EXPECT_EQ(link.edges[1].query, 8);
   EXPECT_EQ(link.edges[1].key, 3);
   EXPECT_EQ(link.edges[1].layer, EdgeEdit::kEveryLayer);
   EXPECT_EQ(link.edges[1].head, EdgeEdit::kEveryHead);
-  const EncoderEdits one = parse_edit(reading_, "2.1:money>the#2=-1");
+  const PassEdits one = parse_edit(reading_, "2.1:money>the#2=-1");
   ASSERT_EQ(one.edges.size(), 1u);
   EXPECT_EQ(one.edges[0].layer, 2);
   EXPECT_EQ(one.edges[0].head, 0);
@@ -65,10 +65,10 @@ TEST_P(Change, WhatIsNoEditIsRefused) {
 }
 
 TEST_P(Change, IsThatOfAPassWithTheEdits) {
-  const EncoderEdits edits = parse_edit(reading_, "1.1");
+  const PassEdits edits = parse_edit(reading_, "1.1");
   TokenBatch batch;
   batch.add(reading_.tokens().ids, reading_.tokens().type_ids);
-  const Tensor out = model_.encoder().forward(batch, {}, {}, edits);
+  const Tensor out = model_.transformer().forward(batch, {}, {}, edits);
   const Reading edited(reading_, edits);
   const Tensor kept = copy_of(edited.hidden(reading_.layers()));
   EXPECT_TRUE(std::ranges::equal(out.values<float>(), kept.values<float>()));
@@ -86,7 +86,7 @@ TEST_P(Change, IsThatOfAPassWithTheEdits) {
 TEST_P(Change, GradientsSayWhichWayTheOutputGoes) {
   const Reading other(model_, "money is the bank");
   const std::vector<double> target = text_vector(other);
-  const EncoderGradients gradients = gradients_towards(reading_, target);
+  const PassGradients gradients = gradients_towards(reading_, target);
   const Reading::Layer& layer = reading_.layer(2);
   const Tensor weights = attention_rows(layer.q, layer.k, layer.options, Stage::weights, {}, layer.state);
   const std::int64_t n = reading_.size(), heads = reading_.heads(), size = layer.v.size(2), query = 5;
@@ -103,7 +103,7 @@ TEST_P(Change, GradientsSayWhichWayTheOutputGoes) {
     const double step = 0.5;
     double values[2];
     for (const int side : {0, 1}) {
-      const EncoderEdits edits{
+      const PassEdits edits{
           .edges = {
               {.layer = 2, .head = 0, .query = query, .key = key, .scale = side == 0 ? 1 + step : 1 - step}}};
       values[side] = cosine(text_vector(Reading(reading_, edits)), target);

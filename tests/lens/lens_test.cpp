@@ -34,7 +34,7 @@ double sum_of(const std::vector<double>& row) { return std::accumulate(row.begin
 TEST_P(Families, AReadingAnswersAfterThePassAsDuringIt) {
   TokenBatch batch;
   batch.add(reading_.tokens().ids, reading_.tokens().type_ids);
-  model_.encoder().forward(batch, [&](const LayerMoment& moment) {
+  model_.transformer().forward(batch, [&](const LayerMoment& moment) {
     const Tensor hidden = copy_of(moment.hidden), kept = copy_of(reading_.hidden(moment.layer));
     EXPECT_TRUE(std::ranges::equal(hidden.values<float>(), kept.values<float>()));
     if (moment.layer == 0) return;
@@ -77,13 +77,13 @@ TEST_P(Families, EveryRowAddsUpToOne) {
 // The lengths are those of vectors that, added up, are what the layer's attention gives.
 TEST_P(Families, LengthsAreThoseOfWhatIsAdded) {
   const std::int64_t layer = 2, n = reading_.size(), heads = reading_.heads();
-  const std::int64_t e = model_.encoder().config().hidden_size;
+  const std::int64_t e = model_.transformer().description().hidden_size;
   const Reading::Layer& kept = reading_.layer(layer);
   const Tensor weights = attention_rows(kept.q, kept.k, kept.options, Stage::weights, {}, kept.state);
   std::vector<double> vectors(static_cast<std::size_t>(n * n * e));
   for (std::int64_t h = 0; h < heads; ++h) {
     Tensor projected(DType::f32, {n, e});
-    model_.encoder().project_head(layer, h, kept.v.view().select(1, h), projected);
+    model_.transformer().project_head(layer, h, kept.v.view().select(1, h), projected);
     for (std::int64_t ij = 0; ij < n * n; ++ij) {
       const auto weight =
           static_cast<double>(weights.values<float>()[static_cast<std::size_t>(h * n * n + ij)]);

@@ -54,7 +54,7 @@ TEST(NotFinite, IsFoundWhereItBegins) {
   }
   // "##s" is id 7, and token 3 of the text.
   const TextModel model = GoldenModel("bert").load();
-  const std::int64_t place = 7 * model.encoder().config().hidden_size;
+  const std::int64_t place = 7 * model.transformer().description().hidden_size;
   const Reading reading(poisoned("embeddings.word_embeddings.weight", place, kNan), kRiverText);
   expect_place(reading.not_finite(), 0, "embeddings", 3);
   EXPECT_EQ(sentence_of(reading, *reading.not_finite()),

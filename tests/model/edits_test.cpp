@@ -6,6 +6,7 @@
 
 #include "model/float64_transformer.h"
 #include "model/golden_model.h"
+#include "model/weights.h"
 #include "support/refuses.h"
 
 namespace attend {
@@ -15,7 +16,7 @@ class Edits : public EachGoldenModel {};
 INSTANTIATE_TEST_SUITE_P(Families, Edits, testing::ValuesIn(kGoldenModels), golden_name);
 
 // Several edits of every kind, two of them of one edge and two of one head. Text 2 has 19 tokens.
-EncoderEdits some_edits() {
+PassEdits some_edits() {
   return {.heads = {{.layer = 1, .head = 2},
                     {.layer = 2, .head = 0, .scale = 3},
                     {.layer = 2, .head = 0, .scale = -0.7}},
@@ -28,7 +29,7 @@ EncoderEdits some_edits() {
 }
 
 // The same as hooks of the float64 pass over one text.
-PassHooks hooks_of(const EncoderEdits& edits, std::int64_t text, std::int64_t head_size) {
+PassHooks hooks_of(const PassEdits& edits, std::int64_t text, std::int64_t head_size) {
   return {.weights =
               [=](std::int64_t layer, std::int64_t head, Matrix& weights) {
                 for (const EdgeEdit& edge : edits.edges) {
@@ -55,17 +56,17 @@ Tensor tensor_of(const Matrix& matrix) {
 }
 
 TEST_P(Edits, AgreeWithAFloat64TransformerWhoseWeightsAreChanged) {
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   const Float64Transformer judge(config, tensors);
   const TokenBatch texts = batch();
-  const EncoderEdits edits = some_edits();
-  const Tensor plain = encoder.forward(texts), edited = encoder.forward(texts, {}, {}, edits);
+  const PassEdits edits = some_edits();
+  const Tensor plain = transformer.forward(texts), edited = transformer.forward(texts, {}, {}, edits);
   for (std::int64_t text = 0; text < texts.texts(); ++text) {
     const auto at = static_cast<std::size_t>(text);
     const auto rows = [&](const Tensor& all) {
       return all.view().slice(0, texts.ends[at], texts.ends[at + 1]);
     };
-    const std::int64_t head_size = config.hidden_size / config.heads;
+    const std::int64_t head_size = config.layers.front().attention.head_size;
     const Matrix expected = judge.forward(text_of(texts, text), hooks_of(edits, text, head_size));
     EXPECT_LT(max_abs_difference(rows(edited), tensor_of(expected)), 1e-5) << "text " << text;
     EXPECT_GT(max_abs_difference(rows(edited), rows(plain)), 1e-3) << "text " << text;
@@ -73,11 +74,11 @@ TEST_P(Edits, AgreeWithAFloat64TransformerWhoseWeightsAreChanged) {
 }
 
 TEST_P(Edits, AnObserverSeesWhatTheHeadsBecame) {
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   const Float64Transformer judge(config, tensors);
   const TokenBatch texts = batch();
-  const EncoderEdits edits = some_edits();
-  const std::int64_t head_size = config.hidden_size / config.heads;
+  const PassEdits edits = some_edits();
+  const std::int64_t head_size = config.layers.front().attention.head_size;
   PassHooks hooks = hooks_of(edits, 2, head_size);
   std::vector<Tensor> expected;
   hooks.attended = [&expected, edit = hooks.attended](std::int64_t layer, Matrix& attended) {
@@ -85,13 +86,13 @@ TEST_P(Edits, AnObserverSeesWhatTheHeadsBecame) {
     expected.push_back(tensor_of(attended));
   };
   judge.forward(text_of(texts, 2), hooks);
-  encoder.forward(
+  transformer.forward(
       texts,
       [&](const LayerMoment& moment) {
         if (moment.layer == 0) return;
         const Tensor seen = copy_of(moment.attended.slice(0, texts.ends[2], texts.ends[3]));
         EXPECT_LT(max_abs_difference(seen, expected[static_cast<std::size_t>(moment.layer) - 1].view().split(
-                                               1, config.heads, head_size)),
+                                               1, config.heads(), head_size)),
                   1e-5)
             << "layer " << moment.layer;
       },
@@ -99,11 +100,11 @@ TEST_P(Edits, AnObserverSeesWhatTheHeadsBecame) {
 }
 
 TEST_P(Edits, AHeadTakenOutIsOneWhosePartOfTheMixingIsZero) {
-  const Encoder encoder(config, tensors);
-  const Names names = names_of(config, tensors);
-  const std::string mixing = names.layer(1).out + ".weight";
+  const Transformer transformer(config, tensors);
+  const model::TensorNames names = model::names_in(config, tensors);
+  const std::string mixing = names.layers[1].out + ".weight";
   Tensor without = copy_of(tensors.tensor(mixing), DType::f32);
-  const std::int64_t size = config.hidden_size / config.heads;
+  const std::int64_t size = config.layers.front().attention.head_size;
   const Tensor nothing(DType::f32, {size, config.hidden_size});
   copy(nothing,
        (names.input_first ? without.view() : without.view().transposed(0, 1)).slice(0, 3 * size, 4 * size));
@@ -111,48 +112,48 @@ TEST_P(Edits, AHeadTakenOutIsOneWhosePartOfTheMixingIsZero) {
   changed.tensor = [&, original = tensors.tensor](const std::string& name) -> ConstTensorView {
     return name == mixing ? without : original(name);
   };
-  const Tensor expected = Encoder(config, changed).forward(batch());
-  const Tensor edited = encoder.forward(batch(), {}, {}, {.heads = {{.layer = 2, .head = 3}}});
+  const Tensor expected = Transformer(config, changed).forward(batch());
+  const Tensor edited = transformer.forward(batch(), {}, {}, {.heads = {{.layer = 2, .head = 3}}});
   EXPECT_EQ(max_abs_difference(edited, expected), 0);
-  EXPECT_GT(max_abs_difference(edited, encoder.forward(batch())), 1e-3);
+  EXPECT_GT(max_abs_difference(edited, transformer.forward(batch())), 1e-3);
 }
 
 TEST_P(Edits, AFactorOfOneChangesNoBit) {
-  const Encoder encoder(config, tensors);
-  const EncoderEdits ones{.heads = {{.layer = 1, .head = 1, .scale = 1},
-                                    {.layer = 2, .head = 0, .scale = 4},
-                                    {.layer = 2, .head = 0, .scale = 0.25}},
-                          .edges = {{.query = 3, .key = 2, .scale = 1},
-                                    {.query = 5, .key = 2, .scale = 0.5},
-                                    {.query = 5, .key = 2, .scale = 2}}};
-  EXPECT_TRUE(same_bits(encoder.forward(batch(), {}, {}, ones), encoder.forward(batch())));
+  const Transformer transformer(config, tensors);
+  const PassEdits ones{.heads = {{.layer = 1, .head = 1, .scale = 1},
+                                 {.layer = 2, .head = 0, .scale = 4},
+                                 {.layer = 2, .head = 0, .scale = 0.25}},
+                       .edges = {{.query = 3, .key = 2, .scale = 1},
+                                 {.query = 5, .key = 2, .scale = 0.5},
+                                 {.query = 5, .key = 2, .scale = 2}}};
+  EXPECT_TRUE(same_bits(transformer.forward(batch(), {}, {}, ones), transformer.forward(batch())));
 }
 
 TEST_P(Edits, TheirOrderChangesNoBit) {
-  const Encoder encoder(config, tensors);
-  EncoderEdits edits = some_edits();
+  const Transformer transformer(config, tensors);
+  PassEdits edits = some_edits();
   // Products of three, which depend on the order in which they are taken.
   for (const double scale : {0.1, 0.3, 0.7}) {
     edits.heads.push_back({.layer = 1, .head = 1, .scale = scale});
     edits.edges.push_back({.layer = 1, .head = 0, .query = 11, .key = 7, .text = 2, .scale = scale});
   }
-  const Tensor expected = encoder.forward(batch(), {}, {}, edits);
+  const Tensor expected = transformer.forward(batch(), {}, {}, edits);
   for (int turn = 0; turn < 4; ++turn) {
     std::rotate(edits.heads.begin(), edits.heads.begin() + 1, edits.heads.end());
     std::rotate(edits.edges.begin(), edits.edges.begin() + 2, edits.edges.end());
-    EXPECT_TRUE(same_bits(encoder.forward(batch(), {}, {}, edits), expected));
+    EXPECT_TRUE(same_bits(transformer.forward(batch(), {}, {}, edits), expected));
   }
 }
 
 TEST_P(Edits, OtherTextsKeepTheirBitsAndSoDoesATextAlone) {
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   const TokenBatch texts = batch();
-  const EncoderEdits third{.edges = {{.query = 4, .key = 1, .text = 2}}};
-  const Tensor plain = encoder.forward(texts), edited = encoder.forward(texts, {}, {}, third);
+  const PassEdits third{.edges = {{.query = 4, .key = 1, .text = 2}}};
+  const Tensor plain = transformer.forward(texts), edited = transformer.forward(texts, {}, {}, third);
   EXPECT_TRUE(same_bits(edited.view().slice(0, 0, texts.ends[2]), plain.view().slice(0, 0, texts.ends[2])));
   TokenBatch alone;
   alone.add(text_of(texts, 2));
-  EXPECT_TRUE(same_bits(encoder.forward(alone, {}, {}, {.edges = {{.query = 4, .key = 1}}}),
+  EXPECT_TRUE(same_bits(transformer.forward(alone, {}, {}, {.edges = {{.query = 4, .key = 1}}}),
                         edited.view().slice(0, texts.ends[2], texts.ends[3])));
 }
 
@@ -160,15 +161,15 @@ class EditsOfBert : public EachGoldenModel {};
 INSTANTIATE_TEST_SUITE_P(Families, EditsOfBert, testing::Values("bert"), golden_name);
 
 TEST_P(EditsOfBert, RefuseWhatIsNotThere) {
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   const auto with_head = [&](const HeadEdit& edit) {
-    return encoder.forward(batch(), {}, {}, {.heads = {edit}});
+    return transformer.forward(batch(), {}, {}, {.heads = {edit}});
   };
   const auto with_edge = [&](const EdgeEdit& edit) {
-    return encoder.forward(batch(), {}, {}, {.edges = {{.query = 1, .key = 0}, edit}});
+    return transformer.forward(batch(), {}, {}, {.edges = {{.query = 1, .key = 0}, edit}});
   };
   EXPECT_REFUSES(with_head({.layer = 0}),
-                 "[encoder] edits.heads[0].layer is 0, and there are 2 layers, from 1");
+                 "[model] edits.heads[0].layer is 0, and there are 2 layers, from 1");
   EXPECT_REFUSES(with_head({.layer = 3}), "edits.heads[0].layer is 3, and there are 2 layers, from 1");
   EXPECT_REFUSES(with_head({.layer = 1, .head = 4}),
                  "edits.heads[0].head is 4, and there are 4 heads, from 0");
@@ -182,7 +183,7 @@ TEST_P(EditsOfBert, RefuseWhatIsNotThere) {
   EXPECT_REFUSES(with_edge({.key = -1}),
                  "edits.edges[1].key is -1, and there are 7 tokens in its text, from 0");
   EXPECT_REFUSES(with_edge({.scale = HUGE_VAL}), "edits.edges[1].scale is inf, expected a finite number");
-  EXPECT_REFUSES(encoder.forward(TokenBatch{}, {}, {}, {.edges = {{}}}),
+  EXPECT_REFUSES(transformer.forward(TokenBatch{}, {}, {}, {.edges = {{}}}),
                  "edits.edges[0].text is 0, and there are 0 texts, from 0");
 }
 

@@ -5,18 +5,29 @@
 #include <cmath>
 #include <numbers>
 
+#include "model/weights.h"
 #include "support/compare.h"
 
 namespace attend {
 namespace {
 
 double activated(double x, Activation activation) {
-  if (activation == Activation::relu) return x < 0 ? 0 : x;
-  if (activation == Activation::gelu) return x * (1 + std::erf(x / std::numbers::sqrt2)) / 2;
-  return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
+  switch (activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return x < 0 ? 0 : x;
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::gelu:
+      return x * (1 + std::erf(x / std::numbers::sqrt2)) / 2;
+    case Activation::gelu_tanh:
+      return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
+  }
+  return x;
 }
 
-void add(Matrix& x, const Matrix& other) {
+void add_to(Matrix& x, const Matrix& other) {
   for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] += other.values[i];
 }
 
@@ -27,38 +38,74 @@ Matrix columns_of(const Matrix& x, std::int64_t begin, std::int64_t end) {
   return part;
 }
 
-}  // namespace
-
-Float64Transformer::Float64Transformer(const ModelConfig& config, const TensorSource& tensors)
-    : config_(config), names_(names_of(config, tensors)) {
-  const auto load = [&](const std::string& name) {
-    if (!name.empty()) tensors_[name] = values_of(tensors.tensor(name));
-  };
-  const auto load_pair = [&](const std::string& name) {
-    if (name.empty()) return;
-    load(name + ".weight");
-    load(name + ".bias");
-  };
-  load(names_.embeddings.words);
-  load(names_.embeddings.positions);
-  if (config.token_types > 0) load(names_.embeddings.types);
-  load(names_.relative_bias);
-  load_pair(names_.embeddings.norm);
-  load_pair(names_.final_norm);
-  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    const LayerNames names = names_.layer(layer);
-    for (const std::string& part : names.qkv) load_pair(part);
-    for (const std::string& name : {names.out, names.attention_norm, names.up, names.down, names.output_norm})
-      load_pair(name);
+// Pair i of the head that begins at `first` turns by the angle place / base^(2 i / turning).
+void rotate(Matrix& x, const Rotary& rotary, std::int64_t first, std::int64_t size) {
+  const std::int64_t turning = rotary.dimensions == 0 ? size : rotary.dimensions, pairs = turning / 2;
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      const double angle = static_cast<double>(row) /
+                           std::pow(rotary.base, 2.0 * static_cast<double>(i) / static_cast<double>(turning));
+      const bool halves = rotary.pairing == RotaryPairing::halves;
+      const std::int64_t a = first + (halves ? i : 2 * i), b = first + (halves ? i + pairs : 2 * i + 1);
+      const double u = x.at(row, a), v = x.at(row, b);
+      x.at(row, a) = u * std::cos(angle) - v * std::sin(angle);
+      x.at(row, b) = u * std::sin(angle) + v * std::cos(angle);
+    }
   }
 }
 
-Matrix Float64Transformer::linear(const Matrix& x, const std::string& name, std::int64_t outputs) const {
-  const std::vector<double>&weight = tensor(name + ".weight"), &bias = tensor(name + ".bias");
+bool sees(const AttentionDescription& attention, std::int64_t query, std::int64_t key) {
+  const Window& window = attention.window;
+  if (attention.causal && key > query) return false;
+  if (window.left != Window::kUnlimited && key < query - window.left) return false;
+  return window.right == Window::kUnlimited || key <= query + window.right;
+}
+
+}  // namespace
+
+Float64Transformer::Float64Transformer(const ModelDescription& description, const TensorSource& tensors)
+    : description_(description), names_(model::names_in(description, tensors)) {
+  const auto load = [&](const std::string& name) {
+    if (!name.empty() && tensors.contains(name)) tensors_[name] = values_of(tensors.tensor(name));
+  };
+  const auto load_linear = [&](const std::string& name) {
+    if (name.empty()) return;
+    load(name + ".weight");
+    load(name + ".bias");
+    outputs_[name] = tensors.tensor(name + ".weight").size(names_.input_first ? 1 : 0);
+  };
+  const auto load_norm = [&](const std::string& name) {
+    if (name.empty()) return;
+    const model::NormTensorNames parts = model::norm_tensors(tensors, name);
+    load(parts.gamma);
+    load(parts.beta);
+    tensors_[name + ".weight"] = tensors_[parts.gamma];
+    tensors_[name + ".bias"] = tensors_[parts.beta];
+  };
+  for (const std::string& name : {names_.words, names_.positions, names_.types, names_.relative_bias})
+    load(name);
+  load_norm(names_.embedding_norm);
+  load_norm(names_.final_norm);
+  for (const model::LayerNames& names : names_.layers) {
+    for (const std::string& part : names.projected) load_linear(part);
+    for (const std::string& part : names.up) load_linear(part);
+    load_linear(names.out);
+    load_linear(names.down);
+    load(names.sinks);
+    for (const std::string& name : {names.attention_norm, names.attention_out_norm, names.feed_forward_norm,
+                                    names.feed_forward_out_norm, names.query_norm, names.key_norm})
+      load_norm(name);
+  }
+}
+
+Matrix Float64Transformer::linear(const Matrix& x, const std::string& name) const {
+  const std::vector<double>& weight = tensor(name + ".weight");
+  const auto bias = tensors_.find(name + ".bias");
+  const std::int64_t outputs = outputs_.at(name);
   Matrix out(x.rows, outputs);
   for (std::int64_t i = 0; i < x.rows; ++i) {
     for (std::int64_t j = 0; j < outputs; ++j) {
-      double sum = bias[static_cast<std::size_t>(j)];
+      double sum = bias == tensors_.end() ? 0 : bias->second[static_cast<std::size_t>(j)];
       for (std::int64_t p = 0; p < x.columns; ++p) {
         const std::int64_t place = names_.input_first ? p * outputs + j : j * x.columns + p;
         sum += x.at(i, p) * weight[static_cast<std::size_t>(place)];
@@ -69,40 +116,71 @@ Matrix Float64Transformer::linear(const Matrix& x, const std::string& name, std:
   return out;
 }
 
-Matrix Float64Transformer::normalised(const Matrix& x, const std::string& name) const {
+Matrix Float64Transformer::side_by_side(const Matrix& x, const std::vector<std::string>& names) const {
+  std::vector<Matrix> parts;
+  std::int64_t columns = 0;
+  for (const std::string& name : names) {
+    parts.push_back(linear(x, name));
+    columns += parts.back().columns;
+  }
+  Matrix all(x.rows, columns);
+  std::int64_t first = 0;
+  for (const Matrix& part : parts) {
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      for (std::int64_t j = 0; j < part.columns; ++j) all.at(i, first + j) = part.at(i, j);
+    first += part.columns;
+  }
+  return all;
+}
+
+// Each stretch of `size` columns by itself.
+Matrix Float64Transformer::normalised(const Matrix& x, const NormDescription& norm, const std::string& name,
+                                      std::int64_t size) const {
   const std::vector<double>&gamma = tensor(name + ".weight"), &beta = tensor(name + ".bias");
-  const auto n = static_cast<double>(x.columns);
+  const auto n = static_cast<double>(size);
   Matrix out = x;
   for (std::int64_t i = 0; i < x.rows; ++i) {
-    double mean = 0, variance = 0;
-    for (std::int64_t j = 0; j < x.columns; ++j) mean += x.at(i, j) / n;
-    for (std::int64_t j = 0; j < x.columns; ++j) variance += (x.at(i, j) - mean) * (x.at(i, j) - mean) / n;
-    for (std::int64_t j = 0; j < x.columns; ++j) {
-      const auto at = static_cast<std::size_t>(j);
-      out.at(i, j) =
-          (x.at(i, j) - mean) / std::sqrt(variance + config_.layer_norm_eps) * gamma[at] + beta[at];
+    for (std::int64_t first = 0; first < x.columns; first += size) {
+      double mean = 0, variance = 0;
+      if (norm.kind == NormKind::layer)
+        for (std::int64_t j = 0; j < size; ++j) mean += x.at(i, first + j) / n;
+      for (std::int64_t j = 0; j < size; ++j) variance += std::pow(x.at(i, first + j) - mean, 2) / n;
+      for (std::int64_t j = 0; j < size; ++j) {
+        const auto at = static_cast<std::size_t>(j);
+        double& value = out.at(i, first + j);
+        value = (value - mean) / std::sqrt(variance + norm.epsilon) * gamma[at];
+        if (norm.kind == NormKind::layer) value += beta[at];
+      }
     }
   }
   return out;
 }
 
-Matrix Float64Transformer::attended(const Matrix& q, const Matrix& k, const Matrix& v, std::int64_t layer,
+Matrix Float64Transformer::attended(Matrix q, Matrix k, const Matrix& v, std::int64_t number,
                                     const PassHooks& hooks) const {
-  const std::int64_t n = q.rows, size = q.columns / config_.heads;
-  const RelativeBuckets buckets{.buckets = config_.relative_buckets,
-                                .max_distance = config_.relative_distance};
+  const AttentionDescription& attention = description_.layer(number).attention;
+  const model::LayerNames& names = names_.layers[static_cast<std::size_t>(number) - 1];
+  const std::int64_t n = q.rows, size = attention.head_size, group = attention.heads / attention.key_heads;
+  const double scale = attention.scale.value_or(1 / std::sqrt(static_cast<double>(size)));
+  if (attention.positions == PositionKind::rotary) {
+    for (std::int64_t h = 0; h < attention.heads; ++h) rotate(q, attention.rotary, h * size, size);
+    for (std::int64_t h = 0; h < attention.key_heads; ++h) rotate(k, attention.rotary, h * size, size);
+  }
   Matrix out(n, q.columns);
-  for (std::int64_t head = 0; head < config_.heads; ++head) {
-    const std::int64_t first = head * size;
+  for (std::int64_t head = 0; head < attention.heads; ++head) {
+    const std::int64_t first = head * size, key_first = head / group * size;
     Matrix weights(n, n);
     for (std::int64_t i = 0; i < n; ++i) {
-      double sum = 0;
-      for (std::int64_t j = 0; j < (config_.causal ? i + 1 : n); ++j) {
+      double sum = attention.sinks ? std::exp(tensor(names.sinks)[static_cast<std::size_t>(head)]) : 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        if (!sees(attention, i, j)) continue;
         double score = 0;
-        for (std::int64_t d = first; d < first + size; ++d) score += q.at(i, d) * k.at(j, d);
-        score /= std::sqrt(static_cast<double>(size));
-        if (config_.relative_buckets > 0) {
-          const std::int64_t place = relative_bucket(j - i, buckets) * config_.heads + head;
+        for (std::int64_t d = 0; d < size; ++d) score += q.at(i, first + d) * k.at(j, key_first + d);
+        score *= scale;
+        if (attention.softcap > 0) score = attention.softcap * std::tanh(score / attention.softcap);
+        if (attention.positions == PositionKind::relative) {
+          const std::int64_t place =
+              relative_bucket(j - i, attention.relative_buckets) * attention.heads + head;
           score += tensor(names_.relative_bias)[static_cast<std::size_t>(place)];
         }
         weights.at(i, j) = std::exp(score);
@@ -110,52 +188,79 @@ Matrix Float64Transformer::attended(const Matrix& q, const Matrix& k, const Matr
       }
       for (std::int64_t j = 0; j < n; ++j) weights.at(i, j) /= sum;
     }
-    if (hooks.weights) hooks.weights(layer, head, weights);
+    if (hooks.weights) hooks.weights(number, head, weights);
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j)
-        for (std::int64_t d = first; d < first + size; ++d) out.at(i, d) += weights.at(i, j) * v.at(j, d);
+        for (std::int64_t d = 0; d < size; ++d)
+          out.at(i, first + d) += weights.at(i, j) * v.at(j, key_first + d);
   }
   return out;
 }
 
+Matrix Float64Transformer::fed_forward(const LayerDescription& layer, const model::LayerNames& names,
+                                       const Matrix& x) const {
+  const FeedForwardDescription& part = *layer.feed_forward;
+  const Matrix product = side_by_side(x, names.up);
+  Matrix inner(x.rows, part.size);
+  for (std::int64_t i = 0; i < x.rows; ++i) {
+    for (std::int64_t j = 0; j < part.size; ++j) {
+      inner.at(i, j) = activated(product.at(i, j), part.activation);
+      if (part.gated) inner.at(i, j) *= product.at(i, part.size + j);
+    }
+  }
+  return linear(inner, names.down);
+}
+
 Matrix Float64Transformer::forward(std::span<const std::int32_t> text, const PassHooks& hooks,
                                    std::optional<std::int64_t> layers) const {
-  const std::int64_t e = config_.hidden_size, n = static_cast<std::int64_t>(text.size());
+  const std::int64_t e = description_.hidden_size, n = static_cast<std::int64_t>(text.size());
   Matrix x(n, e);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < e; ++j) {
-      x.at(i, j) =
-          tensor(
-              names_.embeddings.words)[static_cast<std::size_t>(text[static_cast<std::size_t>(i)] * e + j)] +
-          tensor(names_.embeddings.positions)[static_cast<std::size_t>((i + config_.first_position) * e + j)];
-      if (config_.token_types > 0) x.at(i, j) += tensor(names_.embeddings.types)[static_cast<std::size_t>(j)];
+      const auto at = [&](std::int64_t row) { return static_cast<std::size_t>(row * e + j); };
+      x.at(i, j) = tensor(names_.words)[at(text[static_cast<std::size_t>(i)])] +
+                   tensor(names_.positions)[at(i + description_.first_position)];
+      if (description_.token_types > 0) x.at(i, j) += tensor(names_.types)[at(0)];
     }
   }
-  if (!config_.norm_first) x = normalised(x, names_.embeddings.norm);
+  if (description_.embedding_norm) x = normalised(x, *description_.embedding_norm, names_.embedding_norm);
   if (hooks.embeddings) hooks.embeddings(x);
 
-  for (std::int64_t layer = 1; layer <= layers.value_or(config_.layers); ++layer) {
-    const LayerNames names = names_.layer(layer - 1);
-    const Matrix read = config_.norm_first ? normalised(x, names.attention_norm) : x;
-    std::vector<Matrix> parts;
-    if (names.qkv.size() == 1) {
-      const Matrix all = linear(read, names.qkv[0], 3 * e);
-      for (std::int64_t part = 0; part < 3; ++part)
-        parts.push_back(columns_of(all, part * e, (part + 1) * e));
-    } else {
-      for (const std::string& name : names.qkv) parts.push_back(linear(read, name, e));
-    }
-    Matrix mixed = attended(parts[0], parts[1], parts[2], layer, hooks);
-    if (hooks.attended) hooks.attended(layer, mixed);
-    add(x, linear(mixed, names.out, e));
-    if (!config_.norm_first) x = normalised(x, names.attention_norm);
+  for (std::int64_t number = 1; number <= layers.value_or(description_.layer_count()); ++number) {
+    const LayerDescription& layer = description_.layer(number);
+    const model::LayerNames& names = names_.layers[static_cast<std::size_t>(number) - 1];
+    const NormPlace place = layer.norm.place;
+    const bool before = place == NormPlace::before || place == NormPlace::around;
+    const auto read = [&](const std::string& norm) { return before ? normalised(x, layer.norm, norm) : x; };
+    // x + part, with the norm of what it gives or of the sum.
+    const auto added = [&](Matrix part, const std::string& norm, const std::string& out_norm) {
+      if (place == NormPlace::around) part = normalised(part, layer.norm, out_norm);
+      if (place == NormPlace::inside) part = normalised(part, layer.norm, norm);
+      Matrix sum = x;
+      add_to(sum, part);
+      return place == NormPlace::after ? normalised(sum, layer.norm, norm) : sum;
+    };
 
-    Matrix inner = linear(config_.norm_first ? normalised(x, names.output_norm) : x, names.up,
-                          config_.intermediate_size);
-    for (double& value : inner.values) value = activated(value, config_.activation);
-    add(x, linear(inner, names.down, e));
-    if (!config_.norm_first) x = normalised(x, names.output_norm);
-    if (config_.norm_first && layer == config_.layers) x = normalised(x, names_.final_norm);
+    const Matrix all = side_by_side(read(names.attention_norm), names.projected);
+    const std::int64_t q = layer.attention.heads * layer.attention.head_size;
+    const std::int64_t k = layer.attention.key_heads * layer.attention.head_size;
+    Matrix queries = columns_of(all, 0, q), keys = columns_of(all, q, q + k);
+    if (layer.attention.query_key_norm != QueryKeyNorm::none) {
+      const bool heads = layer.attention.query_key_norm == QueryKeyNorm::heads;
+      queries = normalised(queries, layer.norm, names.query_norm, heads ? layer.attention.head_size : q);
+      keys = normalised(keys, layer.norm, names.key_norm, heads ? layer.attention.head_size : k);
+    }
+    Matrix gathered = attended(queries, keys, columns_of(all, q + k, q + 2 * k), number, hooks);
+    if (hooks.attended) hooks.attended(number, gathered);
+    const Matrix beside = layer.feed_forward->parallel
+                              ? fed_forward(layer, names, read(names.feed_forward_norm))
+                              : Matrix(0, 0);
+    x = added(linear(gathered, names.out), names.attention_norm, names.attention_out_norm);
+    x = layer.feed_forward->parallel ? added(beside, names.feed_forward_norm, names.feed_forward_out_norm)
+                                     : added(fed_forward(layer, names, read(names.feed_forward_norm)),
+                                             names.feed_forward_norm, names.feed_forward_out_norm);
+    if (description_.final_norm && number == description_.layer_count())
+      x = normalised(x, *description_.final_norm, names_.final_norm);
   }
   return x;
 }

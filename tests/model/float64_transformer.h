@@ -1,8 +1,8 @@
 // A transformer as the papers write it, of one text, in float64 and plain loops: what passes, edits and
-// gradients of the encoder are judged by.
+// gradients of models are judged by.
 #pragma once
 
-#include <attend/encoder.h>
+#include <attend/transformer.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "model/names.h"
+#include "model/tensor_names.h"
 
 namespace attend {
 
@@ -35,12 +35,12 @@ struct Matrix {
 struct PassHooks {
   std::function<void(Matrix& embeddings)> embeddings{};                                   // (n, E)
   std::function<void(std::int64_t layer, std::int64_t head, Matrix& weights)> weights{};  // (n, n)
-  std::function<void(std::int64_t layer, Matrix& attended)> attended{};                   // (n, E)
+  std::function<void(std::int64_t layer, Matrix& attended)> attended{};  // (n, heads × size)
 };
 
 class Float64Transformer {
  public:
-  Float64Transformer(const ModelConfig& config, const TensorSource& tensors);
+  Float64Transformer(const ModelDescription& description, const TensorSource& tensors);
 
   // What leaves the last layer, or layer number `layers`, (n, E).
   Matrix forward(std::span<const std::int32_t> text, const PassHooks& hooks = {},
@@ -48,14 +48,20 @@ class Float64Transformer {
 
  private:
   const std::vector<double>& tensor(const std::string& name) const { return tensors_.at(name); }
-  Matrix linear(const Matrix& x, const std::string& name, std::int64_t outputs) const;
-  Matrix normalised(const Matrix& x, const std::string& name) const;
-  Matrix attended(const Matrix& q, const Matrix& k, const Matrix& v, std::int64_t layer,
-                  const PassHooks& hooks) const;
+  Matrix linear(const Matrix& x, const std::string& name) const;
+  Matrix side_by_side(const Matrix& x, const std::vector<std::string>& names) const;
+  Matrix normalised(const Matrix& x, const NormDescription& norm, const std::string& name,
+                    std::int64_t size) const;
+  Matrix normalised(const Matrix& x, const NormDescription& norm, const std::string& name) const {
+    return normalised(x, norm, name, x.columns);
+  }
+  Matrix attended(Matrix q, Matrix k, const Matrix& v, std::int64_t number, const PassHooks& hooks) const;
+  Matrix fed_forward(const LayerDescription& layer, const model::LayerNames& names, const Matrix& x) const;
 
-  ModelConfig config_;
-  Names names_;
+  ModelDescription description_;
+  model::TensorNames names_;
   std::map<std::string, std::vector<double>> tensors_;
+  std::map<std::string, std::int64_t> outputs_;  // of each linear layer
 };
 
 }  // namespace attend

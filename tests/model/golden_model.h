@@ -2,7 +2,7 @@
 #pragma once
 
 #include <attend/checkpoint.h>
-#include <attend/encoder.h>
+#include <attend/transformer.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline constexpr const char* kGoldenModels[] = {"bert",       "bert-relu", "robe
 class EachGoldenModel : public testing::TestWithParam<const char*> {
  protected:
   const std::filesystem::path folder = std::filesystem::path(ATTEND_GOLDEN_MODELS) / GetParam();
-  const ModelConfig config = read_model_config(folder / "config.json");
+  const ModelDescription config = read_model_description(folder / "config.json");
   const TensorSource tensors = tensors_of(Checkpoint::open(folder));
   const Checkpoint golden = Checkpoint::open(folder / "golden.safetensors");
 

@@ -15,12 +15,12 @@ class GoldenModels : public EachGoldenModel {};
 INSTANTIATE_TEST_SUITE_P(Families, GoldenModels, testing::ValuesIn(kGoldenModels), golden_name);
 
 TEST_P(GoldenModels, EveryLayerIsAsExactAsTransformers) {
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   for (const std::string& isa : available_isas()) {
     SCOPED_TRACE(isa);
     set_isa(isa);
     std::int64_t layers = 0;
-    encoder.forward(batch(), [&](const LayerMoment& moment) {
+    transformer.forward(batch(), [&](const LayerMoment& moment) {
       const std::string layer = std::to_string(moment.layer);
       const double theirs = values_of(golden.tensor("error." + layer))[0];
       // The embeddings are sums of three numbers and a norm; the floor is one unit in the last place of
@@ -38,7 +38,7 @@ TEST_P(GoldenModels, EveryLayerIsAsExactAsTransformers) {
 TEST_P(GoldenModels, TheFloat64TransformerIsTransformersInFloat64) {
   const Float64Transformer judge(config, tensors);
   const TokenBatch texts = batch();
-  for (std::int64_t layers = 0; layers <= config.layers; ++layers) {
+  for (std::int64_t layers = 0; layers <= config.layer_count(); ++layers) {
     const std::vector<double> expected = values_of(golden.tensor("hidden." + std::to_string(layers)));
     std::size_t place = 0;
     for (std::int64_t text = 0; text < texts.texts(); ++text) {

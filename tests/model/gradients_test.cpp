@@ -59,14 +59,14 @@ struct Expected {
   double slope;
 };
 
-const float* gradient_of(const EncoderGradients& gradients, std::int64_t layer) {
+const float* gradient_of(const PassGradients& gradients, std::int64_t layer) {
   const Tensor& tensor =
       layer == 0 ? gradients.embeddings : gradients.attended[static_cast<std::size_t>(layer) - 1];
   return tensor.values<float>().data();
 }
 
 // To 1e-4 of each number, and 1e-6 of the largest where it is tiny.
-void expect_close(const EncoderGradients& found, const std::vector<Expected>& all, std::int64_t begin,
+void expect_close(const PassGradients& found, const std::vector<Expected>& all, std::int64_t begin,
                   std::int64_t width) {
   double largest = 0;
   for (const Expected& one : all) largest = std::max(largest, std::abs(one.slope));
@@ -79,19 +79,19 @@ void expect_close(const EncoderGradients& found, const std::vector<Expected>& al
 }
 
 TEST_P(EncoderGradient, AgreesWithDifferencesOnEveryInstructionSet) {
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   for (const auto& [which, every] : {std::pair{0, kSanitized ? 41 : 3}, {2, kSanitized ? 401 : 23}}) {
     text = which;
     std::vector<Expected> expected;
     int place = 0;
-    for (std::int64_t layer = 0; layer <= config.layers; ++layer)
+    for (std::int64_t layer = 0; layer <= config.layer_count(); ++layer)
       for (std::int64_t row = 0; row < length(); ++row)
         for (std::int64_t column = 0; column < config.hidden_size; ++column)
           if (place++ % every == 0) expected.push_back({layer, row, column, slope(layer, row, column)});
     for (const std::string& isa : available_isas()) {
       SCOPED_TRACE(isa);
       set_isa(isa);
-      expect_close(encoder.gradients(texts, d_out), expected, begin(), config.hidden_size);
+      expect_close(transformer.gradients(texts, d_out), expected, begin(), config.hidden_size);
     }
     set_isa("");
   }
@@ -104,12 +104,12 @@ TEST_P(EncoderGradient, IsAsExactAsThatOfPyTorch) {
   Tensor factors(DType::f32, d_out.shape());
   for (int place = 0; float& factor : factors.values<float>())
     factor = static_cast<float>(place++ * 37 % 101 - 50) / 32;
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   for (const std::string& isa : available_isas()) {
     SCOPED_TRACE(isa);
     set_isa(isa);
-    const EncoderGradients found = encoder.gradients(texts, factors);
-    for (std::int64_t layer = 0; layer <= config.layers; ++layer) {
+    const PassGradients found = transformer.gradients(texts, factors);
+    for (std::int64_t layer = 0; layer <= config.layer_count(); ++layer) {
       const std::string name = layer == 0 ? "embeddings" : "attended." + std::to_string(layer);
       const double theirs = values_of(autograd.tensor("error." + name))[0];
       const std::vector<double> expected = values_of(autograd.tensor(name));
@@ -124,7 +124,7 @@ TEST_P(EncoderGradient, IsAsExactAsThatOfPyTorch) {
 }
 
 TEST_P(EncoderGradient, OfALayerInTheMiddle) {
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   std::vector<Expected> expected;
   int place = 0;
   for (std::int64_t layer = 0; layer <= 1; ++layer)
@@ -132,26 +132,26 @@ TEST_P(EncoderGradient, OfALayerInTheMiddle) {
       for (std::int64_t column = 0; column < config.hidden_size; ++column)
         if (place++ % (kSanitized ? 45 : 9) == 0)
           expected.push_back({layer, row, column, slope(layer, row, column, 1)});
-  const EncoderGradients found = encoder.gradients(texts, d_out, 1);
+  const PassGradients found = transformer.gradients(texts, d_out, 1);
   EXPECT_EQ(found.attended.size(), 1U);
   expect_close(found, expected, begin(), config.hidden_size);
 }
 
 // What the lens takes from them.
 TEST_P(EncoderGradient, GivesThatOfEveryWeight) {
-  const Encoder encoder(config, tensors);
-  const EncoderGradients found = encoder.gradients(texts, d_out);
-  const std::int64_t size = config.hidden_size / config.heads;
+  const Transformer transformer(config, tensors);
+  const PassGradients found = transformer.gradients(texts, d_out);
+  const std::int64_t size = config.layers.front().attention.head_size;
   text = 0;
-  encoder.forward(texts, [&](const LayerMoment& moment) {
+  transformer.forward(texts, [&](const LayerMoment& moment) {
     if (moment.layer == 0) return;
     const float* const d_attended = gradient_of(found, moment.layer);
-    for (std::int64_t head = 0; head < config.heads; head += 3) {
+    for (std::int64_t head = 0; head < config.heads(); head += 3) {
       for (std::int64_t i = 0; i < length(); i += kSanitized ? 6 : 2) {
         for (std::int64_t j = 0; j < length(); j += kSanitized ? 5 : 1) {
           double product = 0;
           for (std::int64_t d = 0; d < size; ++d) {
-            product += static_cast<double>(d_attended[(i * config.heads + head) * size + d]) *
+            product += static_cast<double>(d_attended[(i * config.heads() + head) * size + d]) *
                        moment.v.data<float>()[j * moment.v.stride(0) + head * moment.v.stride(1) + d];
           }
           const auto at = [&](double step) {
@@ -167,34 +167,79 @@ TEST_P(EncoderGradient, GivesThatOfEveryWeight) {
 }
 
 TEST_P(EncoderGradient, AnyFloatingTypeAndStridesOfTheGradient) {
-  const Encoder encoder(config, tensors);
+  const Transformer transformer(config, tensors);
   const Tensor wide = copy_of(d_out.view().transposed(0, 1), DType::f64);
-  const EncoderGradients expected = encoder.gradients(texts, d_out),
-                         found = encoder.gradients(texts, wide.view().transposed(0, 1));
+  const PassGradients expected = transformer.gradients(texts, d_out),
+                      found = transformer.gradients(texts, wide.view().transposed(0, 1));
   EXPECT_TRUE(same_bits(found.embeddings, expected.embeddings));
   for (std::size_t layer = 0; layer < 2; ++layer)
     EXPECT_TRUE(same_bits(found.attended[layer], expected.attended[layer]));
 }
 
 TEST_P(EncoderGradient, OfNothingAndOfNoLayers) {
-  const Encoder encoder(config, tensors);
-  const EncoderGradients none = encoder.gradients(texts, d_out, 0);
+  const Transformer transformer(config, tensors);
+  const PassGradients none = transformer.gradients(texts, d_out, 0);
   EXPECT_TRUE(same_bits(none.embeddings, d_out));
   EXPECT_TRUE(none.attended.empty());
-  const EncoderGradients empty = encoder.gradients(TokenBatch{}, Tensor(DType::f32, {0, config.hidden_size}));
-  EXPECT_EQ(empty.attended.at(1).shape(), (Dims{0, config.heads, config.hidden_size / config.heads}));
-  EXPECT_REFUSES(encoder.gradients(texts, d_out, 3), "[encoder] layer 3 is asked for, there are 0 to 2");
-  EXPECT_REFUSES(encoder.gradients(texts, d_out.view().slice(0, 1, 57)),
-                 "[encoder] d_out has shape (56, 32), expected (57, 32)");
-  EXPECT_REFUSES(encoder.gradients(texts, {}), "[encoder] d_out is not given");
+  const PassGradients empty =
+      transformer.gradients(TokenBatch{}, Tensor(DType::f32, {0, config.hidden_size}));
+  EXPECT_EQ(empty.attended.at(1).shape(),
+            (Dims{0, config.heads(), config.layers.front().attention.head_size}));
+  EXPECT_REFUSES(transformer.gradients(texts, d_out, 3), "[model] layer 3 is asked for, there are 0 to 2");
+  EXPECT_REFUSES(transformer.gradients(texts, d_out.view().slice(0, 1, 57)),
+                 "[model] d_out has shape (56, 32), expected (57, 32)");
+  EXPECT_REFUSES(transformer.gradients(texts, {}), "[model] d_out is not given");
 }
 
-class GradientFamilies : public testing::TestWithParam<ModelFamily> {};
-INSTANTIATE_TEST_SUITE_P(EncoderGradient, GradientFamilies,
-                         testing::Values(ModelFamily::bert, ModelFamily::mpnet, ModelFamily::gpt2),
-                         [](const auto& family) { return std::string(name_of(family.param)); });
+class GradientFamilies : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(EncoderGradient, GradientFamilies, testing::ValuesIn(names_of_models()),
+                         [](const auto& family) { return family.param; });
 
-bool same_gradients(const EncoderGradients& part, const EncoderGradients& all, std::int64_t begin,
+// Of every thing that layers have, by differences of the transformer in float64.
+TEST_P(GradientFamilies, AgreesWithDifferences) {
+  const ModelDescription config = description_named(GetParam());
+  const RandomCheckpoint checkpoint(config);
+  const Transformer transformer(config, checkpoint.source());
+  const Float64Transformer judge(config, checkpoint.source());
+  const std::vector<std::int32_t> text{3, 1, 4, 1, 5, 9, 2};
+  TokenBatch batch;
+  batch.add(text);
+  const Tensor d_out = random_normal({7, config.hidden_size}, DType::f32, 3);
+  const PassGradients found = transformer.gradients(batch, d_out);
+  const auto loss = [&](const PassHooks& hooks) {
+    const Matrix out = judge.forward(text, hooks);
+    double sum = 0;
+    for (std::size_t i = 0; i < out.values.size(); ++i)
+      sum += out.values[i] * static_cast<double>(d_out.values<float>()[i]);
+    return sum;
+  };
+  std::vector<Expected> expected;
+  std::int64_t place = 0;
+  for (std::int64_t layer = 0; layer <= 2; ++layer) {
+    const std::int64_t columns =
+        layer == 0 ? config.hidden_size : found.attended[static_cast<std::size_t>(layer) - 1].count() / 7;
+    for (std::int64_t row = 0; row < 7; ++row) {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        if (place++ % (kSanitized ? 97 : 13) != 0) continue;
+        const auto at = [&](double step) {
+          return loss({.embeddings =
+                           [&](Matrix& x) {
+                             if (layer == 0) x.at(row, column) += step;
+                           },
+                       .attended =
+                           [&](std::int64_t of, Matrix& x) {
+                             if (of == layer) x.at(row, column) += step;
+                           }});
+        };
+        const double slope = (at(1e-4) - at(-1e-4)) / 2e-4;
+        const double value = gradient_of(found, layer)[row * columns + column];
+        EXPECT_NEAR(value, slope, 2e-4 * std::abs(slope) + 2e-5) << layer << ' ' << row << ' ' << column;
+      }
+    }
+  }
+}
+
+bool same_gradients(const PassGradients& part, const PassGradients& all, std::int64_t begin,
                     std::int64_t end) {
   bool same = same_bits(part.embeddings, all.embeddings.view().slice(0, begin, end));
   for (std::size_t layer = 0; layer < all.attended.size(); ++layer)
@@ -203,9 +248,9 @@ bool same_gradients(const EncoderGradients& part, const EncoderGradients& all, s
 }
 
 TEST_P(GradientFamilies, ATextHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
-  const ModelConfig config = small_model(GetParam());
+  const ModelDescription config = description_named(GetParam());
   const RandomCheckpoint checkpoint(config);
-  const Encoder encoder(config, checkpoint.source());
+  const Transformer transformer(config, checkpoint.source());
   TokenBatch batch;
   for (const std::int32_t length : {5, 1, 68, 0, 17, 33}) {
     std::vector<std::int32_t> ids;
@@ -214,39 +259,40 @@ TEST_P(GradientFamilies, ATextHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads
   }
   const Tensor d_out = random_normal({batch.tokens(), config.hidden_size}, DType::f32, 3);
   set_threads(1);
-  const EncoderGradients together = encoder.gradients(batch, d_out);
+  const PassGradients together = transformer.gradients(batch, d_out);
   for (const int count : {2, 3, 8}) {
     set_threads(count);
-    EXPECT_TRUE(same_gradients(encoder.gradients(batch, d_out), together, 0, batch.tokens())) << count;
+    EXPECT_TRUE(same_gradients(transformer.gradients(batch, d_out), together, 0, batch.tokens())) << count;
   }
   set_threads(0);
   for (std::int64_t text = 0; text < batch.texts(); ++text) {
     const auto at = static_cast<std::size_t>(text);
     TokenBatch alone;
     alone.add(text_of(batch, text));
-    EXPECT_TRUE(
-        same_gradients(encoder.gradients(alone, d_out.view().slice(0, batch.ends[at], batch.ends[at + 1])),
-                       together, batch.ends[at], batch.ends[at + 1]))
+    EXPECT_TRUE(same_gradients(
+        transformer.gradients(alone, d_out.view().slice(0, batch.ends[at], batch.ends[at + 1])), together,
+        batch.ends[at], batch.ends[at + 1]))
         << text;
   }
 }
 
 // The transposed matrices are made by whoever asks first, and both ask.
 TEST_P(GradientFamilies, SeveralThreadsMayAskAtOnce) {
-  const ModelConfig config = small_model(GetParam());
+  const ModelDescription config = description_named(GetParam());
   const RandomCheckpoint checkpoint(config);
-  const Encoder encoder(config, checkpoint.source()), other(config, checkpoint.source());
+  const Transformer transformer(config, checkpoint.source()), other(config, checkpoint.source());
   TokenBatch batch;
   batch.add(std::vector<std::int32_t>{3, 1, 4, 1, 5, 9, 2, 6});
   const Tensor d_out = random_normal({8, config.hidden_size}, DType::f32, 3);
-  std::vector<EncoderGradients> found(3);
+  std::vector<PassGradients> found(3);
   {
     std::vector<std::jthread> threads;
-    for (EncoderGradients& one : found)
-      threads.emplace_back([&encoder, &batch, &d_out, &one] { one = encoder.gradients(batch, d_out); });
+    for (PassGradients& one : found)
+      threads.emplace_back(
+          [&transformer, &batch, &d_out, &one] { one = transformer.gradients(batch, d_out); });
   }
-  const EncoderGradients expected = other.gradients(batch, d_out);
-  for (const EncoderGradients& one : found) EXPECT_TRUE(same_gradients(one, expected, 0, 8));
+  const PassGradients expected = other.gradients(batch, d_out);
+  for (const PassGradients& one : found) EXPECT_TRUE(same_gradients(one, expected, 0, 8));
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ class MiniLm : public testing::TestWithParam<std::string> {
       batch.add(encoding.ids, encoding.type_ids);
     }
     std::vector<std::vector<Tensor>> states(numbers.size());
-    model_->encoder().forward(batch, [&](const LayerMoment& moment) {
+    model_->transformer().forward(batch, [&](const LayerMoment& moment) {
       for (std::size_t i = 0; i < numbers.size(); ++i)
         states[i].push_back(copy_of(moment.hidden.slice(0, batch.ends[i], batch.ends[i + 1])));
     });

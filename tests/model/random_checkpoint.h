@@ -1,33 +1,38 @@
 // A checkpoint of random numbers with the tensor names of a family, in memory.
 #pragma once
 
-#include <attend/encoder.h>
+#include <attend/transformer.h>
 
 #include <map>
 #include <random>
 #include <string>
 
+#include "model/layer.h"
+#include "model/small_models.h"
+
 namespace attend {
 
 class RandomCheckpoint {
  public:
-  explicit RandomCheckpoint(const ModelConfig& config, const std::string& prefix = "",
-                            DType dtype = DType::f32)
-      : config_(config), prefix_(prefix), dtype_(dtype) {
-    const std::int64_t e = config.hidden_size;
-    if (config.family == ModelFamily::gpt2) {
-      add("wte.weight", {config.vocabulary_size, e});
-      add("wpe.weight", {config.positions, e});
-      norm("ln_f");
-    } else {
-      add("embeddings.word_embeddings.weight", {config.vocabulary_size, e});
-      add("embeddings.position_embeddings.weight", {config.positions, e});
-      if (config.token_types > 0) add("embeddings.token_type_embeddings.weight", {config.token_types, e});
-      norm("embeddings.LayerNorm");
+  // deviation 0: all numbers are zeros.
+  explicit RandomCheckpoint(const ModelDescription& description, const std::string& prefix = "",
+                            DType dtype = DType::f32, float deviation = 0.2F)
+      : hidden_(description.hidden_size), prefix_(prefix), dtype_(dtype), deviation_(deviation) {
+    const model::TensorNames names = model::family_of(description).names(description);
+    names_ = names;
+    add(names.words, {description.vocabulary_size, hidden_});
+    if (description.positions == PositionKind::learned)
+      add(names.positions, {description.position_count, hidden_});
+    if (description.token_types > 0) add(names.types, {description.token_types, hidden_});
+    norm(names.embedding_norm);
+    norm(names.source_embedding_norm);
+    norm(names.final_norm);
+    norm(names.source_final_norm);
+    if (!names.relative_bias.empty()) {
+      const AttentionDescription& attention = description.layers.front().attention;
+      add(names.relative_bias, {attention.relative_buckets.buckets, attention.heads});
     }
-    if (config.family == ModelFamily::mpnet)
-      add("encoder.relative_attention_bias.weight", {config.relative_buckets, config.heads});
-    for (std::int64_t i = 0; i < config.layers; ++i) layer(std::to_string(i));
+    for (std::size_t i = 0; i < description.layers.size(); ++i) layer(description.layers[i], names.layers[i]);
   }
 
   TensorSource source() const {
@@ -40,67 +45,59 @@ class RandomCheckpoint {
 
  private:
   void add(const std::string& name, const Dims& shape, float around = 0) {
-    std::normal_distribution<float> normal(around, 0.2F);
+    if (name.empty()) return;
+    std::normal_distribution<float> normal(around, 1);
     Tensor values(DType::f32, shape);
-    for (float& value : values.values<float>()) value = normal(random_);
+    for (float& value : values.values<float>())
+      value = deviation_ == 0 ? 0 : around + deviation_ * (normal(random_) - around);
     tensors[prefix_ + name] = copy_of(values, dtype_);
   }
-  void norm(const std::string& name) {
-    add(name + ".weight", {config_.hidden_size}, 1);
-    add(name + ".bias", {config_.hidden_size});
+  void norm(const std::string& name) { norm(name, hidden_); }
+  void norm(const std::string& name, std::int64_t size) {
+    if (name.empty()) return;
+    add(name + (names_.gamma_and_beta ? ".gamma" : ".weight"), {size}, 1);
+    add(name + (names_.gamma_and_beta ? ".beta" : ".bias"), {size});
   }
-  void linear(const std::string& name, std::int64_t in, std::int64_t out) {
-    add(name + ".weight", config_.family == ModelFamily::gpt2 ? Dims{in, out} : Dims{out, in});
-    add(name + ".bias", {out});
+  void linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) {
+    if (name.empty()) return;
+    add(name + ".weight", names_.input_first ? Dims{in, out} : Dims{out, in});
+    if (bias) add(name + ".bias", {out});
   }
-  void layer(const std::string& i) {
-    const std::int64_t e = config_.hidden_size;
-    if (config_.family == ModelFamily::gpt2) {
-      linear("h." + i + ".attn.c_attn", e, 3 * e);
-      linear("h." + i + ".attn.c_proj", e, e);
-      linear("h." + i + ".mlp.c_fc", e, config_.intermediate_size);
-      linear("h." + i + ".mlp.c_proj", config_.intermediate_size, e);
-      norm("h." + i + ".ln_1");
-      norm("h." + i + ".ln_2");
-      return;
-    }
-    const std::string l = "encoder.layer." + i + ".";
-    const bool mpnet = config_.family == ModelFamily::mpnet;
-    for (const char* const part : {"query", "key", "value"}) {
-      linear(mpnet ? l + "attention.attn." + part[0] : l + "attention.self." + part, e, e);
-    }
-    linear(mpnet ? l + "attention.attn.o" : l + "attention.output.dense", e, e);
-    norm(mpnet ? l + "attention.LayerNorm" : l + "attention.output.LayerNorm");
-    linear(l + "intermediate.dense", e, config_.intermediate_size);
-    linear(l + "output.dense", config_.intermediate_size, e);
-    norm(l + "output.LayerNorm");
+  void side_by_side(const std::vector<std::string>& names, const std::vector<std::int64_t>& columns,
+                    bool bias) {
+    std::int64_t sum = 0;
+    for (const std::int64_t count : columns) sum += count;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      linear(names[i], hidden_, names.size() == 1 ? sum : columns[i], bias);
+  }
+  void layer(const LayerDescription& layer, const model::LayerNames& names) {
+    const AttentionDescription& attention = layer.attention;
+    const std::int64_t q = model::query_columns(attention), k = model::key_columns(attention);
+    const bool cross = layer.kind == LayerKind::cross;
+    side_by_side(names.projected, cross ? std::vector{q} : std::vector{q, k, k}, attention.bias);
+    side_by_side(names.context, {k, k}, attention.bias);
+    const bool by_head = attention.query_key_norm == QueryKeyNorm::heads;
+    norm(names.query_norm, by_head ? attention.head_size : q);
+    norm(names.key_norm, by_head ? attention.head_size : k);
+    if (attention.sinks) add(names.sinks, {attention.heads});
+    linear(names.out, q, hidden_, attention.output_bias);
+    norm(names.attention_norm);
+    norm(names.attention_out_norm);
+    if (!layer.feed_forward) return;
+    const FeedForwardDescription& part = *layer.feed_forward;
+    side_by_side(names.up, part.gated ? std::vector{part.size, part.size} : std::vector{part.size},
+                 part.bias);
+    linear(names.down, part.size, hidden_, part.bias);
+    norm(names.feed_forward_norm);
+    norm(names.feed_forward_out_norm);
   }
 
-  ModelConfig config_;
+  std::int64_t hidden_;
   std::string prefix_;
   DType dtype_;
+  float deviation_;
+  model::TensorNames names_;
   std::mt19937 random_{7};
 };
-
-inline ModelConfig small_model(ModelFamily family) {
-  ModelConfig config{.family = family,
-                     .hidden_size = 48,
-                     .layers = 2,
-                     .heads = 4,
-                     .intermediate_size = 80,
-                     .vocabulary_size = 50,
-                     .positions = 70};
-  if (family == ModelFamily::bert || family == ModelFamily::roberta) config.token_types = 2;
-  if (family == ModelFamily::roberta || family == ModelFamily::mpnet) config.first_position = 2;
-  if (family == ModelFamily::mpnet) {
-    config.relative_buckets = 32;
-    config.relative_distance = 128;
-  }
-  if (family == ModelFamily::gpt2) {
-    config.norm_first = config.causal = true;
-    config.activation = Activation::gelu_tanh;
-  }
-  return config;
-}
 
 }  // namespace attend

@@ -42,7 +42,7 @@ Tensor hidden_of(const TextModel& model, std::string_view text, std::optional<st
   const Encoding encoding = model.encode(text);
   TokenBatch batch;
   batch.add(encoding.ids, encoding.type_ids);
-  return model.encoder().forward(batch, {}, layer);
+  return model.transformer().forward(batch, {}, layer);
 }
 
 Tensor pooled_of(ConstTensorView hidden, const std::vector<Pooling>& poolings) {

@@ -45,12 +45,12 @@ TEST_P(TokenHeads, LogitsAndTheirGradientsAreThoseOfTransformers) {
 
 TEST_P(TokenHeads, AnEncoderAloneHasNone) {
   // GPT-2's is the table of words, which every checkpoint of it has.
-  EXPECT_EQ(TokenHead::find(config, tensors).has_value(), config.family == ModelFamily::gpt2);
+  EXPECT_EQ(TokenHead::find(config, tensors).has_value(), config.is_causal());
 }
 
 TEST_P(TokenHeads, RefusesOneThatDoesNotFit) {
-  if (config.family == ModelFamily::gpt2) return;  // it has no tensors of its own
-  ModelConfig other = config;
+  if (config.is_causal()) return;  // it has no tensors of its own
+  ModelDescription other = config;
   other.hidden_size *= 2;
   EXPECT_THROW(TokenHead::find(other, both()), FileError);
 }

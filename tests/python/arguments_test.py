@@ -110,28 +110,28 @@ CALLS = {
     "Schedule": (lambda steps=10, warmup=2, step=3: attend.train.Schedule(0.1, steps, warmup)(step), ["steps", "warmup", "step"]),
 }
 OF_MODELS = {
-    "encode": (lambda encoder, **a: encoder.encode(["the bank"], **a), ["layer?", "max_tokens?", "batch_tokens"]),
-    "encoder.attention": (
-        lambda encoder, **a: encoder.attention("the bank", **a),
+    "encode": (lambda model, **a: model.encode(["the bank"], **a), ["layer?", "max_tokens?", "batch_tokens"]),
+    "model.attention": (
+        lambda model, **a: model.attention("the bank", **a),
         ["layers?*", "heads?*", "rows?*", "max_tokens?"],
     ),
-    "hidden_states": (lambda encoder, **a: encoder.hidden_states("the bank", **a), ["max_tokens?"]),
-    "tokenize": (lambda encoder, **a: encoder.tokenize("the bank", **a), ["max_tokens?"]),
-    "tokenizer": (lambda encoder, **a: encoder.tokenizer.encode("the bank", **a), ["max_length?"]),
-    "token": (lambda encoder, **a: encoder.tokenizer.token(**a), ["id"]),
-    "decode": (lambda encoder, ids: encoder.tokenizer.decode(ids), ["ids*"]),
-    "read": (lambda encoder, **a: attend.lens.read(encoder, "the bank", **a), ["max_tokens?", "only_layer?"]),
-    "map": (lambda encoder, **a: attend.lens.read(encoder, "the bank").map(**a), ["layer?"]),
-    "head": (lambda encoder, **a: attend.lens.read(encoder, "the bank").map(layer=1, **a), ["head?"]),
-    "received": (lambda encoder, **a: attend.lens.read(encoder, "the bank").received(**a), ["layer?"]),
-    "hidden": (lambda encoder, **a: attend.lens.read(encoder, "the bank").hidden(**a), ["layer"]),
-    "q": (lambda encoder, **a: attend.lens.read(encoder, "the bank").q(**a), ["layer"]),
-    "word_vector": (lambda encoder, **a: attend.lens.read(encoder, "the bank").word_vector("bank", **a), ["layer?"]),
-    "guesses": (lambda encoder, **a: attend.lens.read(encoder, "the [MASK]").guesses(**a), ["top", "place?"]),
-    "towards": (lambda encoder, **a: attend.lens.read(encoder, "the bank").gradients_towards_word("bank", **a), ["place?"]),
-    "figure": (lambda encoder, **a: attend.lens.read(encoder, "the bank").figure(focus="bank", **a), ["layer?", "top"]),
+    "hidden_states": (lambda model, **a: model.hidden_states("the bank", **a), ["max_tokens?"]),
+    "tokenize": (lambda model, **a: model.tokenize("the bank", **a), ["max_tokens?"]),
+    "tokenizer": (lambda model, **a: model.tokenizer.encode("the bank", **a), ["max_length?"]),
+    "token": (lambda model, **a: model.tokenizer.token(**a), ["id"]),
+    "decode": (lambda model, ids: model.tokenizer.decode(ids), ["ids*"]),
+    "read": (lambda model, **a: attend.lens.read(model, "the bank", **a), ["max_tokens?", "only_layer?"]),
+    "map": (lambda model, **a: attend.lens.read(model, "the bank").map(**a), ["layer?"]),
+    "head": (lambda model, **a: attend.lens.read(model, "the bank").map(layer=1, **a), ["head?"]),
+    "received": (lambda model, **a: attend.lens.read(model, "the bank").received(**a), ["layer?"]),
+    "hidden": (lambda model, **a: attend.lens.read(model, "the bank").hidden(**a), ["layer"]),
+    "q": (lambda model, **a: attend.lens.read(model, "the bank").q(**a), ["layer"]),
+    "word_vector": (lambda model, **a: attend.lens.read(model, "the bank").word_vector("bank", **a), ["layer?"]),
+    "guesses": (lambda model, **a: attend.lens.read(model, "the [MASK]").guesses(**a), ["top", "place?"]),
+    "towards": (lambda model, **a: attend.lens.read(model, "the bank").gradients_towards_word("bank", **a), ["place?"]),
+    "figure": (lambda model, **a: attend.lens.read(model, "the bank").figure(focus="bank", **a), ["layer?", "top"]),
     "ablate": (
-        lambda encoder, **a: attend.lens.read(encoder, "the bank").ablate(attend.lens.HeadEdit(**{"layer": 1, **a})),
+        lambda model, **a: attend.lens.read(model, "the bank").ablate(attend.lens.HeadEdit(**{"layer": 1, **a})),
         ["layer", "head?"],
     ),
 }
@@ -184,7 +184,7 @@ def test_whole_numbers():
 
 
 def test_whole_numbers_of_models(guessing_bert):
-    sweep(OF_MODELS, attend.Encoder.from_pretrained(guessing_bert))
+    sweep(OF_MODELS, attend.TextModel.from_pretrained(guessing_bert))
 
 
 SENTENCES = {

@@ -1,4 +1,4 @@
-"""A mistake gets one sentence that names it: TypeError for what is no such thing, ValueError for what has no meaning."""
+"""A mistake gets one sentence that names it: TypeError for a wrong type, ValueError for a value that makes no sense."""
 
 import sys
 

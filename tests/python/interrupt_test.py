@@ -81,16 +81,16 @@ def test_a_long_call_ends(name, long_heads, threads):
 
 
 def test_a_long_list_of_texts(small_bert, threads):
-    encoder = attend.Encoder.from_pretrained(small_bert)
-    ends_early(lambda: encoder.encode(["the bank of the river"] * 1_000_000))  # in tokens
-    ends_early(lambda: encoder.encode(["the bank of the river, money is " * 7] * 20_000))  # in batches
+    model = attend.TextModel.from_pretrained(small_bert)
+    ends_early(lambda: model.encode(["the bank of the river"] * 1_000_000))  # in tokens
+    ends_early(lambda: model.encode(["the bank of the river, money is " * 7] * 20_000))  # in batches
 
 
 def test_one_long_text(small_bert):
-    encoder = attend.Encoder.from_pretrained(small_bert)
+    model = attend.TextModel.from_pretrained(small_bert)
     text = "the bank of the river, " * 1_000_000
-    ends_early(lambda: [encoder.tokenizer.encode(text, truncate=False) for _ in range(100)])
-    ends_early(lambda: [encoder.tokenize(text) for _ in range(100)])
+    ends_early(lambda: [model.tokenizer.encode(text, truncate=False) for _ in range(100)])
+    ends_early(lambda: [model.tokenize(text) for _ in range(100)])
 
 
 def test_a_model_that_learns_is_whole_or_as_it_was():
@@ -147,8 +147,8 @@ def test_what_a_handler_cannot_do_it_is_told(long_heads):
     cache.append(x, x)
     for action, sentence in (
         (lambda: attend.set_threads(1), "cannot change in the middle of a call"),
-        (lambda: cache.append(x, x), "still works with the object"),
-        (cache.clear, "still works with the object"),
+        (lambda: cache.append(x, x), "is still at work in the call"),
+        (cache.clear, "is still at work in the call"),
     ):
         with alarm(lambda *_: action()), pytest.raises(RuntimeError, match=sentence):
             cache.attention(x)

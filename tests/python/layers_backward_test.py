@@ -113,7 +113,7 @@ def test_dropout(dtype, bound):
     kept = found != 0
     assert 0.7 < kept.mean() < 0.8
     agrees(found[kept], x[kept].astype(np.float64) / 0.75, bound, dtype)
-    np.testing.assert_array_equal(attend.dropout(np.ones_like(x), 0.25, seed=3) != 0, kept)  # the way back tosses the same
+    np.testing.assert_array_equal(attend.dropout(np.ones_like(x), 0.25, seed=3) != 0, kept)  # the backward pass drops the same
     assert (attend.dropout(x, 0.25, seed=4) != found).any() and (attend.dropout(x, 0.25, seed=3, stream=1) != found).any()
     np.testing.assert_array_equal(attend.dropout(x, 0), x)
     np.testing.assert_array_equal(attend.dropout(x, 0.25, seed=-1), attend.dropout(x, 0.25, seed=2**64 - 1))

@@ -19,7 +19,7 @@ SINGLE = [(i, i + 1) for i in range(12)]
 
 @pytest.fixture(scope="module")
 def model(small_bert):
-    return attend.Encoder.from_pretrained(small_bert)
+    return attend.TextModel.from_pretrained(small_bert)
 
 
 @pytest.fixture(scope="module")

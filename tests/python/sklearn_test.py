@@ -28,7 +28,7 @@ TEXTS = ["the bank of the river", "", "money is the bank", "w20 w21 w22 nowhere"
     ids="list tuple array objects series strings iterator column frame bytes".split(),
 )
 def test_texts_of_any_kind_become_the_models_vectors(folder, container):
-    expected = attend.Encoder.from_pretrained(folder).encode(TEXTS)
+    expected = attend.TextModel.from_pretrained(folder).encode(TEXTS)
     for encoder in (SentenceEncoder(folder), SentenceEncoder(str(folder)).fit(container(TEXTS))):
         vectors = encoder.transform(container(TEXTS))
         assert vectors.dtype == np.float32
@@ -37,7 +37,7 @@ def test_texts_of_any_kind_become_the_models_vectors(folder, container):
 
 
 def test_parameters_reach_the_model(folder):
-    model = attend.Encoder.from_pretrained(folder)
+    model = attend.TextModel.from_pretrained(folder)
     given = dict(pooling=["cls", "max"], normalize=True, layer=1, prompt="money of ", max_tokens=5, batch_tokens=3)
     expected = model.encode(TEXTS, pooling=["cls", "max"], normalize_embeddings=True, layer=1, prompt="money of ", max_tokens=5)
     encoder = SentenceEncoder(folder, **given).fit(TEXTS)
@@ -56,13 +56,13 @@ def test_another_model_is_loaded_when_it_is_named(folder, tmp_path_factory):
     encoder = SentenceEncoder(folder).fit(TEXTS)
     first = encoder.transform(TEXTS)
     second = encoder.set_params(model=other).transform(TEXTS)
-    np.testing.assert_array_equal(second, attend.Encoder.from_pretrained(other).encode(TEXTS))
+    np.testing.assert_array_equal(second, attend.TextModel.from_pretrained(other).encode(TEXTS))
     assert not np.array_equal(first, second)
 
 
 def test_estimators_share_a_model_while_one_lives(folder):
     one, other = SentenceEncoder(folder), SentenceEncoder(str(folder), layer=1)
-    assert one.encoder_ is other.encoder_
+    assert one.model_ is other.model_
 
 
 def test_clones_and_pickles_hold_a_name_and_no_weights(folder):

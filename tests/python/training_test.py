@@ -226,7 +226,7 @@ def test_recall_is_learned_and_the_answer_looked_at(tmp_path):
     head = after.on_answers[0].argmax()
     assert after.weights[0, head, row].argmax() == after.answers[row]
     assert after.row_labels[row] == after.column_labels[after.answers[row]][0] + "?"  # asks "a?", looks at "a3"
-    weights = attend.Encoder.from_pretrained(run.folder).attention(" ".join(after.row_labels))[0]
+    weights = attend.TextModel.from_pretrained(run.folder).attention(" ".join(after.row_labels))[0]
     np.testing.assert_allclose(weights, after.weights[0], atol=1e-5)
     assert attend.lens.read(run.folder, "d7 a3 a?").map().shape == (3, 3)
 

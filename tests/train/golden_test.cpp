@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "support/sanitized.h"
-#include "train/model.h"
 #include "train/optimiser.h"
+#include "train/small_models.h"
 
 namespace attend::train {
 namespace {
@@ -24,9 +24,11 @@ struct Golden {
 };
 
 Golden golden(const char* name, const auto& change) {
-  Golden result{
-      name,
-      {.vocabulary = kVocabulary, .length = kLength, .layers = 2, .hidden = 16, .heads = 2, .inner = 24}};
+  Golden result{name, tiny(ModelKind::decoder)};
+  result.shape.vocabulary = kVocabulary;
+  result.shape.length = kLength;
+  result.shape.hidden = 16;
+  result.shape.inner = 24;
   change(result.shape);
   return result;
 }
@@ -119,8 +121,8 @@ TEST_P(GoldenTraining, StaysAsCloseAsPyTorchDoes) {
   const ConstTensorView their_error = file.tensor("parameter_error"),
                         their_loss_error = file.tensor("loss_error");
   const std::int64_t batches = file.tensor("ids").size(0);
-  const BatchLimits limits{.sequences = file.tensor("ids").size(1)};
-  Model narrow(GetParam().shape, limits), wide(GetParam().shape, limits, DType::f64);
+  const std::int64_t sequences = file.tensor("ids").size(1);
+  SmallModel narrow(GetParam().shape, sequences), wide(GetParam().shape, sequences, DType::f64);
   places(file, narrow.parameters());
   const std::vector<std::int64_t> probes = places(file, wide.parameters());
   double worst = 0, loss_error = 0, most_of_theirs = 0;

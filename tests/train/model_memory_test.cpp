@@ -22,8 +22,8 @@ ModelShape in_whole_lines(ModelShape shape) {
 
 void expect_same(const ModelShape& shape, DType dtype) {
   constexpr std::int64_t kSequences = 3;
-  Model model(shape, {.sequences = kSequences}, dtype);
-  const ModelMemory memory = model_memory(shape, kSequences, dtype);
+  SmallModel model(shape, kSequences, dtype);
+  const ModelMemory memory = model_memory(shape.description(), shape.options(kSequences), dtype);
   EXPECT_EQ(memory.activations, static_cast<double>(model.activation_bytes()));
   EXPECT_EQ(memory.parameters, static_cast<double>(4 * model.parameters().numbers() *
                                                    static_cast<std::int64_t>(size_of(dtype))));
@@ -59,22 +59,22 @@ TEST(ModelMemory, IsThatOfWideModels) {
 
 TEST(ModelMemory, AModelThatCannotFitIsRefusedBeforeItIsMade) {
   ModelShape shape = tiny(ModelKind::decoder);
-  shape.hidden = kLargestSize;
-  EXPECT_REFUSES(Model(shape, {.sequences = 1}), "would take 39.4 PB to learn in batches of 1");
+  shape.hidden = kLargestModelSize;
+  EXPECT_REFUSES(SmallModel(shape, 1), "would take 39.4 PB to learn in batches of 1");
   shape = tiny(ModelKind::decoder);
-  shape.layers = kMostLayers + 1;
-  EXPECT_REFUSES(Model(shape, {.sequences = 1}), "layers is 4097, expected a number from 1 to 4096");
+  shape.layers = model::kMostOwnLayers + 1;
+  EXPECT_REFUSES(SmallModel(shape, 1), "layers is 4097, expected a number from 1 to 4096");
   shape = tiny(ModelKind::decoder);
-  shape.vocabulary = shape.length = kLargestSize;
-  EXPECT_REFUSES(Model(shape, {.sequences = kLargestSize}), "would take");
-  EXPECT_REFUSES(Model(tiny(ModelKind::decoder), {.sequences = std::int64_t{1} << 60}),
+  shape.vocabulary = shape.length = kLargestModelSize;
+  EXPECT_REFUSES(SmallModel(shape, kLargestModelSize), "would take");
+  EXPECT_REFUSES(SmallModel(tiny(ModelKind::decoder), std::int64_t{1} << 60),
                  "a batch has 1152921504606846976 sequences, expected 1 to 16777216");
 }
 
 // Its parameters can be compared with a file first.
 TEST(ModelMemory, AModelMayWaitForItsMemory) {
   const ModelShape shape = tiny(ModelKind::decoder);
-  Model later(shape, {.sequences = 2}, DType::f32, Model::Memory::later), now(shape, {.sequences = 2});
+  SmallModel later(shape, 2, DType::f32, Model::Memory::later), now(shape, 2);
   EXPECT_EQ(later.activation_bytes(), 0);
   EXPECT_EQ(later.parameters().numbers(), now.parameters().numbers());
   later.allocate();

@@ -42,7 +42,7 @@ double loss_of(Model& model, const Batch& batch) { return model.learn(batch, 1, 
 TEST_P(EveryModel, GradientsAgreeWithFiniteDifferences) {
   const ModelShape shape = GetParam().shape;
   const Batch batch = random_batch(shape, 3, 1);
-  Model wide(shape, {.sequences = 3}, DType::f64), narrow(shape, {.sequences = 3});
+  SmallModel wide(shape, 3, DType::f64), narrow(shape, 3);
   for (Model* const model : {&wide, &narrow}) {
     model->parameters().initialise(kSeed);
     move_away_from_the_start(model->parameters());
@@ -93,7 +93,7 @@ TEST_P(EveryModel, SameBitsWithAnyThreads) {
   double loss = 0;
   for (const int count : {1, 2, 3}) {
     set_threads(count);
-    Model model(shape, {.sequences = 3});
+    SmallModel model(shape, 3);
     model.parameters().initialise(kSeed);
     const double found = model.learn(batch, 1, kDropoutSeed).loss;
     if (count == 1) {
@@ -115,7 +115,7 @@ TEST_P(EveryModel, RecomputationChangesNothing) {
   std::int64_t bytes[2];
   for (const int again : {0, 1}) {
     shape.recompute = again == 1;
-    Model model(shape, {.sequences = 3});
+    SmallModel model(shape, 3);
     model.parameters().initialise(kSeed);
     model.learn(batch, 1, kDropoutSeed);
     gradients[again] = copy_of(model.parameters().gradients());
@@ -146,7 +146,7 @@ TEST_P(EveryModel, GradientsAccumulate) {
     }
     return batch;
   };
-  Model together(shape, {.sequences = 2}), apart(shape, {.sequences = 2});
+  SmallModel together(shape, 2), apart(shape, 2);
   together.parameters().initialise(kSeed);
   apart.parameters().initialise(kSeed);
   const double loss = together.learn(whole, 1, 0).loss;
@@ -161,7 +161,7 @@ TEST(Model, ManyRowsAreTheSumOfFew) {
     shape.feed_forward = kind;
     constexpr std::int64_t kCount = 420;  // 2100 rows: three pieces of 1024
     const Batch whole = random_batch(shape, kCount, 1);
-    Model together(shape, {.sequences = kCount}), apart(shape, {.sequences = 60});
+    SmallModel together(shape, kCount), apart(shape, 60);
     together.parameters().initialise(kSeed);
     apart.parameters().initialise(kSeed);
     const double loss = together.learn(whole, 1.0 / kCount, 0).loss;
@@ -183,7 +183,7 @@ TEST_P(EveryModel, LearnsFromAnyLossOfItsVectors) {
   ModelShape shape = GetParam().shape;
   shape.guesses = false;
   const Batch batch = random_batch(shape, 3, 1);
-  Model model(shape, {.sequences = 3}, DType::f64);
+  SmallModel model(shape, 3, DType::f64);
   model.parameters().initialise(kSeed);
   move_away_from_the_start(model.parameters());
   const auto loss = [&] {
@@ -225,9 +225,9 @@ TEST(Model, WithoutAnOutputLayerItKeepsNoRoomForLogits) {
   ModelShape shape = tiny(ModelKind::encoder);
   shape.vocabulary = 1000;
   const Batch batch = random_batch(shape, 2, 1);
-  Model guessing(shape, {.sequences = 2});
+  SmallModel guessing(shape, 2);
   shape.guesses = false;
-  Model model(shape, {.sequences = 2});
+  SmallModel model(shape, 2);
   EXPECT_LT(model.activation_bytes(), guessing.activation_bytes());
   for (Model* const each : {&guessing, &model}) each->parameters().initialise(kSeed);
   EXPECT_TRUE(same_bits(model.hidden(batch), guessing.hidden(batch)));
@@ -239,7 +239,7 @@ TEST(Model, EvaluationHasNoDropoutAndLeavesGradientsAlone) {
   ModelShape shape = tiny(ModelKind::decoder);
   shape.dropout = 0.5;
   const Batch batch = random_batch(shape, 2, 1);
-  Model model(shape, {.sequences = 2});
+  SmallModel model(shape, 2);
   model.parameters().initialise(kSeed);
   const CrossEntropy first = model.evaluate(batch);
   EXPECT_EQ(model.evaluate(batch).loss, first.loss);
@@ -252,7 +252,7 @@ TEST(Model, EvaluationHasNoDropoutAndLeavesGradientsAlone) {
 
 TEST(Model, Refuses) {
   ModelShape shape = tiny(ModelKind::decoder);
-  Model model(shape, {.sequences = 2});
+  SmallModel model(shape, 2);
   EXPECT_REFUSES(model.evaluate(random_batch(shape, 3, 1)),
                  "[train] a batch has 3 sequences, expected 1 to 2");
   Batch batch = random_batch(shape, 2, 1);
@@ -263,11 +263,11 @@ TEST(Model, Refuses) {
     change(changed);
     return changed;
   };
-  EXPECT_REFUSES(check(with([](ModelShape& s) { s.heads = 3; })),
-                 "[train] hidden is 8, expected a multiple of the 3 heads");
-  EXPECT_REFUSES(check(with([](ModelShape& s) { s.layers = 0; })),
-                 "[train] layers is 0, expected a number from 1");
-  EXPECT_REFUSES(check(with([](ModelShape& s) { s.dropout = 1; })),
+  EXPECT_REFUSES(SmallModel(with([](ModelShape& s) { s.heads = 3; })),
+                 "[model] hidden is 8, expected a multiple of the 3 heads");
+  EXPECT_REFUSES(SmallModel(with([](ModelShape& s) { s.layers = 0; })),
+                 "[model] layers is 0, expected a number from 1");
+  EXPECT_REFUSES(SmallModel(with([](ModelShape& s) { s.dropout = 1; })),
                  "[train] dropout is 1, expected a number from 0 to below 1");
 }
 
@@ -275,19 +275,18 @@ TEST(Model, Refuses) {
 TEST(GruModel, HasNothingButItsLayers) {
   ModelShape shape = tiny(ModelKind::decoder);
   shape.mixer = MixerKind::gru;
-  const ModelShape plain = Model(shape, {}).shape();
-  Model one(shape, {});
+  SmallModel one(shape);
   shape.heads = 3;
   shape.inner = 77;
   shape.norm_first = false;
   shape.positions = PositionKind::sinusoidal;
-  Model other(shape, {});
+  SmallModel other(shape);
   const std::int64_t e = shape.hidden;
   EXPECT_EQ(one.parameters().numbers(), shape.vocabulary * e + shape.layers * (6 * e * e + 6 * e));
   EXPECT_EQ(other.parameters().numbers(), one.parameters().numbers());
-  EXPECT_EQ(plain.positions, PositionKind::none);
+  EXPECT_EQ(other.description().positions, PositionKind::none);
   shape.kind = ModelKind::encoder;
-  EXPECT_REFUSES(Model(shape, {}), "[train] layers of GRUs read forwards");
+  EXPECT_REFUSES(SmallModel(shape), "[model] layers of GRUs read forwards");
 }
 
 }  // namespace

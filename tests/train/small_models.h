@@ -6,9 +6,36 @@
 #include <vector>
 
 #include "base/random.h"
+#include "model/own_model.h"
 #include "train/model.h"
 
 namespace attend::train {
+
+using model::FeedForwardKind;
+using model::MixerKind;
+using model::ModelKind;
+
+// A model of attend's own family, and how it is trained.
+struct ModelShape : model::OwnModel {
+  bool typed = false;  // one vector more, the same for every token: BERT's token type
+  double dropout = 0;
+  bool recompute = false, guesses = true;
+
+  ModelDescription description() const {
+    ModelDescription made = model::describe(*this);
+    if (typed) made.token_types = 1;
+    return made;
+  }
+  TrainingOptions options(std::int64_t sequences) const {
+    return {.sequences = sequences, .dropout = dropout, .recompute = recompute, .guesses = guesses};
+  }
+};
+
+struct SmallModel : Model {
+  explicit SmallModel(const ModelShape& shape, std::int64_t sequences = 1, DType dtype = DType::f32,
+                      Memory memory = Memory::now)
+      : Model(shape.description(), shape.options(sequences), dtype, memory) {}
+};
 
 struct NamedShape {
   std::string name;
@@ -17,7 +44,15 @@ struct NamedShape {
 inline std::ostream& operator<<(std::ostream& out, const NamedShape& model) { return out << model.name; }
 
 inline ModelShape tiny(ModelKind kind) {
-  return {.kind = kind, .vocabulary = 11, .length = 5, .layers = 2, .hidden = 8, .heads = 2, .inner = 12};
+  ModelShape shape;
+  shape.kind = kind;
+  shape.vocabulary = 11;
+  shape.length = 5;
+  shape.layers = 2;
+  shape.hidden = 8;
+  shape.heads = 2;
+  shape.inner = 12;
+  return shape;
 }
 
 // Every choice at least once.

@@ -37,9 +37,10 @@ export function carriedSource(facts, textOf) {
     },
     scoresRow: async ({ layer: number, head, query }) => {
       const scores = new Float64Array(facts.tokens.length);
-      scoresOf(layer(number), head, query, 1, scores);
+      const found = layer(number);
+      scoresOf(found, head, query, 1, scores);
       const weights = scores.slice();
-      softmaxInPlace(weights);
+      softmaxInPlace(weights, found.sinks?.[head]);
       return { scores, weights };
     },
     cell: async ({ layer: number, head, query, key }) => cellOf(layer(number), head, query, key),
@@ -71,7 +72,7 @@ function cellOf(layer, head, query, key) {
   };
   const row = new Float64Array(layer.tokens);
   scoresOf(layer, head, query, 1, row);
-  const score = row[key], { max, sum } = softmaxInPlace(row);
+  const score = row[key], { max, sum } = softmaxInPlace(row, layer.sinks?.[head]);
   const lengthOf = (/** @type {number} */ j) => (row[j] === 0 ? 0 : row[j] * valueLength(layer, head, j));
   let taken = 0;
   for (let j = 0; j < row.length; ++j) taken += lengthOf(j);

@@ -9,6 +9,9 @@
  * @property {number[]} rows the tokens [from, to) that look
  * @property {number[]} keys those that they look at
  * @property {boolean} causal
+ * @property {number[] | null} window
+ * @property {number} softcap 0: none
+ * @property {number[] | null} sinks of each head
  * @property {Float32Array} q (H, n, D), as are k and v
  * @property {Float32Array} k
  * @property {Float32Array} v
@@ -42,11 +45,12 @@ function bytesFrom(text) {
  * @returns {Layer}
  */
 export function layerFrom(facts, number, numbers) {
-  const n = facts.tokens.length, { heads, headSize: size } = facts, { rows, keys, causal } = facts.attends[number - 1];
+  const n = facts.tokens.length, { heads, headSize: size } = facts, attends = facts.attends[number - 1];
+  const { rows, keys, causal, window = null, softcap = 0, sinks = null, scale = facts.scale } = attends;
   let at = 0;
   const take = (/** @type {number} */ count) => numbers.subarray(at, (at += count));
   return {
-    tokens: n, heads, size, scale: facts.scale, rows, keys, causal,
+    tokens: n, heads, size, scale, rows, keys, causal, window, softcap, sinks,
     q: byHead(take(n * heads * size), n, heads, size),
     k: byHead(take(n * heads * size), n, heads, size),
     v: byHead(take(n * heads * size), n, heads, size),
@@ -96,8 +100,14 @@ export function scoresOf(layer, head, first, count, out) {
   for (; done < count; ++done) oneRow(q, k, n, size, scale, first + done, out.subarray(done * n, (done + 1) * n));
   for (let i = 0; i < count; ++i) {
     const row = out.subarray(i * n, (i + 1) * n);
+    if (layer.softcap > 0) for (let j = 0; j < n; ++j) row[j] = layer.softcap * Math.tanh(row[j] / layer.softcap);
     if (layer.bias !== null) for (let j = 0; j < n; ++j) row[j] += biasOf(layer, head, first + i, j);
     if (layer.causal) row.fill(-Infinity, first + i + 1);
+    if (layer.window !== null) {
+      const [left, right] = layer.window;
+      if (left >= 0) row.fill(-Infinity, 0, Math.max(0, first + i - left));
+      if (right >= 0) row.fill(-Infinity, first + i + right + 1);
+    }
     row.fill(-Infinity, 0, layer.keys[0]).fill(-Infinity, layer.keys[1]);
     if (!looks(layer, first + i)) row.fill(-Infinity);
   }
@@ -150,17 +160,18 @@ function oneRow(q, k, n, size, scale, query, out) {
  */
 export function weightsOf(layer, head, first, count, out) {
   scoresOf(layer, head, first, count, out);
-  for (let i = 0; i < count; ++i) softmaxInPlace(out.subarray(i * layer.tokens, (i + 1) * layer.tokens));
+  for (let i = 0; i < count; ++i) softmaxInPlace(out.subarray(i * layer.tokens, (i + 1) * layer.tokens), layer.sinks?.[head]);
 }
 
 /**
  * Scores to weights, in place: exp of the distance to the largest, over their sum. A row without keys becomes 0; one with a score that is
  * not finite becomes NaN, but for the keys that take no part.
  * @param {Float64Array} row
+ * @param {number} [sink] one more score, which takes weight and is not in the row
  * @returns {{max: number, sum: number}}
  */
-export function softmaxInPlace(row) {
-  let max = -Infinity, sum = 0, finite = true;
+export function softmaxInPlace(row, sink = -Infinity) {
+  let max = -Infinity, finite = true;
   for (let j = 0; j < row.length; ++j) {
     if (row[j] > max) max = row[j];
     finite = finite && row[j] < Infinity;  // false for NaN, too
@@ -171,8 +182,10 @@ export function softmaxInPlace(row) {
   }
   if (max === -Infinity) {
     row.fill(0);
-    return { max, sum };
+    return { max, sum: 0 };
   }
+  max = Math.max(max, sink);
+  let sum = Math.exp(sink - max);
   for (let j = 0; j < row.length; ++j) sum += row[j] = Math.exp(row[j] - max);
   for (let j = 0; j < row.length; ++j) row[j] /= sum;
   return { max, sum };

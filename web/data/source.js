@@ -13,13 +13,22 @@
  * @typedef {"raw" | "norm" | "rollout"} Method
  * @typedef {"words" | "tokens"} Units
  *
+ * @typedef {object} Attends how a layer looks
+ * @property {string} name
+ * @property {number[]} rows the tokens [from, to) that look
+ * @property {number[]} keys those that are looked at: source and target of a model with an encoder and a decoder, else all
+ * @property {boolean} causal
+ * @property {number[]} [window] how many keys to the left and to the right of its own a token sees; -1: all
+ * @property {number} [softcap] scores become softcap tanh(score / softcap)
+ * @property {number[]} [sinks] of each head, a score that takes weight and gives no value
+ * @property {number} [scale] of scores, where it is not that of the model
+ *
  * @typedef {object} Facts
  * @property {string} model
  * @property {string} family
  * @property {boolean} causal
  * @property {number} layers
- * @property {{name: string, rows: number[], keys: number[], causal: boolean}[]} attends of each layer, the tokens [from, to) that look
- *   and those that are looked at; source and target of a model with an encoder and a decoder, else all
+ * @property {Attends[]} attends of each layer
  * @property {number} heads
  * @property {number} headSize
  * @property {number} scale

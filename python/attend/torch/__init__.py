@@ -1,4 +1,4 @@
-"""attend in PyTorch: attention with autograd, and the way into Hugging Face transformers.
+"""attend in PyTorch: attention with autograd, and attend as an attention of Hugging Face transformers.
 
 Imported only when asked for (`import attend.torch`); tensors are read and written where they are, on the CPU.
 """

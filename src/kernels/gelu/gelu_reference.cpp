@@ -18,6 +18,8 @@ double activation_reference(double x, Activation activation) noexcept {
     }
     case Activation::relu:
       return x < 0 ? 0 : x;
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
   }
   return x;
 }
@@ -39,6 +41,10 @@ double activation_slope_reference(double x, Activation activation) noexcept {
     }
     case Activation::relu:
       return x > 0 ? 1 : 0;
+    case Activation::silu: {
+      const double share = 1 / (1 + std::exp(-x)), rest = 1 / (1 + std::exp(x));
+      return share * (1 + (far ? 0 : x * rest));
+    }
   }
   return 1;
 }

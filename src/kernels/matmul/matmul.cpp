@@ -14,6 +14,7 @@
 #include <hwy/cache_control.h>
 
 #include "kernels/simd/gelu-inl.h"
+#include "kernels/simd/math-inl.h"
 #include "kernels/simd/panel_kernel-inl.h"
 #include "kernels/simd/partial-inl.h"
 
@@ -44,6 +45,7 @@ HWY_ATTR void finish_as(const MatmulBlock& block, std::int64_t first, std::int64
       if constexpr (kActivation == Activation::gelu_tanh) x = gelu_tanh(x);
       // Not Max, which loses NaN on some instruction sets.
       if constexpr (kActivation == Activation::relu) x = hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
+      if constexpr (kActivation == Activation::silu) x = hn::Mul(x, sigmoid(x).share);
       if (block.residual != nullptr) {
         x = hn::Add(x, load_some(block.residual + (first + r) * block.residual_row + column + j, count));
       }
@@ -63,6 +65,8 @@ HWY_ATTR void finish(const MatmulBlock& block, std::int64_t first, std::int64_t 
       return finish_as<Activation::gelu_tanh>(block, first, rows, column, columns, sums, width);
     case Activation::relu:
       return finish_as<Activation::relu>(block, first, rows, column, columns, sums, width);
+    case Activation::silu:
+      return finish_as<Activation::silu>(block, first, rows, column, columns, sums, width);
   }
 }
 

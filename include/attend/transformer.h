@@ -1,0 +1,164 @@
+// A transformer from ids to contextual vectors: encoders, decoders with or without a cache, and encoders with
+// a decoder. One forward pass serves them all; a description says what it is made of.
+#pragma once
+
+#include <attend/attention.h>
+#include <attend/cache.h>
+#include <attend/checkpoint.h>
+#include <attend/model_description.h>
+#include <attend/tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+// Where the weights come from: a checkpoint, or anything else that has tensors by name. `file` is what errors
+// call it.
+struct TensorSource {
+  std::string file;
+  std::function<bool(const std::string& name)> contains;
+  std::function<ConstTensorView(const std::string& name)>
+      tensor;  // valid as long as a copy of this function lives
+  std::function<void(const std::string& name)>
+      forget{};  // called after the last use of a tensor; may be empty
+};
+
+// Those of a checkpoint, which they keep open.
+TensorSource tensors_of(const Checkpoint& checkpoint);
+
+// Texts as ids, one after another, never padded: text s is ids [ends[s], ends[s + 1]).
+struct TokenBatch {
+  std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> types;  // one for each id; none: all 0. A model without token types ignores them
+  std::vector<std::int64_t> ends{0};
+
+  void add(std::span<const std::int32_t> text, std::span<const std::int32_t> text_types = {});
+  std::int64_t texts() const { return static_cast<std::int64_t>(ends.size()) - 1; }
+  std::int64_t tokens() const { return static_cast<std::int64_t>(ids.size()); }
+};
+
+// One layer, shown while it happens; the views last as long as the call. With q, k, options and row_state
+// attention_rows() and summarize_weights() answer every question about the weights.
+struct LayerMoment {
+  std::int64_t layer = 0;         // 0: the embeddings, which have no attention; then 1, 2, ...
+  ConstTensorView hidden{};       // (tokens, E): what leaves the layer
+  ConstTensorView q{}, k{}, v{};  // (tokens, H, D), packed
+  // (tokens, H, D): the weighted sums of the values, before the output projection and after the pass's edits,
+  // which change nothing else here: weights are those that the layer would have had.
+  ConstTensorView attended{};
+  AttentionOptions options{};
+  ConstRowStateView row_state{};
+  std::shared_ptr<const void>
+      options_owner{};  // a copy keeps alive what options look at; the other views do not last
+};
+using LayerObserver = std::function<void(const LayerMoment& moment)>;
+
+// A head whose attended values are multiplied by `scale` before the output projection; 0 takes it out.
+struct HeadEdit {
+  std::int64_t layer = 1;  // from 1
+  std::int64_t head = 0;   // from 0
+  double scale = 0;
+};
+
+// A weight that is multiplied by `scale`: how much the token at place `query` of a text takes from the one at
+// place `key`. The others stay as they are, so the row no longer adds up to 1.
+struct EdgeEdit {
+  static constexpr std::int64_t kEveryLayer = 0, kEveryHead = -1;
+  std::int64_t layer = kEveryLayer;  // from 1
+  std::int64_t head = kEveryHead;    // from 0
+  std::int64_t query = 0, key = 0;
+  std::int64_t text = 0;  // which of the batch
+  double scale = 0;
+};
+
+// What is done to a pass on its way, to see what comes of it. Several edits of one thing multiply; their
+// order does not matter.
+struct PassEdits {
+  std::vector<HeadEdit> heads{};
+  std::vector<EdgeEdit> edges{};
+  bool empty() const noexcept { return heads.empty() && edges.empty(); }
+};
+
+// How a number L changes with what a pass computes on its way: dL / d each element.
+struct PassGradients {
+  Tensor embeddings;             // (tokens, E): of what leaves layer 0
+  std::vector<Tensor> attended;  // (tokens, H, D): of LayerMoment::attended of layers 1, 2, ...
+
+  // That of a weight follows: dL / dw_ij = the inner product of attended_i and v_j.
+};
+
+// The keys and values that a model which writes has computed so far: of each layer, and of the source of each
+// layer that looks at one.
+class TransformerCache {
+ public:
+  explicit TransformerCache(const ModelDescription& description);
+
+  std::int64_t length() const noexcept;  // tokens read so far, without the source
+  bool has_source() const noexcept { return has_source_; }
+  void clear() noexcept;               // all tokens; not the source
+  void truncate(std::int64_t length);  // to the first so many tokens
+
+  // Of layer 1, 2, ...: what attention_rows() and summarize_weights() need beside a query.
+  const KeyValueCache& layer(std::int64_t number) const;
+
+ private:
+  friend class Transformer;
+  std::vector<KeyValueCache> layers_;  // of those from the encoder's on; none of the encoder's own
+  std::vector<LayerKind> kinds_;
+  bool has_source_ = false;
+};
+
+class Transformer {
+ public:
+  // Packs the weights, once. Throws FileError for a tensor that is missing or of another shape.
+  Transformer(const ModelDescription& description, const TensorSource& tensors);
+  ~Transformer();
+  Transformer(Transformer&&) noexcept;
+  Transformer& operator=(Transformer&&) noexcept;
+
+  const ModelDescription& description() const noexcept;
+
+  // The vectors that leave the last layer, or layer number `layers`, (tokens, E). f32. A text's vectors have
+  // the same bits whatever the other texts and the number of threads. Throws std::invalid_argument for ids
+  // outside the vocabulary, texts longer than there are positions, and edits of what is not there.
+  void forward(const TokenBatch& batch, TensorView out, const LayerObserver& observer = {},
+               std::optional<std::int64_t> layers = {}, const PassEdits& edits = {}) const;
+  Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {},
+                 std::optional<std::int64_t> layers = {}, const PassEdits& edits = {}) const;
+
+  // The gradients of a number that depends on the vectors which forward() returns for the same batch and
+  // layers, from its gradient with respect to them: d_out (tokens, E), of any floating type. f32. Memory is
+  // O(n) a layer, and the matrices of the model once more, transposed, from the first call on. A text's
+  // gradients have the same bits whatever the other texts and the number of threads.
+  PassGradients gradients(const TokenBatch& batch, ConstTensorView d_out,
+                          std::optional<std::int64_t> layers = {}) const;
+
+  // Reads these tokens after all that the cache holds, and adds them to it: the vectors that leave the last
+  // layer for them, (ids, E). The model is causal, or has a source, which read_source() put into the cache.
+  // Throws std::invalid_argument for a model that does not write, ids outside the vocabulary and more tokens
+  // than there are positions.
+  Tensor read(std::span<const std::int32_t> ids, TransformerCache& cache) const;
+  // What a model with an encoder and a decoder answers: it takes the place of the source before, and the
+  // target is forgotten.
+  void read_source(std::span<const std::int32_t> ids, TransformerCache& cache) const;
+
+  // The bare rows of the table of words, (ids, E), as the checkpoint has them: no position, no norm.
+  Tensor word_rows(std::span<const std::int32_t> ids) const;
+
+  // What values of one head become in the vectors that leave its layer's attention: values (rows, D) times
+  // that head's part of the output projection, (rows, E). Its bias belongs to no head and is left out. Layers
+  // from 1, heads from 0.
+  void project_head(std::int64_t layer, std::int64_t head, ConstTensorView values, TensorView out) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<const Parts> parts_;
+};
+
+}  // namespace attend

@@ -1,0 +1,37 @@
+// What families have in common when they read a config.json.
+#pragma once
+
+#include <attend/model_description.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "io/json_fields.h"
+
+namespace attend::model {
+
+// The sizes that every family names, under the keys of the one or the other.
+struct ModelSizes {
+  std::int64_t hidden = 0, layers = 0, heads = 0, inner = 0, vocabulary = 0, positions = 0;
+};
+// default_inner: where the feed-forward part's size may be left out; 0: it must be there.
+ModelSizes read_sizes(const io::JsonFields& config, std::int64_t inner_per_hidden = 0);
+
+// A model of these sizes whose layers are all like this one; the layer's own sizes are filled in.
+ModelDescription uniform_model(const ModelSizes& sizes, LayerDescription layer);
+
+// Position tables whose first row is not 0 must have rows left.
+void require_positions(const io::JsonFields& config, const ModelDescription& description);
+
+void read_pad_token(const io::JsonFields& config, ModelDescription& description);
+
+Activation read_activation(const io::JsonFields& config, std::string_view key, std::string_view fallback);
+
+// Between 0 and 1, both excluded.
+double read_epsilon(const io::JsonFields& config, std::string_view key, double fallback);
+
+// Options that change what a model computes, in ways that attend does not have.
+void refuse_unless(const io::JsonFields& config, std::string_view key, bool expected);
+void refuse_other_kinds(const io::JsonFields& config);
+
+}  // namespace attend::model

@@ -1,0 +1,92 @@
+// The list of families.
+#include <attend/model_files.h>
+
+#include <array>
+#include <utility>
+
+#include "base/error.h"
+#include "model/families/families.h"
+
+namespace attend {
+namespace model {
+namespace {
+
+constexpr std::array<const Family*, 6> kFamilies = {
+    &kBert, &kRoberta, &kDistilbert, &kMpnet, &kGpt2, &kAttend,
+};
+
+const Family& family_of_type(const io::JsonFields& config) {
+  const std::string_view type = config.string("model_type");
+  std::string known;
+  for (const Family* const family : kFamilies) {
+    for (const std::string_view name : family->model_types) {
+      if (name == type) return *family;
+      known.append(known.empty() ? "" : ", ").append(name);
+    }
+  }
+  config.refuse("model_type", "\"", io::shown(type), "\" is not a family that attend has: ", known);
+}
+
+}  // namespace
+
+std::span<const Family* const> families() { return kFamilies; }
+
+const Family& family_of(const ModelDescription& description) {
+  for (const Family* const family : kFamilies) {
+    if (family->name == description.family) return *family;
+  }
+  refuse("model", "there is no family \"", description.family, '"');
+}
+
+const Family& storing_family(const ModelDescription& description) {
+  for (const Family* const family : kFamilies) {
+    if (family->stores != nullptr && family->stores(description)) return *family;
+  }
+  refuse("model", "there is no family to store such a model");
+}
+
+ModelDescription describe_model(io::FileText config_json) {
+  std::vector<std::string> architectures;
+  using io::JsonKind;
+  using io::JsonReader;
+  const io::JsonFields config(std::move(config_json), [&](JsonReader& json, std::string_view key) {
+    if (key == "architectures" && json.kind() == JsonKind::array) {
+      json.array(key, [&] { architectures.emplace_back(json.string(key)); });
+      return true;
+    }
+    if (key != "auto_map" || json.kind() != JsonKind::object) return false;
+    json.object(key, [&](std::string_view what) {
+      json.skip(key);
+      if (what == "AutoModel" || what == "AutoConfig") {
+        io::fail(json.file(), key,
+                 "asks for program code that comes with the model, which attend does not run");
+      }
+    });
+    return true;
+  });
+  const Family& family = family_of_type(config);
+  ModelDescription description = family.describe(config);
+  description.family = family.name;
+  description.model_type = config.string("model_type");
+  description.architectures = std::move(architectures);
+  return description;
+}
+
+}  // namespace model
+
+ModelDescription read_model_description(const std::filesystem::path& config_json) {
+  using namespace io;
+  return model::describe_model(read_text(InputFile(config_json), kMaxConfigBytes));
+}
+
+ModelDescription read_model_description(const ModelFile& config_json) {
+  return model::describe_model(io::read_text(*config_json.opened(), io::kMaxConfigBytes));
+}
+
+std::vector<std::string_view> family_names() {
+  std::vector<std::string_view> names;
+  for (const model::Family* const family : model::families()) names.push_back(family->name);
+  return names;
+}
+
+}  // namespace attend

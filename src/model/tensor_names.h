@@ -1,0 +1,48 @@
+// What the tensors of a model are called in a file: one slot for each, whatever the family.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attend::model {
+
+// An empty name: the model has no such tensor. A linear layer's name stands for NAME.weight and NAME.bias, a
+// norm's for NAME.weight and NAME.bias or, in some files, NAME.gamma and NAME.beta.
+struct LayerNames {
+  // One product of what the layer reads: queries, keys and values apart, or one tensor that holds all; of a
+  // cross layer the queries alone, its keys and values being `context`.
+  std::vector<std::string> projected{};
+  std::vector<std::string> context{};
+  std::string query_norm{}, key_norm{}, sinks{};
+  std::string out{};
+  std::string attention_norm{};      // before or after the part, as its place is
+  std::string attention_out_norm{};  // the second one, of NormPlace::around
+  std::vector<std::string> up{};     // with a gate: gate and up, or one tensor that holds both
+  std::string down{};
+  std::string feed_forward_norm{}, feed_forward_out_norm{};
+};
+
+// The layer that guesses tokens. Where `dense` is not empty, the file has one if it has that; else always.
+struct OutputNames {
+  std::string dense{}, norm{};
+  bool own_activation = true;  // of the dense layer: the model's; else GELU, whatever the layers have
+  std::vector<std::string> tables{}, biases{};  // the first that is there; no table: that of words
+  bool table_input_first = false;               // (E, vocabulary)
+};
+
+struct TensorNames {
+  std::string words{}, positions{}, types{};  // whole names
+  std::string embedding_norm{}, source_embedding_norm{};
+  std::vector<LayerNames> layers{};
+  std::string final_norm{}, source_final_norm{};
+  std::string relative_bias{};  // a whole name
+  OutputNames output{};
+
+  bool input_first = false;     // matrices are (in, out), as GPT-2's Conv1D has them; else (out, in)
+  bool gamma_and_beta = false;  // what norms are made of is called so, when they are stored
+
+  // In front of every name but those of the output, in files of models that were saved with a head.
+  std::vector<std::string> prefixes{""};
+};
+
+}  // namespace attend::model

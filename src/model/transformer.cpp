@@ -1,0 +1,96 @@
+// From ids to vectors: the embeddings, then layer after layer (layer.cpp).
+#include <attend/transformer.h>
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "model/edits.h"
+#include "model/embeddings.h"
+#include "model/pass_plan.h"
+#include "model/transformer_parts.h"
+#include "model/weights.h"
+#include "model/workspace.h"
+
+namespace attend {
+
+using namespace model;
+
+void TokenBatch::add(std::span<const std::int32_t> text, std::span<const std::int32_t> text_types) {
+  if (!text_types.empty() && types.size() < ids.size()) types.resize(ids.size());
+  ids.insert(ids.end(), text.begin(), text.end());
+  if (!text_types.empty()) {
+    types.insert(types.end(), text_types.begin(), text_types.end());
+  } else if (!types.empty()) {
+    types.resize(ids.size());
+  }
+  ends.push_back(tokens());
+}
+
+Transformer::Transformer(const ModelDescription& description, const TensorSource& tensors) {
+  check(description);
+  if (description.layer_count() > 0 && description.layers.front().kind == LayerKind::recurrent)
+    refuse("model", "layers of GRUs have no attention, and attend does not read them");
+  parts_ = std::make_unique<const Parts>(description, tensors);
+}
+Transformer::~Transformer() = default;
+Transformer::Transformer(Transformer&&) noexcept = default;
+Transformer& Transformer::operator=(Transformer&&) noexcept = default;
+
+const ModelDescription& Transformer::description() const noexcept { return parts_->description; }
+
+Tensor Transformer::forward(const TokenBatch& batch, const LayerObserver& observer,
+                            std::optional<std::int64_t> layers, const PassEdits& edits) const {
+  Tensor out(DType::f32, {batch.tokens(), description().hidden_size});
+  forward(batch, out, observer, layers, edits);
+  return out;
+}
+
+void Transformer::forward(const TokenBatch& batch, TensorView out, const LayerObserver& observer,
+                          std::optional<std::int64_t> layers, const PassEdits& edits) const {
+  const ModelDescription& model = description();
+  const ModelWeights& weights = parts_->weights;
+  require_layer_count(model, layers);
+  check_batch(batch, model);
+  check_edits(edits, model, batch);
+  const std::int64_t count = layers.value_or(model.layer_count());
+  const PassPlan plan(model, weights, batch);
+  Workspace work(model, batch.tokens());
+  const TensorView x = out;
+
+  embed(model, weights, batch, plan, x);
+  if (observer) observer({.layer = 0, .hidden = x});
+  for (std::int64_t index = 0; index < count; ++index) {
+    const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
+    const RowRange rows = plan.queries(layer.kind), keys = plan.keys(layer.kind);
+    const TensorView stream = rows.of(x);
+    LayerRun run{.layer = layer,
+                 .weights = weights.layer(index),
+                 .options = plan.options(index),
+                 .memory = work.memory(layer, rows, keys, stream),
+                 .room = work.room(rows),
+                 .cosines = plan.cosines(index),
+                 .sines = plan.sines(index)};
+    const auto moment = [&] {
+      const HeadViews& heads = run.memory.heads;
+      return LayerMoment{.layer = index + 1,
+                         .hidden = x,
+                         .q = heads.q,
+                         .k = heads.k,
+                         .v = heads.v,
+                         .attended = heads.attended,
+                         .options = run.options,
+                         .row_state = {heads.state.max, heads.state.sum},
+                         .options_owner = plan.options_owner()};
+    };
+    if (!edits.empty())
+      run.after_attention = [&] { apply_edits(edits, moment(), run.memory.heads.attended); };
+    run.forward(stream, layer.kind == LayerKind::cross ? keys.of(x) : TensorView(), stream);
+    if (const StoredNorm* const norm = weights.norm_after(model, index))
+      normalise(*model.final_norm, norm->view(), stream, stream);
+    if (observer) observer(moment());
+  }
+}
+
+}  // namespace attend

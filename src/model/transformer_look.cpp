@@ -1,0 +1,40 @@
+// Parts of a transformer by themselves, for those who want to know what they did.
+#include <attend/transformer.h>
+
+#include "base/error.h"
+#include "model/transformer_parts.h"
+
+namespace attend {
+
+Tensor Transformer::word_rows(std::span<const std::int32_t> ids) const {
+  const ModelDescription& model = description();
+  const auto count = static_cast<std::int64_t>(ids.size());
+  Tensor rows(DType::f32, {count, model.hidden_size});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t id = ids[static_cast<std::size_t>(i)];
+    if (id < 0 || id >= model.vocabulary_size)
+      refuse("word_rows", "id is ", id, ", expected 0 to ", model.vocabulary_size - 1);
+    copy(parts_->weights.words.slice(0, id, id + 1), rows.view().slice(0, i, i + 1));
+  }
+  return rows;
+}
+
+void Transformer::project_head(std::int64_t layer, std::int64_t head, ConstTensorView values,
+                               TensorView out) const {
+  const ModelDescription& model = description();
+  if (layer < 1 || layer > model.layer_count())
+    refuse("project_head", "layer is ", layer, ", expected 1 to ", model.layer_count());
+  const AttentionDescription& attention = model.layer(layer).attention;
+  if (head < 0 || head >= attention.heads)
+    refuse("project_head", "head is ", head, ", expected 0 to ", attention.heads - 1);
+  const std::int64_t size = attention.head_size;
+  if (values.rank() != 2 || values.size(1) != size)
+    refuse("project_head", "values have the shape ", to_string(values.shape()), ", expected (rows, ", size,
+           ")");
+  // The packed matrix has all heads; the other heads get zeros.
+  Tensor all_heads(DType::f32, {values.size(0), attention.heads * size});
+  copy(values, all_heads.view().slice(1, head * size, (head + 1) * size));
+  matmul(all_heads, parts_->weights.layers[static_cast<std::size_t>(layer) - 1].out.matrix, out);
+}
+
+}  // namespace attend
