@@ -34,7 +34,7 @@ run.figure("loss").save(run.folder / "loss.html")
 
 # The folder is a model like any other.
 reading = attend.lens.read(folder, "d7 a3 f1 a?")
-head = after.on_answers[0].argmax()
+head = after.on_answers[0].argmax() + 1  # numbers count from 1, indices from 0
 weights = reading.map(layer=1, head=head)[-1]
 print(f"in a text of one's own: {dict(zip(['d7', 'a3', 'f1', 'a?'], weights.round(3).tolist()))}")
 print(f"saved in {folder}: film.html and loss.html are its pictures")

@@ -40,9 +40,9 @@ double cosine(std::span<const float> a, std::span<const float> b) {
 void print_top_keys(const attend::TextModel& model, std::string_view text, std::int64_t layer,
                     std::int64_t head) {
   const attend::ModelDescription& description = model.transformer().description();
-  if (layer < 1 || layer > description.layer_count() || head < 0 || head >= description.heads())
-    throw std::invalid_argument("layers are 1 to " + std::to_string(description.layer_count()) + ", heads 0 to " +
-                                std::to_string(description.heads() - 1));
+  if (layer < 1 || layer > description.layer_count() || head < 1 || head > description.heads())
+    throw std::invalid_argument("layers count from 1 to " + std::to_string(description.layer_count()) +
+                                ", heads count from 1 to " + std::to_string(description.heads()));
   const attend::Encoding tokens = model.encode(text);
   const auto name = [&](std::int64_t i) {
     return std::string(model.tokenizer().token(tokens.ids[static_cast<std::size_t>(i)]));
@@ -54,7 +54,7 @@ void print_top_keys(const attend::TextModel& model, std::string_view text, std::
     const attend::WeightsSummary seen =
         attend::summarize_weights(moment.q, moment.k, moment.options, {.top_k = 3}, moment.row_state);
     for (std::int64_t i = 0; i < batch.tokens(); ++i) {  // top_keys and top_weights: (tokens, heads, 3)
-      const auto row = static_cast<std::size_t>((i * description.heads() + head) * 3);
+      const auto row = static_cast<std::size_t>((i * description.heads() + head - 1) * 3);
       std::printf("%12s ", name(i).c_str());
       for (std::size_t best = row; best < row + 3; ++best) {
         const std::int64_t key = seen.top_keys.values<std::int64_t>()[best];
@@ -72,7 +72,7 @@ void print_top_keys(const attend::TextModel& model, std::string_view text, std::
 int main(int count, char** arguments) try {
   std::vector<std::string> given{"sentence-transformers/all-MiniLM-L6-v2",
                                  "The animal didn't cross the street because it was too tired.",
-                                 "The dog was exhausted and stayed on this side of the road.", "4", "1"};
+                                 "The dog was exhausted and stayed on this side of the road.", "4", "2"};
   if (count > 6) throw std::invalid_argument("expected at most MODEL TEXT TEXT LAYER HEAD");
   std::copy(arguments + 1, arguments + count, given.begin());
   const attend::TextModel model = attend::TextModel::load(given[0]);

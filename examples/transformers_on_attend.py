@@ -24,8 +24,8 @@ with torch.no_grad(), attend.torch.collect(top_k=3, received=True, entropy=True)
 for layer in seen:
     print(f"layer {layer.layer}: {layer.name}")
     keys, weights = layer.top_keys[0, :, -1], layer.top_weights[0, :, -1]  # of the last token, (heads, 3)
-    for head, (some_keys, some_weights) in enumerate(zip(keys.tolist(), weights.tolist())):
+    for head, (some_keys, some_weights) in enumerate(zip(keys.tolist(), weights.tolist()), start=1):
         top = "  ".join(f"{key} ({weight:.3f})" for key, weight in zip(some_keys, some_weights))
-        print(f"  head {head}: token 9 looks at {top}; entropy {layer.entropy[0, head, -1]:.2f} nats")
+        print(f"  head {head}: token 9 looks at {top}; entropy {layer.entropy[0, head - 1, -1]:.2f} nats")
     received = layer.received[0].mean(dim=0)  # over the heads
     print(f"  most looked at: token {received.argmax()}, by {received.max():.2f} of 10 tokens")

@@ -26,7 +26,7 @@ enum class Keep : std::uint8_t {
 
 struct ReadingOptions {
   std::optional<std::int64_t> max_tokens{};  // default: as many as the model can read
-  // Keep this layer alone, from 1: for questions about its heads in a long text. Those behind it are not run.
+  // Keep this layer alone: for questions about its heads in a long text. Those behind it are not run.
   std::optional<std::int64_t> only_layer{};
   Keep keep = Keep::all;
 };
@@ -108,7 +108,7 @@ class Reading {
 std::string sentence_of(const Reading& reading, const NotFinite& where);
 
 // Which heads are meant: one, all of a layer, or (neither given) those of all layers. Of several the mean is
-// taken. Layers from 1, heads from 0; a head needs its layer.
+// taken. A head needs its layer.
 struct HeadChoice {
   std::optional<std::int64_t> layer{}, head{};
 };

@@ -50,7 +50,7 @@ OutputChange change_by(const Reading& reading, const PassEdits& edits);
 //   4                 all heads of layer 4
 //   it>animal         what "it" takes from "animal", in every head
 //   4.2:it>animal     the same in one head; 4:it>animal in those of a layer
-// each with =0.5 behind it to scale, not to take away. Layers and heads from 1. Throws
+// each with =0.5 behind it to scale, not to take away. Throws
 // std::invalid_argument, one sentence.
 PassEdits parse_edit(const Reading& reading, std::string_view text);
 

@@ -18,16 +18,16 @@ struct WordRelation {
 // Where the weight of a head goes, on average over the tokens that are not special: shares of 1, which may
 // overlap.
 struct HeadProfile {
-  std::int64_t layer = 0, head = 0;  // layers from 1, heads from 0
-  double previous = 0;               // the token before
-  double next = 0;                   // the token after
-  double same_token = 0;             // the token itself
-  double same_word = 0;              // the other tokens of its word
-  double first = 0;                  // the first token of the text, special or not
-  double separator = 0;              // special tokens, such as [CLS] and [SEP]
-  double entropy = 0;                // of a row, in nats
-  double broad = 0;                  // that entropy as a share of the largest possible
-  std::vector<double> relations{};   // of each relation: the weight from one word to the other
+  std::int64_t layer = 0, head = 0;
+  double previous = 0;              // the token before
+  double next = 0;                  // the token after
+  double same_token = 0;            // the token itself
+  double same_word = 0;             // the other tokens of its word
+  double first = 0;                 // the first token of the text, special or not
+  double separator = 0;             // special tokens, such as [CLS] and [SEP]
+  double entropy = 0;               // of a row, in nats
+  double broad = 0;                 // that entropy as a share of the largest possible
+  std::vector<double> relations{};  // of each relation: the weight from one word to the other
 };
 std::vector<HeadProfile> profile_heads(const Reading& reading, std::span<const WordRelation> relations = {});
 

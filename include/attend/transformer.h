@@ -1,5 +1,8 @@
 // A transformer from ids to contextual vectors: encoders, decoders with or without a cache, and encoders with
 // a decoder. One forward pass serves them all; a description says what it is made of.
+//
+// Layers and heads have numbers, and numbers count from 1, here and in the lens; layer 0 is the embeddings.
+// Texts, tokens and the axes of tensors have indices, from 0: head number h is index h - 1 along its axis.
 #pragma once
 
 #include <attend/attention.h>
@@ -61,17 +64,15 @@ using LayerObserver = std::function<void(const LayerMoment& moment)>;
 
 // A head whose attended values are multiplied by `scale` before the output projection; 0 takes it out.
 struct HeadEdit {
-  std::int64_t layer = 1;  // from 1
-  std::int64_t head = 0;   // from 0
+  std::int64_t layer = 1, head = 1;
   double scale = 0;
 };
 
 // A weight that is multiplied by `scale`: how much the token at place `query` of a text takes from the one at
 // place `key`. The others stay as they are, so the row no longer adds up to 1.
 struct EdgeEdit {
-  static constexpr std::int64_t kEveryLayer = 0, kEveryHead = -1;
-  std::int64_t layer = kEveryLayer;  // from 1
-  std::int64_t head = kEveryHead;    // from 0
+  static constexpr std::int64_t kEveryLayer = 0, kEveryHead = 0;
+  std::int64_t layer = kEveryLayer, head = kEveryHead;
   std::int64_t query = 0, key = 0;
   std::int64_t text = 0;  // which of the batch
   double scale = 0;
@@ -152,8 +153,7 @@ class Transformer {
   Tensor word_rows(std::span<const std::int32_t> ids) const;
 
   // What values of one head become in the vectors that leave its layer's attention: values (rows, D) times
-  // that head's part of the output projection, (rows, E). Its bias belongs to no head and is left out. Layers
-  // from 1, heads from 0.
+  // that head's part of the output projection, (rows, E). Its bias belongs to no head and is left out.
   void project_head(std::int64_t layer, std::int64_t head, ConstTensorView values, TensorView out) const;
 
  private:

@@ -78,7 +78,7 @@ class TextModel:
         stage: Stage = "weights",
         max_tokens: int | None = None,
     ) -> list[Any]:
-        """The weights of each layer (1, 2, ...), (heads, rows, tokens): all of them, or those that are chosen."""
+        """The weights of each layer, (heads, rows, tokens): all, or those that are chosen: layers and heads by number, from 1, rows from 0."""
         return list(self._core.attention(text, pair, layers, heads, rows, stage, max_tokens))
 
     @property

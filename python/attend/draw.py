@@ -171,11 +171,11 @@ def model_view(
 ) -> Figure:
     """The maps of all heads of all layers, each small: (layers, heads, rows, columns), as TextModel.attention returns them.
 
-    Layers are labelled from 1 and heads from 0. high: the end of the scale of all maps; default: each map's own largest.
+    Layers and heads are labelled from 1. high: the end of the scale of all maps; default: each map's own largest.
     """
     whole = _numbers("model_view", "maps", maps, 4, "(layers, heads, rows, columns)")
     layers = range(1, whole.shape[0] + 1) if layer_labels is None else layer_labels
-    heads = range(whole.shape[1]) if head_labels is None else head_labels
+    heads = range(1, whole.shape[1] + 1) if head_labels is None else head_labels
     return Figure(_core.draw_model_view(whole, [str(one) for one in layers], [str(one) for one in heads], title, high))
 
 

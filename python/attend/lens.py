@@ -120,7 +120,7 @@ class Reading:
     """One pass of a model over a text, with all that questions about its attention need. Memory is O(n): no weights are kept.
 
     Arguments that all questions share: `layer` and `head` choose one head, or all of a layer, or (neither given) those of all layers, of
-    which the mean is taken. tokens=True asks between tokens, not words. special=False leaves special tokens out, and makes each row that
+    which the mean is taken; they are numbers, which count from 1. tokens=True asks between tokens, not words. special=False leaves special tokens out, and makes each row that
     was a distribution add up to 1 without them.
     """
 
@@ -259,8 +259,8 @@ class Reading:
     def ablate(self, *edits: str | HeadEdit | LinkEdit) -> OutputChange:
         """What becomes of the output when heads or links between words are taken away, all at once.
 
-        In words, as `attend explain --ablate` reads them, heads count from 1: "4.2" is head 2 of layer 4, "4" all heads of layer 4,
-        "it>animal" a link in every head, "4.2:it>animal" in one; "=0.5" after it scales. HeadEdit and LinkEdit count heads from 0.
+        In words, as `attend explain --ablate` reads them: "4.2" is head 2 of layer 4, as HeadEdit(4, 2) is, "4" all heads of layer 4,
+        "it>animal" a link in every head, "4.2:it>animal" in one; "=0.5" after it scales.
         """
         cosine, distance, word_cosines, fields = self._core.ablate(edits)
         return OutputChange(cosine, distance, word_cosines, _warned(_where(fields)))

@@ -1,5 +1,6 @@
 #include "lens_edits.h"
 
+#include "base/counting.h"
 #include "errors.h"
 #include "numbers.h"
 #include "text.h"
@@ -9,26 +10,26 @@ namespace {
 
 namespace nb = nanobind;
 
-std::optional<std::int64_t> place_from(nb::handle edit, const char* name, std::int64_t first,
-                                       std::int64_t last) {
-  const std::optional<std::int64_t> number = optional_integer_from(edit.attr(name), name);
-  if (number && (*number < first || *number > last))
-    refuse_value(name, " is ", *number, ", and the model has ", first, " to ", last);
+// thing: "layer" or "head", as the attribute is called.
+std::optional<std::int64_t> number_of(nb::handle edit, const char* thing, std::int64_t count) {
+  const std::optional<std::int64_t> number = optional_integer_from(edit.attr(thing), thing);
+  if (number && !attend::is_number(*number, count))
+    refuse_value(attend::out_of_count(thing, thing, *number, count));
   return number;
 }
 
 void add_head(const LensReading& reading, nb::handle edit, double scale, attend::PassEdits& edits) {
-  const auto layer = place_from(edit, "layer", 1, reading->layers());
-  const auto head = place_from(edit, "head", 0, reading->heads() - 1);
+  const auto layer = number_of(edit, "layer", reading->layers());
+  const auto head = number_of(edit, "head", reading->heads());
   if (!layer) refuse_value("layer of a HeadEdit is None");
-  for (std::int64_t h = 0; h < reading->heads(); ++h) {
-    if (!head || h == *head) edits.heads.push_back({.layer = *layer, .head = h, .scale = scale});
+  for (std::int64_t number = 1; number <= reading->heads(); ++number) {
+    if (!head || number == *head) edits.heads.push_back({.layer = *layer, .head = number, .scale = scale});
   }
 }
 
 void add_link(const LensReading& reading, nb::handle edit, double scale, attend::PassEdits& edits) {
-  const auto layer = place_from(edit, "layer", 1, reading->layers());
-  const auto head = place_from(edit, "head", 0, reading->heads() - 1);
+  const auto layer = number_of(edit, "layer", reading->layers());
+  const auto head = number_of(edit, "head", reading->heads());
   if (head && !layer) refuse_value("head ", *head, " of which layer?");
   const attend::Word& from = reading->words()[word_from(edit.attr("from_word"), reading->words())];
   const attend::Word& to = reading->words()[word_from(edit.attr("to_word"), reading->words())];

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
+#include "base/counting.h"
 #include "errors.h"
 
 namespace attend_python {
@@ -64,6 +66,17 @@ attend::Indices indices_from(nb::handle object, const char* name) {
   if (object.is_none()) return attend::Indices::all();
   if (is_integer(object)) return {integer_from(object, name)};
   return integers_from(object, name);
+}
+
+attend::Indices head_indices_from(nb::handle object, std::int64_t heads) {
+  const attend::Indices numbers = indices_from(object, "heads");
+  if (numbers.is_all()) return numbers;
+  std::vector<std::int64_t> indices;
+  for (const std::int64_t number : numbers.list()) {
+    if (!attend::is_number(number, heads)) refuse_value(attend::out_of_count("head", "head", number, heads));
+    indices.push_back(number - 1);
+  }
+  return indices;
 }
 
 attend::Stage stage_from(nb::handle value) {

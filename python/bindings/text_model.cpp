@@ -78,8 +78,9 @@ class TextModelCore {
   nb::list attention(nb::handle text, nb::handle pair, nb::handle layers, nb::handle heads, nb::handle rows,
                      nb::handle stage, nb::handle max_tokens) const {
     const attend::Indices wanted = indices_from(layers, "layers");
-    const attend::RowSelection selection{.heads = indices_from(heads, "heads"),
-                                         .rows = indices_from(rows, "rows")};
+    const attend::RowSelection selection{
+        .heads = head_indices_from(heads, model_.transformer().description().heads()),
+        .rows = indices_from(rows, "rows")};
     const attend::Stage shown_stage = stage_from(stage);
     const std::int64_t count = model_.transformer().description().layer_count();
     if (!wanted.is_all()) {

@@ -134,7 +134,7 @@ class Run {
       example = text ? trainer_.example_of(*text) : own_example();
       maps = trainer_.maps(example);
     }
-    const std::int64_t layers = maps.back().layer + 1, heads = maps.back().head + 1;
+    const std::int64_t layers = maps.back().layer, heads = maps.back().head;
     const auto rows = static_cast<std::int64_t>(example.row_labels.size()),
                columns = static_cast<std::int64_t>(example.column_labels.size());
     attend::Tensor weights(attend::DType::f64, {layers, heads, rows, columns});

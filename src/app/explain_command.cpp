@@ -159,7 +159,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .relations = given.relations,
       .ablate = given.ablate,
       .top = given.top};
-  if (given.head) request.query.heads.head = *given.head - 1;
+  request.query.heads.head = given.head;
   if (!given.text && !given.focus) request.focus = kFocus;
   const bool one_map = (given.view == "map" || given.view == "lines") && format != "html";
   const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;

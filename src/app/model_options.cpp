@@ -2,6 +2,7 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "base/counting.h"
 #include "base/error.h"
 #include "doctor/finite_weights.h"
 
@@ -16,12 +17,12 @@ void add_model_option(CLI::App& command, std::string& model) {
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head) {
   const ModelDescription& description = model.transformer().description();
-  const auto require = [](const char* option, std::optional<std::int64_t> value, std::int64_t most) {
-    if (value && (*value < 1 || *value > most))
-      throw UsageError(joined(option, " is ", *value, ", but the model has 1 to ", most));
+  const auto require = [](const char* thing, std::optional<std::int64_t> value, std::int64_t count) {
+    if (value && !is_number(*value, count))
+      throw UsageError(out_of_count(joined("--", thing), thing, *value, count));
   };
-  require("--layer", layer, description.layer_count());
-  require("--head", head, description.heads());
+  require("layer", layer, description.layer_count());
+  require("head", head, description.heads());
 }
 
 void warn_of_truncation(const Reading& reading) {

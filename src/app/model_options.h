@@ -14,7 +14,7 @@ namespace attend::app {
 // -m, --model
 void add_model_option(CLI::App& command, std::string& model);
 
-// Throws UsageError for a layer or a head (from 1) that the model does not have.
+// Throws UsageError for a layer or a head that the model does not have.
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head);
 

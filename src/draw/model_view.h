@@ -12,16 +12,16 @@ namespace attend::draw {
 struct ModelView {
   std::string title;
   std::size_t layers = 0, heads = 0;
-  std::vector<std::string> layer_labels;  // one per layer, or empty: layers are then numbered from 0
+  std::vector<std::string> layer_labels;  // one per layer, or empty: their numbers, from 1
   std::vector<std::string> head_labels;   // likewise
   std::vector<Heatmap> maps;  // (layers, heads); a map's title is shown below it; a map of 0 x 0 stays blank
 
   const Heatmap& at(std::size_t layer, std::size_t head) const { return maps[layer * heads + head]; }
   std::string layer_label(std::size_t layer) const {
-    return layer_labels.empty() ? std::to_string(layer) : layer_labels[layer];
+    return layer_labels.empty() ? std::to_string(layer + 1) : layer_labels[layer];
   }
   std::string head_label(std::size_t head) const {
-    return head_labels.empty() ? std::to_string(head) : head_labels[head];
+    return head_labels.empty() ? std::to_string(head + 1) : head_labels[head];
   }
 };
 

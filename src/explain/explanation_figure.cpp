@@ -92,7 +92,7 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
     view.layer_labels.push_back(reading.layer_name(layer));
   for (std::size_t head = 1; head <= view.heads; ++head) view.head_labels.push_back(std::to_string(head));
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
-    for (std::int64_t head = 0; head < reading.heads(); ++head) {
+    for (std::int64_t head = 1; head <= reading.heads(); ++head) {
       view.maps.push_back(thumbnail(reading, request, explanation, {.layer = layer, .head = head}));
       view.maps.back().range = {0, std::max(view.maps.back().range.high, 1e-9)};
     }

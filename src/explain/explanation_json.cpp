@@ -22,7 +22,7 @@ Json links_json(const std::vector<HeadLink>& links) {
   Json list = Json::array();
   for (const HeadLink& link : links) {
     list.push_back(
-        {{"layer", link.layer}, {"head", link.head + 1}, {"weight", link.weight}, {"share", link.share}});
+        {{"layer", link.layer}, {"head", link.head}, {"weight", link.weight}, {"share", link.share}});
   }
   return list;
 }
@@ -42,7 +42,7 @@ Json profiles_json(const std::vector<HeadProfile>& profiles) {
   Json list = Json::array();
   for (const HeadProfile& profile : profiles) {
     list.push_back({{"layer", profile.layer},
-                    {"head", profile.head + 1},
+                    {"head", profile.head},
                     {"previous", profile.previous},
                     {"next", profile.next},
                     {"same_token", profile.same_token},
@@ -91,7 +91,7 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   const LensQuery& query = request.query;
   json.add("method", std::string(name_of(query.method)));
   json.add("layer", query.heads.layer ? nlohmann::ordered_json(*query.heads.layer) : nullptr);
-  json.add("head", query.heads.head ? nlohmann::ordered_json(*query.heads.head + 1) : nullptr);
+  json.add("head", query.heads.head ? nlohmann::ordered_json(*query.heads.head) : nullptr);
   json.add(request.tokens ? "units" : "words", units_json(explanation.units));
   if (explanation.map.count() > 0) json.add("weights", ConstTensorView(explanation.map));
   if (explanation.top) {

@@ -50,7 +50,7 @@ std::string links_text(const Reading& reading, std::string title, const std::vec
   for (std::size_t i = 0; i < std::min(request.top, links.size()); ++i) {
     const HeadLink& link = links[i];
     table.rows.push_back({"",
-                          {reading.layer_name(link.layer), std::to_string(link.head + 1), number(link.weight),
+                          {reading.layer_name(link.layer), std::to_string(link.head), number(link.weight),
                            number(link.share)}});
   }
   return "\n" + draw::render_table(table, terminal) + "\n";
@@ -77,7 +77,7 @@ std::string profiles_text(const Reading& reading, const Explanation& explanation
   for (const HeadProfile& profile : explanation.profiles) {
     table.rows.push_back(
         {"",
-         {reading.layer_name(profile.layer), std::to_string(profile.head + 1), percent(profile.previous),
+         {reading.layer_name(profile.layer), std::to_string(profile.head), percent(profile.previous),
           percent(profile.next), percent(profile.same_token), percent(profile.same_word),
           percent(profile.separator), percent(profile.broad), std::string(habit_of(profile))}});
   }

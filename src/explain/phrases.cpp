@@ -28,7 +28,7 @@ std::string name_of_query(const Reading& reading, const LensQuery& query) {
     plain.method = LensMethod::raw;
     return joined("weight × gradient, ", name_of_query(reading, plain));
   }
-  if (heads.head) return joined("layer ", reading.layer_name(*heads.layer), ", head ", *heads.head + 1);
+  if (heads.head) return joined("layer ", reading.layer_name(*heads.layer), ", head ", *heads.head);
   if (heads.layer)
     return joined("layer ", reading.layer_name(*heads.layer), ", mean of ", counted(reading.heads(), "head"));
   return joined("mean of ", counted(reading.layers(), "layer"), " × ", counted(reading.heads(), "head"));

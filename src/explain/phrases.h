@@ -16,8 +16,7 @@ using draw::in_quotes;
 
 std::string percent(double share);  // 47%, 0.3%
 
-// "layer 3, head 10", "layer 3, mean of 12 heads", "mean of 6 layers × 12 heads", "layers 1 to 3"; heads are
-// numbered from 1.
+// "layer 3, head 10", "layer 3, mean of 12 heads", "mean of 6 layers × 12 heads", "layers 1 to 3".
 std::string name_of_query(const Reading& reading, const LensQuery& query);
 
 // What was read: the text, and the answer of a model with an encoder and a decoder.

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
+#include "base/counting.h"
 #include "page/reading_facts.h"
 
 namespace attend::explore {
@@ -21,27 +21,27 @@ void require_place(const char* name, std::int64_t value, std::int64_t count) {
   if (value < 0 || value >= count) refuse("explore", name, " is ", value, ", but there are ", count);
 }
 
-// One row of one head at one stage of softmax.
+// One row of one head, by its number, at one stage of softmax.
 std::vector<double> stage_row(const Reading& reading, std::int64_t number, std::int64_t head,
                               std::int64_t query, Stage stage) {
   const Reading::Layer& layer = reading.layer(number);
-  const Tensor row =
-      attention_rows(layer.q, layer.k, layer.options, stage, {.heads = {head}, .rows = {query}}, layer.state);
+  const Tensor row = attention_rows(layer.q, layer.k, layer.options, stage,
+                                    {.heads = {head - 1}, .rows = {query}}, layer.state);
   return {row.values<float>().begin(), row.values<float>().end()};
 }
 
-std::vector<float> vector_of(const Tensor& all, std::int64_t token, std::int64_t head) {
-  const Tensor one = copy_of(all.view().select(0, token).select(0, head));
+std::vector<float> vector_of(const Tensor& all, std::int64_t token, std::int64_t head_index) {
+  const Tensor one = copy_of(all.view().select(0, token).select(0, head_index));
   return {one.values<float>().begin(), one.values<float>().end()};
 }
 
-double state_of(const Tensor& all, std::int64_t token, std::int64_t head) {
-  return static_cast<double>(all.values<float>()[static_cast<std::size_t>(token * all.size(1) + head)]);
+double state_of(const Tensor& all, std::int64_t token, std::int64_t head_index) {
+  return static_cast<double>(all.values<float>()[static_cast<std::size_t>(token * all.size(1) + head_index)]);
 }
 
 void require_head(const Reading& reading, std::int64_t layer, std::int64_t head, std::int64_t query) {
   reading.layer(layer);
-  require_place("head", head, reading.heads());
+  require_number("explore", "head", head, reading.heads());
   require_place("query", query, reading.size());
 }
 
@@ -63,16 +63,17 @@ Json cell_json(const Reading& reading, std::int64_t layer, std::int64_t head, st
   const double score = stage_row(reading, layer, head, query, Stage::biased)[place];
   const bool masked = score == -std::numeric_limits<double>::infinity();
   const Reading::Layer& part = reading.layer(layer);
-  const std::int64_t key_head = head / (part.q.size(1) / part.k.size(1));  // several heads may share one
-  return {{"q", vector_of(part.q, query, head)},
-          {"k", vector_of(part.k, key, key_head)},
-          {"v", vector_of(part.v, key, key_head)},
+  const std::int64_t index = head - 1;
+  const std::int64_t key_index = index / (part.q.size(1) / part.k.size(1));  // several heads may share one
+  return {{"q", vector_of(part.q, query, index)},
+          {"k", vector_of(part.k, key, key_index)},
+          {"v", vector_of(part.v, key, key_index)},
           {"scale", scale_of(part)},
           {"masked", masked},
           {"bias", masked ? 0 : score - product},
           {"score", masked ? Json(nullptr) : Json(score)},
-          {"max", state_of(part.state.max, query, head)},
-          {"sum", state_of(part.state.sum, query, head)},
+          {"max", state_of(part.state.max, query, index)},
+          {"sum", state_of(part.state.sum, query, index)},
           {"weight", stage_row(reading, layer, head, query, Stage::weights)[place]},
           {"contribution", contribution}};
 }

@@ -1,4 +1,4 @@
-// Parses the target of a request, such as "/api/1a2b-3/tile?layer=2&head=0".
+// Parses the target of a request, such as "/api/1a2b-3/tile?layer=2&head=1".
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ void Film::take(std::int64_t step, const std::vector<ExampleMap>& maps) {
   } else {
     std::vector<double> sum(maps.front().weights.size());
     for (const ExampleMap& one : maps) {
-      if (one.layer != layers_ - 1) continue;
+      if (one.layer != layers_) continue;
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += one.weights[i];
     }
     for (const double weight : sum) to.push_back(static_cast<float>(weight / static_cast<double>(heads_)));
@@ -73,9 +73,9 @@ void Film::take(std::int64_t step, const std::vector<ExampleMap>& maps) {
   put({step, std::move(to)});
 }
 
-std::span<const float> Film::map_of(const Frame& frame, std::int64_t head) const {
+std::span<const float> Film::map_of(const Frame& frame, std::int64_t index) const {
   const std::size_t size = example_.row_labels.size() * example_.column_labels.size();
-  return std::span(frame.maps).subspan(static_cast<std::size_t>(head) * size, size);
+  return std::span(frame.maps).subspan(static_cast<std::size_t>(index) * size, size);
 }
 
 double Film::on_answers(std::span<const float> map) const {
@@ -92,11 +92,11 @@ double Film::on_answers(std::span<const float> map) const {
 std::int64_t Film::best() const {
   std::int64_t best = 0;
   double most = -1;
-  for (std::int64_t head = 0; head < frame_shape()[0]; ++head) {
-    const double found = on_answers(map_of(frames_.back(), head));
+  for (std::int64_t index = 0; index < frame_shape()[0]; ++index) {
+    const double found = on_answers(map_of(frames_.back(), index));
     if (found <= most) continue;
     most = found;
-    best = head;
+    best = index;
   }
   return best;
 }

@@ -17,9 +17,9 @@ namespace attend::learn {
 
 // One head's attention in an example.
 struct ExampleMap {
-  std::int64_t layer = 0, head = 0;
-  std::vector<double> weights;  // (rows, columns)
-  double on_answers = 0;        // the mean weight on the key that has the answer, over the rows that have one
+  std::int64_t layer = 1, head = 1;  // of the layers that are of the example's kind
+  std::vector<double> weights;       // (rows, columns)
+  double on_answers = 0;  // the mean weight on the key that has the answer, over the rows that have one
 };
 
 // At step 0 and at each doubling of 1/32 of all steps: when much changes, often.
@@ -56,9 +56,9 @@ class Film {
   double weight_on_answers() const;  // of that head, in the end
 
  private:
-  std::span<const float> map_of(const Frame& frame, std::int64_t head) const;
+  std::span<const float> map_of(const Frame& frame, std::int64_t index) const;
   double on_answers(std::span<const float> map) const;
-  std::int64_t best() const;
+  std::int64_t best() const;  // the index of its map
   draw::Heatmap figure_of(const Frame& frame) const;
   std::string head_name() const;
 

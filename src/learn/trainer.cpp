@@ -173,15 +173,15 @@ void Trainer::snapshot(const Watching& watching) {
 
 std::vector<ExampleMap> Trainer::maps(const Example& example) {
   std::vector<ExampleMap> all;
-  std::int64_t layer = -1;  // among those of the example's kind
+  std::int64_t layer = 0;  // among those of the example's kind
   model_->evaluate(example.batch, [&](const LayerMoment& seen) {
     if (model_->description().layer_kind(seen.layer) != example.kind) return;
     ++layer;
     const Tensor weights = attention_rows(seen.q, seen.k, seen.options, Stage::weights, {},
                                           seen.row_state);  // (1, H, rows, columns)
     const std::int64_t rows = weights.size(2), columns = weights.size(3);
-    for (std::int64_t head = 0; head < weights.size(1); ++head) {
-      const float* const from = weights.values<float>().data() + head * rows * columns;
+    for (std::int64_t head = 1; head <= weights.size(1); ++head) {
+      const float* const from = weights.values<float>().data() + (head - 1) * rows * columns;
       ExampleMap map{.layer = layer, .head = head, .weights = {from, from + rows * columns}};
       double sum = 0, asked = 0;
       for (std::int64_t row = 0; row < rows; ++row) {

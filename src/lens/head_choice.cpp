@@ -3,7 +3,7 @@
 #include <array>
 #include <numeric>
 
-#include "base/error.h"
+#include "base/counting.h"
 
 namespace attend {
 
@@ -26,8 +26,7 @@ namespace lens {
 
 std::vector<std::int64_t> chosen_layers(const Reading& reading, const HeadChoice& heads) {
   if (heads.head && !heads.layer) refuse("lens", "head ", *heads.head, " of which layer?");
-  if (heads.head && (*heads.head < 0 || *heads.head >= reading.heads()))
-    refuse("lens", "head is ", *heads.head, ", and the model has 0 to ", reading.heads() - 1);
+  if (heads.head) require_number("lens", "head", *heads.head, reading.heads());
   if (heads.layer) {
     reading.layer(*heads.layer);
     return {*heads.layer};

@@ -34,7 +34,7 @@ double entropy_of(std::span<const float> row) {
   return sum;
 }
 
-// Calls take(head, token, row) for these tokens of a layer.
+// Calls take(index of a head, token, row) for these tokens of a layer.
 template <class Take>
 void for_each_weights(const Reading& reading, std::int64_t number, const std::vector<std::int64_t>& tokens,
                       const Take& take) {
@@ -87,7 +87,7 @@ class Profiler {
     for (HeadProfile& head : heads) head.broad = most > 0 ? head.entropy / most : 0;
     for (std::size_t r = 0; r < relations_.size(); ++r) {
       for (const HeadLink& link : links(layer, relations_[r]))
-        heads[static_cast<std::size_t>(link.head)].relations[r] = link.weight;
+        heads[static_cast<std::size_t>(link.head) - 1].relations[r] = link.weight;
     }
   }
 
@@ -101,7 +101,7 @@ class Profiler {
     for_each_weights(reading_, layer, tokens, [&](std::int64_t h, std::int64_t, std::span<const float> row) {
       HeadLink& link = result[static_cast<std::size_t>(h)];
       link.layer = layer;
-      link.head = h;
+      link.head = h + 1;
       link.weight += scale * sum_of(row, to);
       special[static_cast<std::size_t>(h)] += scale * special_of(row);
     });
@@ -147,7 +147,7 @@ std::vector<HeadProfile> profile_heads(const Reading& reading, std::span<const W
   std::vector<HeadProfile> profiles;
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     const std::size_t first = profiles.size();
-    for (std::int64_t head = 0; head < reading.heads(); ++head)
+    for (std::int64_t head = 1; head <= reading.heads(); ++head)
       profiles.push_back({.layer = layer, .head = head, .relations = std::vector<double>(relations.size())});
     profiler.profile(layer, std::span(profiles).subspan(first));
   }

@@ -72,19 +72,19 @@ void measure(const float* weights, std::int64_t head_stride, std::int64_t heads,
 
 }  // namespace
 
-Tensor weights_between(const Reading& reading, std::int64_t number, std::optional<std::int64_t> head,
+Tensor weights_between(const Reading& reading, std::int64_t number, std::optional<std::int64_t> head_index,
                        Range rows, Range keys) {
   const Reading::Layer& layer = reading.layer(number);
   std::vector<std::int64_t> chosen(static_cast<std::size_t>(rows.size()));
   std::iota(chosen.begin(), chosen.end(), rows.first);
   RowSelection selection{.rows = std::move(chosen)};
-  if (head) selection.heads = {*head};
+  if (head_index) selection.heads = {*head_index};
   return attention_rows(layer.q, layer.k.view().slice(0, keys.first, keys.last),
                         for_keys(layer.options, keys), Stage::weights, selection, layer.state);
 }
 
 LensBlocks::LensBlocks(const Reading& reading, const LensQuery& query)
-    : reading_(reading), method_(query.method), head_(query.heads.head) {
+    : reading_(reading), method_(query.method), head_index_(head_index(query.heads)) {
   if (method_ != LensMethod::raw && method_ != LensMethod::norm)
     refuse("lens", name_of(method_), " has no blocks: raw and norm have");
   for (const std::int64_t number : chosen_layers(reading, query.heads)) layers_.push_back({.number = number});
@@ -97,7 +97,7 @@ std::size_t LensBlocks::bytes() const noexcept {
 }
 
 void LensBlocks::fill(Range rows, Range keys, std::span<float> out) {
-  const std::int64_t heads = head_ ? 1 : reading_.heads();
+  const std::int64_t heads = head_index_ ? 1 : reading_.heads();
   const std::int64_t room = kBlockNumbers / std::max<std::int64_t>(1, keys.size() * heads);
   const std::int64_t step = std::max(kRowStep, room / kRowStep * kRowStep);
   for (std::int64_t first = rows.first; first < rows.last; first += step) {
@@ -122,13 +122,13 @@ void LensBlocks::fill_some(Range rows, Range keys, std::span<float> out) {
 void LensBlocks::prepare(Layer& layer) const {
   if (!layer.sums.empty()) return;
   const std::int64_t n = reading_.size(), heads = reading_.heads();
-  const Tensor all = value_products(reading_, layer.number, head_);
+  const Tensor all = value_products(reading_, layer.number, head_index_);
   const double* const products = all.values<double>().data();
-  const std::int64_t lines = head_ ? 1 : heads * (heads + 1) / 2;
+  const std::int64_t lines = head_index_ ? 1 : heads * (heads + 1) / 2;
   layer.products.resize(static_cast<std::size_t>(lines * n));
   parallel_for(n, [&](std::int64_t j, int) noexcept {
     float* out = layer.products.data() + j;
-    if (head_) {
+    if (head_index_) {
       *out = static_cast<float>(std::sqrt(products[j]));
       return;
     }
@@ -155,9 +155,9 @@ void LensBlocks::require_sums(Layer& layer, Range rows) {
 
 // Adds one layer's share of the map.
 void LensBlocks::add(Layer& layer, Range rows, Range keys, std::span<float> out) {
-  const Tensor weights = weights_between(reading_, layer.number, head_, rows, keys);
+  const Tensor weights = weights_between(reading_, layer.number, head_index_, rows, keys);
   const float* const all = weights.values<float>().data();
-  const std::int64_t heads = head_ ? 1 : reading_.heads(), n = reading_.size(), width = keys.size();
+  const std::int64_t heads = head_index_ ? 1 : reading_.heads(), n = reading_.size(), width = keys.size();
   const std::int64_t head_stride = rows.size() * width;
   const auto share_of = [&](std::int64_t token) {
     const auto looking = std::count_if(layers_.begin(), layers_.end(), [&](const Layer& other) {
@@ -178,7 +178,7 @@ void LensBlocks::add(Layer& layer, Range rows, Range keys, std::span<float> out)
     }
     float* const lengths = scratch.data() + lane * width;
     const float* const products = layer.products.data() + keys.first;
-    if (head_) {
+    if (head_index_) {
       for (std::int64_t j = 0; j < width; ++j) lengths[j] = row[j] * products[j];
     } else {
       for (std::int64_t first = 0; first < width; first += kStrip) {

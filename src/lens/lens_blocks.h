@@ -16,8 +16,8 @@ struct Range {
   std::int64_t size() const noexcept { return last - first; }
 };
 
-// The weights of the chosen heads (all, where none is given), for some queries and keys: (heads, rows, keys).
-Tensor weights_between(const Reading& reading, std::int64_t layer, std::optional<std::int64_t> head,
+// The weights of one head (of all, where none is given), for some queries and keys: (heads, rows, keys).
+Tensor weights_between(const Reading& reading, std::int64_t layer, std::optional<std::int64_t> head_index,
                        Range rows, Range keys);
 
 // For raw and norm. What norm needs besides weights (how long each token's value is in a head, and what a row
@@ -46,7 +46,7 @@ class LensBlocks {
 
   const Reading& reading_;
   const LensMethod method_;
-  const std::optional<std::int64_t> head_;
+  const std::optional<std::int64_t> head_index_;
   std::vector<Layer> layers_;
 };
 

@@ -14,10 +14,10 @@ namespace attend::lens {
 namespace {
 
 // The weights of all chosen heads of a layer, (heads, rows, n).
-Tensor weights_of(const Reading::Layer& layer, std::optional<std::int64_t> head,
+Tensor weights_of(const Reading::Layer& layer, std::optional<std::int64_t> head_index,
                   std::span<const std::int64_t> rows) {
   RowSelection selection{.rows = std::vector(rows.begin(), rows.end())};
-  if (head) selection.heads = {*head};
+  if (head_index) selection.heads = {*head_index};
   return attention_rows(layer.q, layer.k, layer.options, Stage::weights, selection, layer.state);
 }
 
@@ -37,8 +37,8 @@ class LayerLens {
         method_(query.method),
         n_(reading.size()),
         heads_(reading.heads()),
-        head_(query.heads.head) {
-    if (method_ == LensMethod::norm) products_ = value_products(reading, layer, head_);
+        head_index_(head_index(query.heads)) {
+    if (method_ == LensMethod::norm) products_ = value_products(reading, layer, head_index_);
     if (method_ == LensMethod::grad) {
       if (query.gradients == nullptr) refuse("lens", "grad needs the gradients of an output");
       gradient_ = query.gradients->attended.at(static_cast<std::size_t>(layer) - 1);
@@ -50,7 +50,7 @@ class LayerLens {
   // scales: the share of this layer in each row.
   void add(std::span<const std::int64_t> rows, std::span<const double> scales,
            std::span<double> block) const {
-    const Tensor weights = weights_of(layer_, head_, rows);
+    const Tensor weights = weights_of(layer_, head_index_, rows);
     const std::span<const float> values = weights.values<float>();
     const std::int64_t shown = weights.size(1);
     const auto count = static_cast<std::int64_t>(rows.size());
@@ -89,7 +89,7 @@ class LayerLens {
   // Of the sum over the heads of weight times projected value.
   template <class Weight>
   double length(const Weight& weight, std::int64_t j) const {
-    if (head_) {
+    if (head_index_) {
       const double own = weight(0, j);
       return own == 0 ? 0 : own * std::sqrt(products_.values<double>()[static_cast<std::size_t>(j)]);
     }
@@ -108,7 +108,7 @@ class LayerLens {
   double helped(const Weight& weight, std::int64_t shown, std::int64_t i, std::int64_t j) const {
     double total = 0;
     for (std::int64_t h = 0; h < shown; ++h) {
-      const std::int64_t head = head_.value_or(h), size = layer_.v.size(2);
+      const std::int64_t head = head_index_.value_or(h), size = layer_.v.size(2);
       const float* const d = gradient_.data<float>() + (i * heads_ + head) * size;
       const std::int64_t key_heads = layer_.v.size(1), key_head = head / (heads_ / key_heads);
       const float* const value = layer_.v.values<float>().data() + (j * key_heads + key_head) * size;
@@ -126,7 +126,7 @@ class LayerLens {
   const Reading::Layer& layer_;
   const LensMethod method_;
   const std::int64_t n_, heads_;
-  const std::optional<std::int64_t> head_;
+  const std::optional<std::int64_t> head_index_;
   Tensor products_;
   ConstTensorView gradient_;
 };

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "base/error.h"
+#include "base/counting.h"
 
 namespace attend {
 namespace {
@@ -24,7 +24,7 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 struct Place {
-  std::optional<std::int64_t> layer{}, head{};  // from 1
+  std::optional<std::int64_t> layer{}, head{};
 };
 
 Place parse_place(const Reading& reading, std::string_view text, std::string_view whole) {
@@ -32,11 +32,8 @@ Place parse_place(const Reading& reading, std::string_view text, std::string_vie
   Place place{.layer = number_in<std::int64_t>(text.substr(0, dot))};
   if (dot != text.npos) place.head = number_in<std::int64_t>(text.substr(dot + 1));
   if (!place.layer || (dot != text.npos && !place.head)) not_understood(whole);
-  const auto require = [&](const char* name, std::int64_t value, std::int64_t most) {
-    if (value < 1 || value > most) refuse("edit", name, " is ", value, ", and the model has 1 to ", most);
-  };
-  require("layer", *place.layer, reading.layers());
-  if (place.head) require("head", *place.head, reading.heads());
+  require_number("edit", "layer", *place.layer, reading.layers());
+  if (place.head) require_number("edit", "head", *place.head, reading.heads());
   return place;
 }
 
@@ -57,8 +54,8 @@ PassEdits parse_edit(const Reading& reading, std::string_view text) {
   PassEdits edits;
   if (arrow == rest.npos) {
     const Place place = parse_place(reading, rest, text);
-    for (std::int64_t head = 0; head < reading.heads(); ++head) {
-      if (!place.head || head == *place.head - 1)
+    for (std::int64_t head = 1; head <= reading.heads(); ++head) {
+      if (!place.head || head == *place.head)
         edits.heads.push_back({.layer = *place.layer, .head = head, .scale = scale});
     }
     return edits;
@@ -75,7 +72,7 @@ PassEdits parse_edit(const Reading& reading, std::string_view text) {
   for (std::int64_t query = from.first_token; query < from.last_token; ++query) {
     for (std::int64_t key = to.first_token; key < to.last_token; ++key) {
       edits.edges.push_back({.layer = place.layer.value_or(EdgeEdit::kEveryLayer),
-                             .head = place.head ? *place.head - 1 : EdgeEdit::kEveryHead,
+                             .head = place.head.value_or(EdgeEdit::kEveryHead),
                              .query = query,
                              .key = key,
                              .scale = scale});

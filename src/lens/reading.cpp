@@ -5,15 +5,11 @@
 #include <array>
 #include <utility>
 
-#include "base/error.h"
+#include "base/counting.h"
 #include "lens/not_finite.h"
 
 namespace attend {
 namespace {
-
-void check_layer(std::int64_t layer, std::int64_t layers) {
-  if (layer < 1 || layer > layers) refuse("lens", "layer is ", layer, ", and the model has 1 to ", layers);
-}
 
 // What a model with an encoder and a decoder answers to a text: always the most probable token, until it has
 // as many as the target of its training had. The text of all but the last, which no token looks back at.
@@ -43,7 +39,7 @@ RowState copy_of_state(const ConstRowStateView& state) {
 
 Reading::Reading(const TextModel& model, std::string text, std::string second, const ReadingOptions& options)
     : model_(model), text_(std::move(text)), second_(std::move(second)), only_layer_(options.only_layer) {
-  if (only_layer_) check_layer(*only_layer_, layers());
+  if (only_layer_) require_number("lens", "layer", *only_layer_, layers());
   const bool answers = model_.transformer().description().has_source();
   if (answers && second_.empty()) second_ = answer_of(model_, text_, options.max_tokens);
   tokens_ = second_.empty() ? model_.encode(text_, options.max_tokens)
@@ -114,7 +110,7 @@ ConstTensorView Reading::hidden(std::int64_t number) const {
 const Reading::Layer& Reading::layer(std::int64_t number) const {
   if (only_layer_ && number != *only_layer_)
     refuse("lens", "layer ", number, " was not kept: this reading is of layer ", *only_layer_, " alone");
-  check_layer(number, layers());
+  require_number("lens", "layer", number, layers());
   return only_layer_ ? layers_.front() : layers_[static_cast<std::size_t>(number) - 1];
 }
 

@@ -12,13 +12,13 @@ std::vector<double> lens_received(const Reading& reading, const HeadChoice& head
   const std::int64_t count = reading.heads();
   const double scale =
       1.0 / static_cast<double>(layers.size()) / (heads.head ? 1.0 : static_cast<double>(count));
-  for (const std::int64_t number : layers) {
-    const Reading::Layer& layer = reading.layer(number);
+  for (const std::int64_t layer_number : layers) {
+    const Reading::Layer& layer = reading.layer(layer_number);
     const WeightsSummary summary =
         summarize_weights(layer.q, layer.k, layer.options, {.received = true}, layer.state);
     for (std::size_t i = 0; i < summary.received.values<float>().size(); ++i) {
-      const auto head = static_cast<std::int64_t>(i) % count;
-      if (heads.head && head != *heads.head) continue;
+      const std::int64_t number = static_cast<std::int64_t>(i) % count + 1;
+      if (heads.head && number != *heads.head) continue;
       tokens[i / static_cast<std::size_t>(count)] +=
           scale * static_cast<double>(summary.received.values<float>()[i]);
     }

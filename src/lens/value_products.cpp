@@ -17,10 +17,10 @@ double product(const float* a, const float* b, std::int64_t size) {
 
 }  // namespace
 
-Tensor value_products(const Reading& reading, std::int64_t layer, std::optional<std::int64_t> head) {
+Tensor value_products(const Reading& reading, std::int64_t layer, std::optional<std::int64_t> head_index) {
   const Transformer& transformer = reading.model().transformer();
   const std::int64_t n = reading.size(), e = transformer.description().hidden_size;
-  const std::int64_t first_head = head.value_or(0), heads = head ? 1 : reading.heads();
+  const std::int64_t first_index = head_index.value_or(0), heads = head_index ? 1 : reading.heads();
   const ConstTensorView values = reading.layer(layer).v;
   const std::int64_t group = reading.heads() / values.size(1);  // heads that share keys and values
   Tensor products(DType::f64, {n, heads, heads});
@@ -28,8 +28,9 @@ Tensor value_products(const Reading& reading, std::int64_t layer, std::optional<
   for (std::int64_t first = 0; first < n; first += kBlock) {
     const std::int64_t count = std::min(kBlock, n - first);
     for (std::int64_t h = 0; h < heads; ++h) {
-      transformer.project_head(layer, first_head + h,
-                               values.slice(0, first, first + count).select(1, (first_head + h) / group),
+      const std::int64_t index = first_index + h;
+      transformer.project_head(layer, index + 1,
+                               values.slice(0, first, first + count).select(1, index / group),
                                projected.view().select(0, h).slice(0, 0, count));
     }
     const float* const data = projected.values<float>().data();

@@ -5,7 +5,7 @@
 #include <compare>
 #include <vector>
 
-#include "base/error.h"
+#include "base/counting.h"
 #include "base/rows.h"
 
 namespace attend::model {
@@ -18,11 +18,13 @@ class Field {
  public:
   Field(const char* list, std::size_t index) : name_(joined("edits.", list, "[", index, "].")) {}
 
-  void require(const char* field, std::int64_t value, std::int64_t lowest, std::int64_t count,
-               const char* things) const {
-    if (value >= lowest && value < lowest + count) return;
-    refuse(kEditOperation, name_, field, " is ", value, ", and there are ", count, " ", things, ", from ",
-           lowest);
+  // thing: "layer" or "head", as the field is called.
+  void require_number_of(const char* thing, std::int64_t value, std::int64_t count) const {
+    if (!is_number(value, count)) refuse(kEditOperation, out_of_count(name_ + thing, thing, value, count));
+  }
+  void require_index(const char* field, std::int64_t value, std::int64_t count, const char* things) const {
+    if (value >= 0 && value < count) return;
+    refuse(kEditOperation, name_, field, " is ", value, ", and there are ", count, " ", things, ", from 0");
   }
   void require_finite(double scale) const {
     if (!std::isfinite(scale))
@@ -35,12 +37,12 @@ class Field {
 
 // One weight of one head, and a factor of it.
 struct WeightFactor {
-  std::int64_t text, head, query, key;
+  std::int64_t text, head_index, query, key;
   double scale;
 
   auto operator<=>(const WeightFactor&) const = default;
   bool same_row(const WeightFactor& other) const {
-    return text == other.text && head == other.head && query == other.query;
+    return text == other.text && head_index == other.head_index && query == other.query;
   }
 };
 
@@ -50,10 +52,11 @@ std::vector<WeightFactor> factors_of(const std::vector<EdgeEdit>& edges, std::in
                                      std::int64_t heads) {
   std::vector<WeightFactor> factors;
   for (const EdgeEdit& edge : edges) {
-    if (edge.layer != 0 && edge.layer != layer) continue;
-    const std::int64_t first = edge.head < 0 ? 0 : edge.head, last = edge.head < 0 ? heads : edge.head + 1;
-    for (std::int64_t head = first; head < last; ++head)
-      factors.push_back({edge.text, head, edge.query, edge.key, edge.scale});
+    if (edge.layer != EdgeEdit::kEveryLayer && edge.layer != layer) continue;
+    for (std::int64_t head = 1; head <= heads; ++head) {
+      if (edge.head == EdgeEdit::kEveryHead || edge.head == head)
+        factors.push_back({edge.text, head - 1, edge.query, edge.key, edge.scale});
+    }
   }
   std::sort(factors.begin(), factors.end());
   return factors;
@@ -65,9 +68,9 @@ using Factors = std::vector<WeightFactor>::const_iterator;
 void edit_row(const LayerMoment& moment, Factors factor, Factors last, TensorView attended) {
   const WeightFactor row = *factor;
   const std::int64_t begin = moment.options.cumulative_query_lengths[static_cast<std::size_t>(row.text)];
-  const Tensor weights =
-      attention_rows(moment.q, moment.k, moment.options, Stage::weights,
-                     {.sequences = {row.text}, .heads = {row.head}, .rows = {row.query}}, moment.row_state);
+  const Tensor weights = attention_rows(
+      moment.q, moment.k, moment.options, Stage::weights,
+      {.sequences = {row.text}, .heads = {row.head_index}, .rows = {row.query}}, moment.row_state);
   std::vector<double> change(static_cast<std::size_t>(attended.size(2)));
   bool changed = false;
   const std::int64_t group = attended.size(1) / moment.v.size(1);  // queries that share keys and values
@@ -77,13 +80,13 @@ void edit_row(const LayerMoment& moment, Factors factor, Factors last, TensorVie
     for (; factor != last && factor->key == key; ++factor) scale *= factor->scale;
     const double more = (scale - 1) * weights.values<float>()[static_cast<std::size_t>(key)];
     if (more == 0) continue;  // a factor of 1, or a key that takes no part
-    const ConstTensorView value = moment.v.select(0, begin + key).select(0, row.head / group);
+    const ConstTensorView value = moment.v.select(0, begin + key).select(0, row.head_index / group);
     for (std::size_t d = 0; d < change.size(); ++d)
       change[d] += more * value.data<float>()[static_cast<std::int64_t>(d) * value.stride(0)];
     changed = true;
   }
   if (!changed) return;
-  const TensorView target = attended.select(0, begin + row.query).select(0, row.head);
+  const TensorView target = attended.select(0, begin + row.query).select(0, row.head_index);
   for (std::size_t d = 0; d < change.size(); ++d) {
     float& element = target.data<float>()[static_cast<std::int64_t>(d) * target.stride(0)];
     element = static_cast<float>(element + change[d]);
@@ -108,21 +111,21 @@ void check_edits(const PassEdits& edits, const ModelDescription& description, co
   for (std::size_t i = 0; i < edits.heads.size(); ++i) {
     const Field field("heads", i);
     const HeadEdit& edit = edits.heads[i];
-    field.require("layer", edit.layer, 1, description.layer_count(), "layers");
-    field.require("head", edit.head, 0, description.heads(), "heads");
+    field.require_number_of("layer", edit.layer, description.layer_count());
+    field.require_number_of("head", edit.head, description.heads());
     field.require_finite(edit.scale);
   }
   for (std::size_t i = 0; i < edits.edges.size(); ++i) {
     const Field field("edges", i);
     const EdgeEdit& edit = edits.edges[i];
     if (edit.layer != EdgeEdit::kEveryLayer)
-      field.require("layer", edit.layer, 1, description.layer_count(), "layers");
-    if (edit.head != EdgeEdit::kEveryHead) field.require("head", edit.head, 0, description.heads(), "heads");
-    field.require("text", edit.text, 0, batch.texts(), "texts");
+      field.require_number_of("layer", edit.layer, description.layer_count());
+    if (edit.head != EdgeEdit::kEveryHead) field.require_number_of("head", edit.head, description.heads());
+    field.require_index("text", edit.text, batch.texts(), "texts");
     const auto text = static_cast<std::size_t>(edit.text);
     const std::int64_t tokens = batch.ends[text + 1] - batch.ends[text];
-    field.require("query", edit.query, 0, tokens, "tokens in its text");
-    field.require("key", edit.key, 0, tokens, "tokens in its text");
+    field.require_index("query", edit.query, tokens, "tokens in its text");
+    field.require_index("key", edit.key, tokens, "tokens in its text");
     field.require_finite(edit.scale);
   }
 }
@@ -144,10 +147,10 @@ void apply_edits(const PassEdits& edits, const LayerMoment& moment, TensorView a
   std::sort(of_layer.begin(), of_layer.end(),
             [](const HeadEdit& a, const HeadEdit& b) { return a.scale < b.scale; });
   std::vector<double> scales(static_cast<std::size_t>(heads), 1.0);
-  for (const HeadEdit& edit : of_layer) scales[static_cast<std::size_t>(edit.head)] *= edit.scale;
-  for (std::int64_t head = 0; head < heads; ++head) {
-    const double scale = scales[static_cast<std::size_t>(head)];
-    if (scale != 1) scale_head(attended.select(1, head), scale);
+  for (const HeadEdit& edit : of_layer) scales[static_cast<std::size_t>(edit.head) - 1] *= edit.scale;
+  for (std::int64_t index = 0; index < heads; ++index) {
+    const double scale = scales[static_cast<std::size_t>(index)];
+    if (scale != 1) scale_head(attended.select(1, index), scale);
   }
 }
 

@@ -1,7 +1,7 @@
 // Parts of a transformer by themselves, for those who want to know what they did.
 #include <attend/transformer.h>
 
-#include "base/error.h"
+#include "base/counting.h"
 #include "model/transformer_parts.h"
 
 namespace attend {
@@ -22,18 +22,16 @@ Tensor Transformer::word_rows(std::span<const std::int32_t> ids) const {
 void Transformer::project_head(std::int64_t layer, std::int64_t head, ConstTensorView values,
                                TensorView out) const {
   const ModelDescription& model = description();
-  if (layer < 1 || layer > model.layer_count())
-    refuse("project_head", "layer is ", layer, ", expected 1 to ", model.layer_count());
+  require_number("project_head", "layer", layer, model.layer_count());
   const AttentionDescription& attention = model.layer(layer).attention;
-  if (head < 0 || head >= attention.heads)
-    refuse("project_head", "head is ", head, ", expected 0 to ", attention.heads - 1);
+  require_number("project_head", "head", head, attention.heads);
   const std::int64_t size = attention.head_size;
   if (values.rank() != 2 || values.size(1) != size)
     refuse("project_head", "values have the shape ", to_string(values.shape()), ", expected (rows, ", size,
            ")");
   // The packed matrix has all heads; the other heads get zeros.
   Tensor all_heads(DType::f32, {values.size(0), attention.heads * size});
-  copy(values, all_heads.view().slice(1, head * size, (head + 1) * size));
+  copy(values, all_heads.view().slice(1, (head - 1) * size, head * size));
   matmul(all_heads, parts_->weights.layers[static_cast<std::size_t>(layer) - 1].out.matrix, out);
 }
 

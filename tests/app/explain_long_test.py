@@ -35,7 +35,7 @@ def test_stretches_of_words_and_the_largest_of_each_row(long_bert):
     shown = json.loads(done.out)
     assert len(shown["words"]) == 1500 and len(shown["stretches"]) == 750
 
-    words = attend.lens.read(attend.TextModel.from_pretrained(long_bert), text).map(layer=2, head=2, special=False)
+    words = attend.lens.read(attend.TextModel.from_pretrained(long_bert), text).map(layer=2, head=3, special=False)
     pairs = words.reshape(750, 2, 750, 2).sum(axis=3).mean(axis=1)
     np.testing.assert_allclose(shown["weights"], pairs, atol=1e-12)
     np.testing.assert_allclose(np.sum(shown["weights"], axis=1), 1, atol=1e-12)

@@ -35,10 +35,10 @@ def explain(model, *arguments, text=TEXT):
 
 
 @pytest.mark.parametrize("method", ["raw", "norm"])
-@pytest.mark.parametrize("layer, head", [(None, None), (1, None), (2, 1)])
+@pytest.mark.parametrize("layer, head", [(None, None), (1, None), (2, 2)])
 def test_maps_between_words_and_tokens(small_bert, bert, method, layer, head):
     choice = [] if layer is None else ["--layer", str(layer)]
-    choice += [] if head is None else ["--head", str(head + 1)]
+    choice += [] if head is None else ["--head", str(head)]
     tokens = bert.map(method, layer, head)
     words = between_words(tokens, TOKENS)
 
@@ -106,7 +106,7 @@ def test_relations_are_the_mean_of_their_pairs(small_bert, bert):
         weights = [link["weight"] for link in relation["links"]]
         assert weights == sorted(weights, reverse=True) and len(weights) == bert.layers * bert.heads
         for link in relation["links"]:
-            words = between_words(bert.map("raw", link["layer"], link["head"] - 1), TOKENS)
+            words = between_words(bert.map("raw", link["layer"], link["head"]), TOKENS)
             assert link["weight"] == pytest.approx(np.mean([words[places[a], places[b]] for a, b in pairs]), abs=1e-6)
     text = run("explain", "-m", str(small_bert), TEXT, "--relation", "odd:money>river,of>river-bank").out
     assert "Which heads link odd, the mean of “money” to “river”, “of” to “river-bank”" in " ".join(text.split())
@@ -181,7 +181,7 @@ def test_a_page(small_bert, tmp_path):
     assert page == run("explain", "-m", str(small_bert), TEXT, *first, "--format", "html").out
     carried = {name: json.loads(re.search(f'id="{name}">([^<]*)</script>', page)[1]) for name in ("facts", "first-view")}
     view = carried["first-view"]
-    assert (view["tab"], view["method"], view["units"], view["special"], view["layer"], view["head"]) == ("lines", "norm", "tokens", True, 1, 1)
+    assert (view["tab"], view["method"], view["units"], view["special"], view["layer"], view["head"]) == ("lines", "norm", "tokens", True, 1, 2)
     assert carried["facts"]["tokens"][view["row"]]["text"] == "money"
     assert carried["facts"]["text"] == TEXT
 
@@ -283,9 +283,11 @@ BAD = {
     "twice": (["explain", "the bank the", "--focus", "the"], 1,
               'attend explain: [word] "the" occurs 2 times; choose one with "the#1" to "the#2"\n'),
     "thrice": (["explain", "the bank the", "--focus", "the#3"], 1, 'attend explain: [word] "the" occurs 2 times, so there is no "the#3"\n'),
-    "layer": (["explain", "the", "--layer", "9"], 2, "--layer is 9, but the model has 1 to "),
-    "layer 0": (["explain", "the", "--layer", "0"], 2, "--layer is 0, but the model has 1 to "),
-    "head": (["explain", "the", "--layer", "1", "--head", "99"], 2, "--head is 99, but the model has 1 to "),
+    "layer": (["explain", "the", "--layer", "9"], 2, "--layer is 9, and layers count from 1 to "),
+    "layer 0": (["explain", "the", "--layer", "0"], 2, "--layer is 0, and layers count from 1 to "),
+    "head": (["explain", "the", "--layer", "1", "--head", "99"], 2, "--head is 99, and heads count from 1 to "),
+    "head 0": (["explain", "the", "--layer", "1", "--head", "0"], 2, "--head is 0, and heads count from 1 to "),
+    "no head 0 to ablate": (["explain", "the", "--ablate", "1.0"], 1, "head is 0, and heads count from 1 to "),
     "head alone": (["explain", "the", "--head", "1"], 2, "--head needs --layer"),
     "flow of what": (["explain", "the", "--method", "flow"], 2, "--method flow is for one word"),
     "to nothing": (["explain", "the bank", "--focus", "the", "--to", "banc"], 1, 'there is no word "banc" in the text; close to it: "bank"'),
@@ -299,7 +301,7 @@ BAD = {
     "no word to relate": (["explain", "the bank", "--relation", "the>river"], 1, 'there is no word "river"'),
     "towards": (["explain", "the", "--towards", "bank"], 2, "--towards is for --method grad"),
     "no edit": (["explain", "the", "--ablate", "nonsense"], 1, '"nonsense" is no edit: expected LAYER'),
-    "no layer to ablate": (["explain", "the", "--ablate", "9.1"], 1, "layer is 9, and the model has 1 to "),
+    "no layer to ablate": (["explain", "the", "--ablate", "9.1"], 1, "layer is 9, and layers count from 1 to "),
     "no word to ablate": (["explain", "the bank", "--ablate", "the>river"], 1, 'there is no word "river"'),
     "an endless scale": (["explain", "the", "--ablate", "1.1=inf"], 1, "is not finite"),
     "page of flow": (["explain", "the", "--focus", "the", "--method", "flow", "-o", "a.html"], 2, "--format html shows raw, norm and rollout, not flow"),

@@ -32,12 +32,12 @@ def explain(model, *arguments, text=TEXT):
 
 
 def choices(layer, head):
-    """The same choice of heads for the server (heads from 0) and for the program (from 1)."""
+    """The same choice of heads for the server and for the program: numbers, from 1."""
     query, options = "", []
     if layer is not None:
         query, options = f"&layer={layer}", ["--layer", str(layer)]
     if head is not None:
-        query, options = query + f"&head={head}", [*options, "--head", str(head + 1)]
+        query, options = query + f"&head={head}", [*options, "--head", str(head)]
     return query, options
 
 
@@ -69,8 +69,8 @@ def test_facts(explorer, reading, small_bert):
 
 
 @pytest.mark.parametrize("units", ["words", "tokens"])
-@pytest.mark.parametrize("method, layer, head", [("raw", None, None), ("raw", 1, None), ("raw", 2, 1), ("norm", None, None), ("norm", 2, None),
-                                                 ("norm", 1, 0), ("rollout", None, None), ("rollout", 1, None)])
+@pytest.mark.parametrize("method, layer, head", [("raw", None, None), ("raw", 1, None), ("raw", 2, 2), ("norm", None, None), ("norm", 2, None),
+                                                 ("norm", 1, 1), ("rollout", None, None), ("rollout", 1, None)])
 def test_rows_and_tiles(explorer, reading, small_bert, method, layer, head, units):
     query, options = choices(layer, head)
     for special in (1, 0):
@@ -84,7 +84,7 @@ def test_rows_and_tiles(explorer, reading, small_bert, method, layer, head, unit
 
 
 def test_one_weight_is_made_of_its_parts(explorer, reading, small_bert):
-    for layer, head in ((1, 0), (2, 1)):
+    for layer, head in ((1, 1), (2, 2)):
         query, options = choices(layer, head)
         shown = np.array(explain(small_bert, "--tokens", "--special", *options)["weights"])
         taken = np.array(explain(small_bert, "--tokens", "--special", "--method", "norm", *options)["weights"])
@@ -143,7 +143,7 @@ def largest_of_squares(values):
     return padded.reshape(rows, 2, columns, 2).max(axis=(1, 3))
 
 
-@pytest.mark.parametrize("question, options", [("layer=1&head=1&units=tokens", ["--layer", "1", "--head", "2", "--tokens", "--special"]),
+@pytest.mark.parametrize("question, options", [("layer=1&head=2&units=tokens", ["--layer", "1", "--head", "2", "--tokens", "--special"]),
                                                ("method=norm&layer=2&units=tokens&special=0", ["--method", "norm", "--layer", "2", "--tokens"]),
                                                ("special=0", [])])
 def test_every_tile_of_every_level(long_bert, question, options):
@@ -189,9 +189,10 @@ REFUSED = [
     ("GET", "/api/ID/tile?level=0&y=0&x=0&method=magic", None, 400), ("GET", "/api/ID/tile?level=0&y=0&x=0&units=letters", None, 400),
     ("GET", "/api/ID/tile?level=0&y=0&x=0&special=2", None, 400), ("GET", "/api/ID/tile?level=0&level=0&y=0&x=0", None, 400),
     ("GET", "/api/ID/row?row=999", None, 400), ("GET", "/api/ID/row?row=0&colour=1", None, 400), ("GET", "/api/ID/row", None, 400),
-    ("GET", "/api/ID/cell?layer=1&head=0&query=0&key=99", None, 400), ("GET", "/api/ID/cell?layer=0&head=0&query=0&key=0", None, 400),
-    ("GET", "/api/ID/cell?head=0&query=0&key=0", None, 400), ("GET", "/api/ID/scores?layer=1&head=99&query=0", None, 400),
-    ("GET", "/api/ID/scores?layer=1&head=0&query=99", None, 400), ("POST", "/api/ID/change", b'{"edits": ["9.9"]}', 400),
+    ("GET", "/api/ID/cell?layer=1&head=1&query=0&key=99", None, 400), ("GET", "/api/ID/cell?layer=0&head=1&query=0&key=0", None, 400),
+    ("GET", "/api/ID/cell?head=1&query=0&key=0", None, 400), ("GET", "/api/ID/scores?layer=1&head=99&query=0", None, 400),
+    ("GET", "/api/ID/tile?level=0&y=0&x=0&layer=1&head=0", None, 400), ("GET", "/api/ID/scores?layer=1&head=0&query=0", None, 400),
+    ("GET", "/api/ID/scores?layer=1&head=1&query=99", None, 400), ("POST", "/api/ID/change", b'{"edits": ["9.9"]}', 400),
     ("POST", "/api/ID/change", b'{"edits": "4.2"}', 400), ("POST", "/api/ID/change", json.dumps({"edits": ["1"] * 1000}).encode(), 400),
     ("GET", "/api/ID/change", None, 405), ("POST", "/api/ID/row?row=0", b"", 405), ("GET", "/api/ID/nothing", None, 404),
 ]

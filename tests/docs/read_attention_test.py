@@ -28,7 +28,7 @@ def expected_lines(model, first, second, layer, head):
         yield f"{name:>12} " + "".join(f"  {names[key]} {row[key]:.3f}" for key in best)
 
 
-@pytest.mark.parametrize("layer, head", [(1, 0), (1, 3), (2, 1)])
+@pytest.mark.parametrize("layer, head", [(1, 1), (1, 4), (2, 2)])
 def test_it_prints_what_the_library_computes(folder, layer, head):
     texts = "the bank of the river w20 w21", "money is the bank"
     ran = run(folder, *texts, layer, head)
@@ -36,18 +36,19 @@ def test_it_prints_what_the_library_computes(folder, layer, head):
 
 
 def test_a_text_without_words_has_fewer_keys(folder):
-    lines = run(folder, "", "is", 1, 0).stdout.splitlines()[2:]
+    lines = run(folder, "", "is", 1, 1).stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == ["[CLS]", "[SEP]"]
     assert all(set(line.split()[1::2]) == {"[CLS]", "[SEP]"} for line in lines)
 
 
 def test_mistakes_get_one_sentence(folder):
     for arguments, sentence in [
-        ((folder, "a", "b", 3, 0), "layers are 1 to 2, heads 0 to 3"),
-        ((folder, "a", "b", 0, 0), "layers are 1 to 2"),
-        ((folder, "a", "b", 1, 4), "heads 0 to 3"),
-        ((folder, "a", "b", "one", 0), '"one" is not a whole number'),
-        ((folder, "a", "b", 1, 0, 0), "expected at most"),
+        ((folder, "a", "b", 3, 1), "layers count from 1 to 2, heads count from 1 to 4"),
+        ((folder, "a", "b", 0, 1), "layers count from 1 to 2"),
+        ((folder, "a", "b", 1, 0), "heads count from 1 to 4"),
+        ((folder, "a", "b", 1, 5), "heads count from 1 to 4"),
+        ((folder, "a", "b", "one", 1), '"one" is not a whole number'),
+        ((folder, "a", "b", 1, 1, 1), "expected at most"),
         ((folder / "nothing",), "nothing"),
     ]:
         ran = run(*arguments)
@@ -61,5 +62,5 @@ def test_the_default_model_finds_the_animal():
     assert ran.returncode == 0, ran.stderr
     first = "The animal didn't cross the street because it was too tired."
     second = "The dog was exhausted and stayed on this side of the road."
-    assert ran.stdout.splitlines() == list(expected_lines(model, first, second, 4, 1))
+    assert ran.stdout.splitlines() == list(expected_lines(model, first, second, 4, 2))
     assert "          it   animal 0.677" in ran.stdout

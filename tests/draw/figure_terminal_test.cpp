@@ -58,12 +58,12 @@ TEST(ModelViewTerminal, LayersDownwardsHeadsToTheRight) {
   view.maps[0].title = "same";
   EXPECT_EQ(render_model_view(view, plain(24)),
             "layers downwards, heads…\n"
-            "      0    1\n"
-            "0     █    █\n"
+            "      1    2\n"
+            "1     █    █\n"
             "      ▒█   ▒█\n"
             "      same\n"
             "\n"
-            "1     █\n"
+            "2     █\n"
             "      ▒█\n"
             "\n"
             "      0   ░░▒▒▓▓██ 1\n");

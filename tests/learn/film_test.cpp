@@ -37,9 +37,9 @@ TEST(Film, IsNotMadeOfMapsThatWouldFillTheMemory) {
 // Of two layers of two heads, two tokens.
 std::vector<ExampleMap> four_maps() {
   std::vector<ExampleMap> maps;
-  for (const std::int64_t layer : {0, 1}) {
-    for (const std::int64_t head : {0, 1}) {
-      const double at = 0.125 * static_cast<double>(2 * layer + head);
+  for (const std::int64_t layer : {1, 2}) {
+    for (const std::int64_t head : {1, 2}) {
+      const double at = 0.125 * static_cast<double>(2 * (layer - 1) + head - 1);
       maps.push_back({.layer = layer, .head = head, .weights = {1, 0, at, 1 - at}});
     }
   }

@@ -166,12 +166,12 @@ TEST_P(TrainedModels, HaveTheGradientsOfWhatTheyCompute) {
     return sum;
   };
   for (std::int64_t layer = 1; layer <= config_.layer_count(); ++layer) {
-    for (std::int64_t head = 0; head < 2; ++head) {
+    for (std::int64_t head = 1; head <= 2; ++head) {
       const Tensor& values = attended[static_cast<std::size_t>(layer - 1)];
       const Tensor& d = gradients.attended[static_cast<std::size_t>(layer - 1)];
       double slope = 0;
       for (std::int64_t i = 0; i < values.count(); ++i) {
-        if (i / 4 % 2 != head) continue;
+        if (i / 4 % 2 != head - 1) continue;
         slope += static_cast<double>(values.values<float>()[static_cast<std::size_t>(i)]) *
                  static_cast<double>(d.values<float>()[static_cast<std::size_t>(i)]);
       }

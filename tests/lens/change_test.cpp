@@ -31,7 +31,7 @@ TEST_P(Change, EditsAreReadAsTheyAreWritten) {
   const PassEdits head = parse_edit(reading_, "2.1");
   ASSERT_EQ(head.heads.size(), 1u);
   EXPECT_EQ(head.heads[0].layer, 2);
-  EXPECT_EQ(head.heads[0].head, 0);
+  EXPECT_EQ(head.heads[0].head, 1);
   EXPECT_EQ(head.heads[0].scale, 0);
   EXPECT_EQ(static_cast<std::int64_t>(parse_edit(reading_, "1").heads.size()), reading_.heads());
   EXPECT_EQ(parse_edit(reading_, "1=0.5").heads[0].scale, 0.5);
@@ -45,7 +45,7 @@ TEST_P(Change, EditsAreReadAsTheyAreWritten) {
   const PassEdits one = parse_edit(reading_, "2.1:money>the#2=-1");
   ASSERT_EQ(one.edges.size(), 1u);
   EXPECT_EQ(one.edges[0].layer, 2);
-  EXPECT_EQ(one.edges[0].head, 0);
+  EXPECT_EQ(one.edges[0].head, 1);
   EXPECT_EQ(one.edges[0].key, 5);
   EXPECT_EQ(one.edges[0].scale, -1);
   EXPECT_EQ(parse_edit(reading_, "1:money>,").edges[0].layer, 1);
@@ -56,9 +56,11 @@ TEST_P(Change, WhatIsNoEditIsRefused) {
   EXPECT_NE(refusal(reading_, "a.b").find("is no edit"), std::string::npos);
   EXPECT_NE(refusal(reading_, "1.").find("is no edit"), std::string::npos);
   EXPECT_NE(refusal(reading_, "x:money>river").find("is no edit"), std::string::npos);
-  EXPECT_EQ(refusal(reading_, "3"), "[edit] layer is 3, and the model has 1 to 2");
-  EXPECT_EQ(refusal(reading_, "0.1"), "[edit] layer is 0, and the model has 1 to 2");
-  EXPECT_NE(refusal(reading_, "1.99").find("[edit] head is 99"), std::string::npos);
+  EXPECT_EQ(refusal(reading_, "3"), "[edit] layer is 3, and layers count from 1 to 2");
+  EXPECT_EQ(refusal(reading_, "0.1"), "[edit] layer is 0, and layers count from 1 to 2");
+  EXPECT_NE(refusal(reading_, "1.99").find("[edit] head is 99, and heads count from 1 to "),
+            std::string::npos);
+  EXPECT_NE(refusal(reading_, "1.0").find("[edit] head is 0, and heads count from 1 to "), std::string::npos);
   EXPECT_NE(refusal(reading_, "1=nan").find("is not finite"), std::string::npos);
   EXPECT_NE(refusal(reading_, "money>nowhere").find("there is no word \"nowhere\""), std::string::npos);
   EXPECT_NE(refusal(reading_, "the>money").find("occurs 2 times"), std::string::npos);
@@ -105,7 +107,7 @@ TEST_P(Change, GradientsSayWhichWayTheOutputGoes) {
     for (const int side : {0, 1}) {
       const PassEdits edits{
           .edges = {
-              {.layer = 2, .head = 0, .query = query, .key = key, .scale = side == 0 ? 1 + step : 1 - step}}};
+              {.layer = 2, .head = 1, .query = query, .key = key, .scale = side == 0 ? 1 + step : 1 - step}}};
       values[side] = cosine(text_vector(Reading(reading_, edits)), target);
     }
     largest = std::max(largest, std::abs(expected));

@@ -27,6 +27,10 @@ TEST_P(Heads, ProfilesAreMeansOverTheTokensOfTheText) {
                               .to = find_word(reading_.words(), "river")};
   const std::vector<HeadProfile> profiles = profile_heads(reading_, std::vector{relation});
   ASSERT_EQ(static_cast<std::int64_t>(profiles.size()), reading_.layers() * reading_.heads());
+  EXPECT_EQ(profiles.front().layer, 1);
+  EXPECT_EQ(profiles.front().head, 1);
+  EXPECT_EQ(profiles.back().layer, reading_.layers());
+  EXPECT_EQ(profiles.back().head, reading_.heads());
   const auto n = static_cast<std::size_t>(reading_.size());
   for (const HeadProfile& profile : profiles) {
     const std::vector<double> w = weights(profile.layer, profile.head);
@@ -71,7 +75,7 @@ TEST_P(Heads, AreRankedByTheLinkThatIsAskedFor) {
 }
 
 TEST_P(Heads, ReceiveWhatAllTokensGive) {
-  for (const HeadChoice& choice : {HeadChoice{}, HeadChoice{.layer = 2}, HeadChoice{.layer = 1, .head = 1}}) {
+  for (const HeadChoice& choice : {HeadChoice{}, HeadChoice{.layer = 2}, HeadChoice{.layer = 1, .head = 2}}) {
     const std::vector<Word> tokens = single_tokens(reading_);
     const std::vector<double> received = lens_received(reading_, choice, tokens);
     const Tensor map = lens_map(reading_, {.heads = choice}, tokens);

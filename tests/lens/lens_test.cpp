@@ -44,15 +44,15 @@ TEST_P(Families, AReadingAnswersAfterThePassAsDuringIt) {
     const Tensor after = attention_rows(layer.q, layer.k, layer.options, Stage::weights, {}, layer.state);
     EXPECT_TRUE(std::ranges::equal(during.values<float>(), after.values<float>()));
     // What the lens shows of one head are those weights.
-    for (std::int64_t head = 0; head < reading_.heads(); ++head) {
+    for (std::int64_t head = 1; head <= reading_.heads(); ++head) {
       const Tensor map =
           lens_map(reading_, {.method = LensMethod::raw, .heads = {.layer = moment.layer, .head = head}},
                    single_tokens(reading_));
       for (std::int64_t i = 0; i < map.count(); ++i) {
-        EXPECT_NEAR(
-            map.values<double>()[static_cast<std::size_t>(i)],
-            static_cast<double>(after.values<float>()[static_cast<std::size_t>(head * map.count() + i)]),
-            1e-6);
+        EXPECT_NEAR(map.values<double>()[static_cast<std::size_t>(i)],
+                    static_cast<double>(
+                        after.values<float>()[static_cast<std::size_t>((head - 1) * map.count() + i)]),
+                    1e-6);
       }
     }
   });
@@ -61,7 +61,7 @@ TEST_P(Families, AReadingAnswersAfterThePassAsDuringIt) {
 TEST_P(Families, EveryRowAddsUpToOne) {
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm}) {
     for (const HeadChoice& heads :
-         {HeadChoice{}, HeadChoice{.layer = 1}, HeadChoice{.layer = 2, .head = 1}}) {
+         {HeadChoice{}, HeadChoice{.layer = 1}, HeadChoice{.layer = 2, .head = 2}}) {
       for (const std::vector<Word>& units : {reading_.words(), single_tokens(reading_)}) {
         const Tensor map = lens_map(reading_, {.method = method, .heads = heads}, units);
         for (std::int64_t i = 0; i < map.size(0); ++i) {
@@ -83,7 +83,7 @@ TEST_P(Families, LengthsAreThoseOfWhatIsAdded) {
   std::vector<double> vectors(static_cast<std::size_t>(n * n * e));
   for (std::int64_t h = 0; h < heads; ++h) {
     Tensor projected(DType::f32, {n, e});
-    model_.transformer().project_head(layer, h, kept.v.view().select(1, h), projected);
+    model_.transformer().project_head(layer, h + 1, kept.v.view().select(1, h), projected);
     for (std::int64_t ij = 0; ij < n * n; ++ij) {
       const auto weight =
           static_cast<double>(weights.values<float>()[static_cast<std::size_t>(h * n * n + ij)]);
@@ -247,11 +247,16 @@ TEST(Lens, RefusesWhatIsNotThere) {
   const auto rows = [&](const HeadChoice& heads) {
     lens_map(reading, {.method = LensMethod::raw, .heads = heads}, reading.words());
   };
-  EXPECT_EQ(refusal([&] { rows({.layer = 3}); }), "[lens] layer is 3, and the model has 1 to 2");
-  EXPECT_EQ(refusal([&] { rows({.layer = 0}); }), "[lens] layer is 0, and the model has 1 to 2");
-  EXPECT_EQ(refusal([&] { rows({.head = 0}); }), "[lens] head 0 of which layer?");
-  EXPECT_EQ(refusal([&] { rows({.layer = 1, .head = 99}); }).substr(0, 32),
-            "[lens] head is 99, and the model");
+  EXPECT_EQ(refusal([&] { rows({.layer = 3}); }), "[lens] layer is 3, and layers count from 1 to 2");
+  EXPECT_EQ(refusal([&] { rows({.layer = 0}); }), "[lens] layer is 0, and layers count from 1 to 2");
+  EXPECT_EQ(refusal([&] { rows({.head = 1}); }), "[lens] head 1 of which layer?");
+  EXPECT_EQ(refusal([&] { rows({.layer = 1, .head = 0}); }), "[lens] head is 0, and heads count from 1 to 4");
+  EXPECT_EQ(refusal([&] { rows({.layer = 1, .head = 5}); }), "[lens] head is 5, and heads count from 1 to 4");
+  Tensor projected(DType::f32, {reading.size(), 32});
+  EXPECT_EQ(refusal([&] {
+              model.transformer().project_head(1, 0, reading.layer(1).v.view().select(1, 0), projected);
+            }),
+            "[project_head] head is 0, and heads count from 1 to 4");
   EXPECT_EQ(refusal([&] { lens_row(reading, {.method = LensMethod::raw, .heads = {}}, reading.words(), 9); }),
             "[lens] unit is 9, and there are 4");
   EXPECT_EQ(refusal([&] { word_vector(reading, 9, 0); }), "[lens] word is 9, and there are 4");

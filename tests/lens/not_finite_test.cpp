@@ -73,7 +73,7 @@ TEST(NotFinite, RowsAndMapsAreNanInEveryMethod) {
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm, LensMethod::rollout, LensMethod::flow}) {
     EXPECT_TRUE(all_nan(lens_row(reading, {.method = method}, words, 1))) << name_of(method);
   }
-  const LensQuery head{.method = LensMethod::raw, .heads = {.layer = 1, .head = 0}};
+  const LensQuery head{.method = LensMethod::raw, .heads = {.layer = 1, .head = 1}};
   EXPECT_TRUE(all_nan(lens_row(reading, head, words, 1)));
   EXPECT_TRUE(all_nan(without_special(lens_row(reading, head, words, 1), words)));
   EXPECT_TRUE(all_nan(lens_received(reading, {}, words)));

@@ -145,7 +145,7 @@ TEST(Paths, RefuseWhatIsNoPath) {
     return "none";
   };
   EXPECT_EQ(refusal([&] {
-              lens_map(reading, {.method = LensMethod::rollout, .heads = {.layer = 1, .head = 0}},
+              lens_map(reading, {.method = LensMethod::rollout, .heads = {.layer = 1, .head = 1}},
                        reading.words());
             }),
             "[lens] rollout follows paths through all heads of every layer, not one head");

@@ -17,24 +17,24 @@ INSTANTIATE_TEST_SUITE_P(Families, Edits, testing::ValuesIn(kGoldenModels), gold
 
 // Several edits of every kind, two of them of one edge and two of one head. Text 2 has 19 tokens.
 PassEdits some_edits() {
-  return {.heads = {{.layer = 1, .head = 2},
-                    {.layer = 2, .head = 0, .scale = 3},
-                    {.layer = 2, .head = 0, .scale = -0.7}},
+  return {.heads = {{.layer = 1, .head = 3},
+                    {.layer = 2, .head = 1, .scale = 3},
+                    {.layer = 2, .head = 1, .scale = -0.7}},
           .edges = {{.query = 12, .key = 3, .text = 2},
                     {.layer = 2, .query = 18, .key = 18, .text = 2, .scale = 0.1},
-                    {.layer = 2, .head = 1, .query = 18, .key = 18, .text = 2, .scale = 7},
-                    {.layer = 1, .head = 3, .query = 18, .key = 0, .text = 2, .scale = -1.3},
-                    {.layer = 1, .head = 3, .query = 2, .key = 17, .text = 2, .scale = 5},
+                    {.layer = 2, .head = 2, .query = 18, .key = 18, .text = 2, .scale = 7},
+                    {.layer = 1, .head = 4, .query = 18, .key = 0, .text = 2, .scale = -1.3},
+                    {.layer = 1, .head = 4, .query = 2, .key = 17, .text = 2, .scale = 5},
                     {.query = 6, .key = 1, .text = 0, .scale = 2}}};
 }
 
 // The same as hooks of the float64 pass over one text.
 PassHooks hooks_of(const PassEdits& edits, std::int64_t text, std::int64_t head_size) {
   return {.weights =
-              [=](std::int64_t layer, std::int64_t head, Matrix& weights) {
+              [=](std::int64_t layer, std::int64_t head_index, Matrix& weights) {
                 for (const EdgeEdit& edge : edits.edges) {
                   if (edge.text == text && (edge.layer == 0 || edge.layer == layer) &&
-                      (edge.head < 0 || edge.head == head))
+                      (edge.head == EdgeEdit::kEveryHead || edge.head == head_index + 1))
                     weights.at(edge.query, edge.key) *= edge.scale;
                 }
               },
@@ -44,7 +44,7 @@ PassHooks hooks_of(const PassEdits& edits, std::int64_t text, std::int64_t head_
                   if (edit.layer != layer) continue;
                   for (std::int64_t i = 0; i < attended.rows; ++i)
                     for (std::int64_t d = 0; d < head_size; ++d)
-                      attended.at(i, edit.head * head_size + d) *= edit.scale;
+                      attended.at(i, (edit.head - 1) * head_size + d) *= edit.scale;
                 }
               }};
 }
@@ -113,16 +113,16 @@ TEST_P(Edits, AHeadTakenOutIsOneWhosePartOfTheMixingIsZero) {
     return name == mixing ? without : original(name);
   };
   const Tensor expected = Transformer(config, changed).forward(batch());
-  const Tensor edited = transformer.forward(batch(), {}, {}, {.heads = {{.layer = 2, .head = 3}}});
+  const Tensor edited = transformer.forward(batch(), {}, {}, {.heads = {{.layer = 2, .head = 4}}});
   EXPECT_EQ(max_abs_difference(edited, expected), 0);
   EXPECT_GT(max_abs_difference(edited, transformer.forward(batch())), 1e-3);
 }
 
 TEST_P(Edits, AFactorOfOneChangesNoBit) {
   const Transformer transformer(config, tensors);
-  const PassEdits ones{.heads = {{.layer = 1, .head = 1, .scale = 1},
-                                 {.layer = 2, .head = 0, .scale = 4},
-                                 {.layer = 2, .head = 0, .scale = 0.25}},
+  const PassEdits ones{.heads = {{.layer = 1, .head = 2, .scale = 1},
+                                 {.layer = 2, .head = 1, .scale = 4},
+                                 {.layer = 2, .head = 1, .scale = 0.25}},
                        .edges = {{.query = 3, .key = 2, .scale = 1},
                                  {.query = 5, .key = 2, .scale = 0.5},
                                  {.query = 5, .key = 2, .scale = 2}}};
@@ -134,8 +134,8 @@ TEST_P(Edits, TheirOrderChangesNoBit) {
   PassEdits edits = some_edits();
   // Products of three, which depend on the order in which they are taken.
   for (const double scale : {0.1, 0.3, 0.7}) {
-    edits.heads.push_back({.layer = 1, .head = 1, .scale = scale});
-    edits.edges.push_back({.layer = 1, .head = 0, .query = 11, .key = 7, .text = 2, .scale = scale});
+    edits.heads.push_back({.layer = 1, .head = 2, .scale = scale});
+    edits.edges.push_back({.layer = 1, .head = 1, .query = 11, .key = 7, .text = 2, .scale = scale});
   }
   const Tensor expected = transformer.forward(batch(), {}, {}, edits);
   for (int turn = 0; turn < 4; ++turn) {
@@ -169,14 +169,14 @@ TEST_P(EditsOfBert, RefuseWhatIsNotThere) {
     return transformer.forward(batch(), {}, {}, {.edges = {{.query = 1, .key = 0}, edit}});
   };
   EXPECT_REFUSES(with_head({.layer = 0}),
-                 "[model] edits.heads[0].layer is 0, and there are 2 layers, from 1");
-  EXPECT_REFUSES(with_head({.layer = 3}), "edits.heads[0].layer is 3, and there are 2 layers, from 1");
-  EXPECT_REFUSES(with_head({.layer = 1, .head = 4}),
-                 "edits.heads[0].head is 4, and there are 4 heads, from 0");
+                 "[model] edits.heads[0].layer is 0, and layers count from 1 to 2");
+  EXPECT_REFUSES(with_head({.layer = 3}), "edits.heads[0].layer is 3, and layers count from 1 to 2");
+  EXPECT_REFUSES(with_head({.layer = 1, .head = 0}), "edits.heads[0].head is 0, and heads count from 1 to 4");
+  EXPECT_REFUSES(with_head({.layer = 1, .head = 5}), "edits.heads[0].head is 5, and heads count from 1 to 4");
   EXPECT_REFUSES(with_head({.scale = std::numeric_limits<double>::quiet_NaN()}),
                  "edits.heads[0].scale is nan, expected a finite number");
-  EXPECT_REFUSES(with_edge({.layer = -1}), "edits.edges[1].layer is -1, and there are 2 layers, from 1");
-  EXPECT_REFUSES(with_edge({.head = -2}), "edits.edges[1].head is -2, and there are 4 heads, from 0");
+  EXPECT_REFUSES(with_edge({.layer = -1}), "edits.edges[1].layer is -1, and layers count from 1 to 2");
+  EXPECT_REFUSES(with_edge({.head = -1}), "edits.edges[1].head is -1, and heads count from 1 to 4");
   EXPECT_REFUSES(with_edge({.text = 4}), "edits.edges[1].text is 4, and there are 4 texts, from 0");
   EXPECT_REFUSES(with_edge({.query = 7}),
                  "edits.edges[1].query is 7, and there are 7 tokens in its text, from 0");

@@ -93,7 +93,7 @@ def test_lines_are_the_strongest_of_each_token():
 def test_layers_count_from_one_and_heads_from_zero(small_bert):
     maps = attend.TextModel.from_pretrained(small_bert).attention("the bank of the river")
     part = part_of(draw.model_view(maps))
-    assert (part["layer_labels"], part["head_labels"]) == (["1", "2"], ["0", "1", "2", "3"])
+    assert (part["layer_labels"], part["head_labels"]) == (["1", "2"], ["1", "2", "3", "4"])
     wide = part_of(draw.model_view(np.ones((1, 1, 200, 200))))  # pooled: a thumbnail has no use for more
     assert len(json.dumps(wide)) < 64 * 64 * 10
 

@@ -67,7 +67,7 @@ def test_a_reading_has_words_tokens_and_vectors(reading, model, bert, small_bert
 
 
 @pytest.mark.parametrize("method", ["raw", "norm"])
-@pytest.mark.parametrize("layer, head", [(None, None), (1, None), (2, 1)])
+@pytest.mark.parametrize("layer, head", [(None, None), (1, None), (2, 2)])
 def test_maps_between_words_and_tokens(reading, bert, method, layer, head):
     for tokens, places in ((False, TOKENS), (True, SINGLE)):
         expected = between_words(bert.map(method, layer, head), places)
@@ -94,7 +94,7 @@ def test_rollout_and_flow(reading, bert):
 
 
 def test_what_is_received(reading, bert):
-    for layer, head, weights in ((2, 1, bert.attention[2][1]), (None, None, bert.map("raw"))):
+    for layer, head, weights in ((2, 2, bert.attention[2][1]), (None, None, bert.map("raw"))):
         expected = np.array([weights.sum(axis=0)[first:last].sum() for first, last in TOKENS])
         received = reading.received(layer, head)
         np.testing.assert_allclose(received, expected, atol=1e-5)
@@ -104,16 +104,16 @@ def test_what_is_received(reading, bert):
 
 def test_what_heads_do(reading, bert):
     profiles = reading.profile_heads([("money", "river"), (2, 7)])
-    assert [(one.layer, one.head) for one in profiles] == [(layer, head) for layer in (1, 2) for head in range(4)]
+    assert [(one.layer, one.head) for one in profiles] == [(layer, head) for layer in (1, 2) for head in range(1, 5)]
     for one in profiles:
-        weights = bert.attention[one.layer][one.head]
+        weights = bert.attention[one.layer][one.head - 1]
         assert one.separator == pytest.approx((weights[1:-1, 0] + weights[1:-1, -1]).mean(), abs=1e-6)
         assert one.previous == pytest.approx(np.mean([weights[i, i - 1] for i in range(1, 11)]), abs=1e-6)
         words = between_words(weights, TOKENS)
         assert one.relations == pytest.approx([words[7, 5], words[2, 7]], abs=1e-6)
         assert one.habit in {"separator", "previous", "next", "same token", "same word", "broad", "mixed"}
     links = reading.find_heads("money", "river")
-    expected = {(layer, head): bert.attention[layer][head][9, 7] for layer in (1, 2) for head in range(4)}
+    expected = {(layer, head): bert.attention[layer][head - 1][9, 7] for layer in (1, 2) for head in range(1, 5)}
     assert (links[0].layer, links[0].head) == max(expected, key=expected.get)
     for link in links:
         assert link.weight == pytest.approx(expected[link.layer, link.head], abs=1e-6)
@@ -130,7 +130,7 @@ def test_gradients_tell_how_the_cosine_moves(reading, model):
     np.testing.assert_array_equal(reading.map("grad", tokens=True, special=False, gradients=gradients), whole[1:-1, 1:-1])
 
     # A weight times 1 + h moves the cosine by h times what "grad" shows of it, where that is positive.
-    for layer, head in ((1, 3), (2, 1)):
+    for layer, head in ((1, 4), (2, 2)):
         words = reading.map("grad", layer, head, gradients=gradients)
         single = [word for word, (first, last) in enumerate(TOKENS) if last - first == 1]
         best = np.argmax(words[np.ix_(single, single)])
@@ -145,8 +145,8 @@ def test_what_goes_without_heads_and_links(reading, model, small_bert):
     nothing = reading.ablate()
     assert nothing.text_cosine == pytest.approx(1) and nothing.text_distance == 0
     np.testing.assert_allclose(nothing.word_cosines, 1)
-    scaled = [("2.2", lens.HeadEdit(2, 1)), ("1", lens.HeadEdit(1)), ("1=0.5", lens.HeadEdit(1, scale=0.5)),
-              ("money>river", lens.LinkEdit("money", "river")), ("2.3:river-bank>money=2", lens.LinkEdit(2, "money", 2, 2, 2.0))]  # fmt: skip
+    scaled = [("2.2", lens.HeadEdit(2, 2)), ("1", lens.HeadEdit(1)), ("1=0.5", lens.HeadEdit(1, scale=0.5)),
+              ("money>river", lens.LinkEdit("money", "river")), ("2.3:river-bank>money=2", lens.LinkEdit(2, "money", 2, 3, 2.0))]  # fmt: skip
     for words, numbers in scaled:
         change, same = reading.ablate(words), reading.ablate(numbers)
         assert (change.text_cosine, change.text_distance) == (same.text_cosine, same.text_distance)
@@ -160,7 +160,7 @@ def test_what_goes_without_heads_and_links(reading, model, small_bert):
     for kind in ("weight", "bias"):
         without.weights[f"encoder.layer.1.attention.self.value.{kind}"][8:16] = 0
     before, after = reading.vector(), without.read(model.tokenize(TEXT).ids).hidden[2].mean(axis=0)
-    change = reading.ablate(lens.HeadEdit(2, 1))
+    change = reading.ablate(lens.HeadEdit(2, 2))
     assert change.text_cosine == pytest.approx(cosine(before, after), abs=1e-6)
     assert change.text_distance == pytest.approx(np.linalg.norm(after - before) / np.linalg.norm(before), abs=1e-5)
 
@@ -202,8 +202,10 @@ def test_mistakes(reading, model):
         (lambda: reading.map("grad"), ValueError, "needs gradients"),
         (lambda: reading.map("grad", gradients=other), ValueError, "of another reading"),
         (lambda: reading.map("raw", gradients=other), ValueError, "for the method grad"),
-        (lambda: reading.map(layer=3), ValueError, "layer is 3, and the model has 1 to 2"),
-        (lambda: reading.map(layer=1, head=4), ValueError, "head is 4, and the model has 0 to 3"),
+        (lambda: reading.map(layer=3), ValueError, "layer is 3, and layers count from 1 to 2"),
+        (lambda: reading.map(layer=1, head=0), ValueError, "head is 0, and heads count from 1 to 4"),
+        (lambda: reading.map(layer=1, head=5), ValueError, "head is 5, and heads count from 1 to 4"),
+        (lambda: reading.received(1, 0), ValueError, "head is 0, and heads count from 1 to 4"),
         (lambda: reading.map(head=1), ValueError, "head 1 of which layer"),
         (lambda: reading.hidden(-1), ValueError, "layer is -1"),
         (lambda: reading.q(0), ValueError, "layer is 0"),
@@ -213,7 +215,10 @@ def test_mistakes(reading, model):
         (lambda: reading.row(-1), ValueError, "word is -1"),
         (lambda: reading.row(1.5), TypeError, "a word is neither"),
         (lambda: reading.ablate("9.1"), ValueError, "layer is 9"),
-        (lambda: reading.ablate(lens.HeadEdit(1, 4)), ValueError, "head is 4, and the model has 0 to 3"),
+        (lambda: reading.ablate("1.0"), ValueError, "head is 0, and heads count from 1 to 4"),
+        (lambda: reading.ablate(lens.HeadEdit(1, 0)), ValueError, "head is 0, and heads count from 1 to 4"),
+        (lambda: reading.ablate(lens.HeadEdit(1, 5)), ValueError, "head is 5, and heads count from 1 to 4"),
+        (lambda: reading.ablate(lens.LinkEdit("money", "river", 1, 0)), ValueError, "head is 0, and heads count from 1 to 4"),
         (lambda: reading.ablate(lens.LinkEdit("money", "river", head=1)), ValueError, "head 1 of which layer"),
         (lambda: reading.ablate(3), TypeError, "an edit is neither"),
         (lambda: reading.gradients_towards([1.0, 2.0]), ValueError, "has 2 elements"),
@@ -297,5 +302,5 @@ def test_an_edit_that_overflows(reading):
     assert np.isnan([change.text_cosine, change.text_distance, *change.word_cosines]).all()
     assert change.not_finite.part == "attended values"
     with pytest.warns(RuntimeWarning, match="the attended values of layer 2"):
-        assert reading.edited(lens.HeadEdit(2, 0, 1e308)).not_finite.layer == 2
+        assert reading.edited(lens.HeadEdit(2, 1, 1e308)).not_finite.layer == 2
     assert reading.ablate("1.1").not_finite is None

@@ -148,8 +148,8 @@ def test_the_lens_sees_the_same_cross_attention(tmp_path):
     source, target = [0, 3, 1, 4, 2, 2], [5, 1, 3]
     model.save(tmp_path / "model", words, start="<")
     reading = attend.lens.read(tmp_path / "model", "a d b e c c", "b d")
-    for layer, (which, number) in enumerate([("encoder", 0), ("encoder", 1), ("self", 0), ("cross", 0), ("self", 1), ("cross", 1)]):
-        found = reading.map(layer=layer + 1, head=1)
+    for layer, (which, number) in enumerate([("encoder", 0), ("encoder", 1), ("self", 0), ("cross", 0), ("self", 1), ("cross", 1)], start=1):
+        found = reading.map(layer=layer, head=2)
         rows, columns = (slice(0, 6) if which == "encoder" else slice(6, 9)), (slice(6, 9) if which == "self" else slice(0, 6))
         np.testing.assert_allclose(found[rows, columns], model.attention(target, source=source, which=which)[number, 1], atol=1e-6)
         np.testing.assert_allclose(found.sum(), rows.stop - rows.start, atol=1e-5)

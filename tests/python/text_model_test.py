@@ -47,7 +47,7 @@ def test_attention_is_that_of_the_forward_pass(folder):
     assert [one.shape for one in maps] == [(4, 7, 7)] * 2
     for one in maps:
         np.testing.assert_allclose(one.sum(axis=-1), 1, atol=1e-6)
-    (some,) = model.attention(TEXTS[0], layers=2, heads=[3, 1], rows=[6, 0])
+    (some,) = model.attention(TEXTS[0], layers=2, heads=[4, 2], rows=[6, 0])
     np.testing.assert_array_equal(some, maps[1][[3, 1]][:, [6, 0]])
     twice = model.attention(TEXTS[0], layers=[2, 1, 2])
     np.testing.assert_array_equal(twice[2], maps[1])
@@ -77,7 +77,8 @@ def test_mistakes(folder):
         (lambda: model.encode("the", prompt_name="query", prompt="x"), ValueError, "both given"),
         (lambda: model.encode("the", batch_tokens=0), ValueError, "batch_tokens is 0"),
         (lambda: model.attention("the", layers=0), ValueError, "layer 0 has no attention"),
-        (lambda: model.attention("the", heads=4), ValueError, "head 4 is out of range"),
+        (lambda: model.attention("the", heads=0), ValueError, "head is 0, and heads count from 1 to 4"),
+        (lambda: model.attention("the", heads=5), ValueError, "head is 5, and heads count from 1 to 4"),
         (lambda: model.attention("the", stage="logits"), ValueError, 'stage is "logits"'),
         (lambda: attend.TextModel.from_pretrained(folder / "nothing"), attend.FileError, "nothing"),
     ]:

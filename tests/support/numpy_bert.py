@@ -34,8 +34,8 @@ def write_safetensors(path, arrays, metadata=None):
 
 
 class NumpyBert:
-    nudge = None  # (layer, head, query, key, change): one weight is changed by so much
-    scaled = None  # (layer, head, (query, keys) or None, scale): from 1, from 0; 0 and -1 mean every one
+    nudge = None  # (layer, index of a head, query, key, change): one weight is changed by so much
+    scaled = None  # (layer, index of a head, (query, keys) or None, scale); layer 0 and index -1 mean every one
 
     def __init__(self, folder):
         self.config = json.loads((folder / "config.json").read_text())
@@ -96,9 +96,9 @@ class NumpyBert:
         maps = []
         for number in [layer] if layer else range(1, self.layers + 1):
             if method == "raw":
-                one = self.attention[number].mean(axis=0) if head is None else self.attention[number][head]
+                one = self.attention[number].mean(axis=0) if head is None else self.attention[number][head - 1]
             else:
-                one = self.lengths[number] if head is None else self.head_lengths[number][head]
+                one = self.lengths[number] if head is None else self.head_lengths[number][head - 1]
             maps.append(one / one.sum(axis=-1, keepdims=True))
         return np.mean(maps, axis=0)
 

@@ -37,7 +37,7 @@ def test_collected_equals_what_output_attentions_says(name, padded):
         given["attention_mask"] = models.padding([LENGTH, 9], LENGTH)
     matrices = eager(model, **given)
     seen = collected(model, given, top_k=TOP, received=True, entropy=True, map_shape=(3, 4), rows=[0, -1], weights=True)
-    assert [one.layer for one in seen] == [0, 1, 2] and len(matrices) == 3
+    assert [one.layer for one in seen] == [1, 2, 3] and len(matrices) == 3
     for one, matrix in zip(seen, matrices):
         torch.testing.assert_close(one.weights, matrix, atol=1e-6, rtol=1e-5)
         torch.testing.assert_close(one.rows, matrix[:, :, [0, LENGTH - 1]], atol=1e-6, rtol=1e-5)
@@ -58,12 +58,14 @@ def test_only_what_is_asked_for_and_only_these_heads():
     model = models.llama()
     given = {"input_ids": models.tokens(2, LENGTH)}
     everything = collected(model, given, received=True, rows=[3], top_k=2)
-    some = collected(model, given, received=True, rows=[3], top_k=2, heads=[2, 0])
+    some = collected(model, given, received=True, rows=[3], top_k=2, heads=[3, 1])
     for one, all_heads in zip(some, everything):
         assert one.weights is None and one.entropy is None and one.map is None
         for part in ("received", "rows", "top_keys", "top_weights"):
             assert torch.equal(getattr(one, part), getattr(all_heads, part)[:, [2, 0]])
     with pytest.raises(ValueError, match="nothing is asked for"), attend.torch.collect():
+        pass
+    with pytest.raises(ValueError, match="heads count from 1"), attend.torch.collect(top_k=2, heads=[0]):
         pass
 
 
@@ -83,7 +85,7 @@ def test_generation_has_one_entry_a_layer_and_step():
     model.set_attn_implementation("attend")
     with attend.torch.collect(rows=[-1]) as seen:
         model.generate(models.tokens(1, 5), max_new_tokens=3, do_sample=False, pad_token_id=0)
-    assert [one.layer for one in seen] == [0, 1, 2] * 3
+    assert [one.layer for one in seen] == [1, 2, 3] * 3
     assert [one.rows.shape[-1] for one in seen[::3]] == [5, 6, 7]
     torch.testing.assert_close(seen[-1].rows.sum(-1), torch.ones(1, 4, 1))
 

@@ -18,16 +18,16 @@ async function mapOf(source, look) {
 
 const looks = [
   { layer: null, head: null, method: "raw", units: "words", special: false },
-  { layer: 1, head: 1, method: "raw", units: "tokens", special: true },
+  { layer: 1, head: 2, method: "raw", units: "tokens", special: true },
   { layer: 2, head: null, method: "norm", units: "words", special: false },
   { layer: null, head: null, method: "norm", units: "tokens", special: true },
-  { layer: 1, head: 0, method: "norm", units: "words", special: true },
+  { layer: 1, head: 1, method: "norm", units: "words", special: true },
   { layer: null, head: null, method: "rollout", units: "words", special: false },
   { layer: 1, head: null, method: "rollout", units: "tokens", special: true },
 ];
 
 function argumentsOf({ layer, head, method, units, special }) {
-  return ["--method", method, ...(layer === null ? [] : ["--layer", layer]), ...(head === null ? [] : ["--head", head + 1]),
+  return ["--method", method, ...(layer === null ? [] : ["--layer", layer]), ...(head === null ? [] : ["--head", head]),
     ...(units === "tokens" ? ["--tokens"] : []), ...(special ? ["--special"] : [])];
 }
 
@@ -54,18 +54,18 @@ test("maps of a trained decoder with ALiBi are the program's", (t) =>
   assertMaps("s1 s5 s3 | s1", trainedModel(t, "copy", ["model.positions=alibi", "model.scaled=false"]), looks));
 
 test("maps of a trained encoder and decoder are the program's", async (t) => {
-  const parts = [{ layer: 3, head: 1, method: "raw" }, { layer: 4, head: null, method: "norm" }, { layer: 6, head: 0, method: "raw" }].map((look) => ({ ...look, units: "tokens", special: true }));
+  const parts = [{ layer: 3, head: 2, method: "raw" }, { layer: 4, head: null, method: "norm" }, { layer: 6, head: 1, method: "raw" }].map((look) => ({ ...look, units: "tokens", special: true }));
   const model = trainedModel(t, "reverse", ["model.layers=2", "model.positions=alibi", "data.length=5"]);
   const source = await assertMaps("s4 s2 s7 s1 s3", model, [...looks.filter((look) => look.special), ...parts]);
   assert.deepEqual(source.facts.attends.map((layer) => layer.name), ["encoder 1", "encoder 2", "decoder 1", "cross 1", "decoder 2", "cross 2"]);
-  const silent = await source.cell({ layer: 4, head: 0, query: 1, key: 2 });
+  const silent = await source.cell({ layer: 4, head: 1, query: 1, key: 2 });
   assert.deepEqual([silent.masked, silent.weight, silent.sum], [true, 0, 0]);
 });
 
 test("one weight is made of the parts that the steps show", async (t) => {
   for (const family of ["bert", "mpnet", "gpt2"]) {
     const model = goldenModel(t, family), source = sourceOf(attend(["explain", text, "--model", model, "--format", "html"]));
-    const of = { layer: 1, head: 1, query: 4 }, look = { layer: 1, head: 1, units: "tokens", special: true };
+    const of = { layer: 1, head: 2, query: 4 }, look = { layer: 1, head: 2, units: "tokens", special: true };
     const { weights } = attendJson(["explain", text, "--model", model, ...argumentsOf({ ...look, method: "raw" })]);
     const taken = attendJson(["explain", text, "--model", model, ...argumentsOf({ ...look, method: "norm" })]).weights[4];
     const row = await source.scoresRow(of);
@@ -83,7 +83,7 @@ test("one weight is made of the parts that the steps show", async (t) => {
 
 test("a cell of a coarse level is the largest of those it covers", async (t) => {
   const model = goldenModel(t, "bert"), source = sourceOf(attend(["explain", text, "--model", model, "--format", "html"]));
-  const look = { layer: 1, head: 0, method: "raw", units: "tokens", special: true }, fine = await mapOf(source, look);
+  const look = { layer: 1, head: 1, method: "raw", units: "tokens", special: true }, fine = await mapOf(source, look);
   const coarse = await source.tile({ ...look, level: 2, y: 0, x: 0 });
   assert.equal(coarse.rows, Math.ceil(fine.length / 4));
   for (let i = 0; i < coarse.rows; ++i) {
@@ -108,21 +108,21 @@ test("a query that is not a number makes weights that are none, and keys that ta
   const model = goldenModel(t, "gpt2"), source = sourceOf(attend(["explain", text, "--model", model, "--format", "html"]), (layer, numbers) => {
     const { heads, headSize, tokens } = source.facts, token = heads * headSize, n = tokens.length;
     if (layer !== 1) return;
-    numbers[2 * token] = NaN;  // the query of token 2, in head 0
+    numbers[2 * token] = NaN;  // the query of token 2, in head 1
     const products = 3 * n * token + 3 * (heads * (heads + 1)) / 2;
     numbers.fill(NaN, products, products + (heads * (heads + 1)) / 2);  // the value of token 3, which token 2 does not look at
   });
   const of = { units: "tokens", special: true }, rowOf = (look) => source.row({ ...of, layer: 1, row: 2, ...look }).then((row) => Array.from(row));
-  for (const look of [{ head: 0, method: "raw" }, { head: 0, method: "norm" }, { head: null, method: "norm" }, { head: null, method: "rollout" }]) {
+  for (const look of [{ head: 1, method: "raw" }, { head: 1, method: "norm" }, { head: null, method: "norm" }, { head: null, method: "rollout" }]) {
     const row = await rowOf(look);
     assert.deepEqual(row.map((value) => (Number.isNaN(value) ? "nan" : value)), row.map((_, i) => (i <= 2 ? "nan" : 0)), JSON.stringify(look));
   }
-  assert.ok((await rowOf({ head: 1, method: "raw" })).every(Number.isFinite));
-  const { values, cols } = await source.tile({ ...of, layer: 1, head: 0, method: "raw", level: 1, y: 0, x: 0 });
+  assert.ok((await rowOf({ head: 2, method: "raw" })).every(Number.isFinite));
+  const { values, cols } = await source.tile({ ...of, layer: 1, head: 1, method: "raw", level: 1, y: 0, x: 0 });
   assert.ok(Number.isNaN(values[cols]) && values[0] > 0);
-  const small = await source.summary({ ...of, layer: 1, head: 0, method: "raw", buckets: 2 });
+  const small = await source.summary({ ...of, layer: 1, head: 1, method: "raw", buckets: 2 });
   assert.ok(Number.isNaN(small.values[0]));
-  const cell = await source.cell({ layer: 1, head: 0, query: 2, key: 1 });
+  const cell = await source.cell({ layer: 1, head: 1, query: 2, key: 1 });
   assert.ok([cell.score, cell.weight, cell.contribution].every(Number.isNaN));
-  assert.equal((await source.cell({ layer: 1, head: 0, query: 2, key: 3 })).weight, 0);
+  assert.equal((await source.cell({ layer: 1, head: 1, query: 2, key: 3 })).weight, 0);
 });

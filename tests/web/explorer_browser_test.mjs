@@ -43,7 +43,7 @@ test("the map: pointing says what is under the pointer, a click takes it apart",
   await page.mouse.click(box.x + box.width / 3, box.y + box.height / 2);
   await page.waitForSelector(".steps[data-ready] .cell-steps li");
   const { row, col } = Object.fromEntries(new URLSearchParams((await page.evaluate(() => location.hash)).slice(1)));
-  const cell = await source.cell({ layer: 1, head: 1, query: row - 1, key: col - 1 });
+  const cell = await source.cell({ layer: 1, head: 2, query: row - 1, key: col - 1 });
   const shown = await page.$$eval(".cell-steps .sum b", (all) => all.map((each) => Number(each.dataset.value)));
   const dot = cell.q.reduce((sum, value, i) => sum + value * cell.k[i], 0);
   assert.ok(Math.abs(shown[0] - dot) < 1e-9);
@@ -135,7 +135,7 @@ test("method, units and special tokens: the numbers are the source's", () => ope
   await check({ ...look, method: "norm", units: "tokens", special: true, row: 2 });
   await page.selectOption("label:has-text('Layer') select", "1");
   await page.selectOption("label:has-text('Head') select", "2");
-  await check({ ...look, layer: 1, head: 1, method: "norm", units: "tokens", special: true, row: 2 });
+  await check({ ...look, layer: 1, head: 2, method: "norm", units: "tokens", special: true, row: 2 });
   await page.check("input[value=rollout]");
   await check({ ...look, layer: 1, method: "rollout", units: "tokens", special: true, row: 2 });
   assert.ok(await page.isDisabled("label:has-text('Head') select"));

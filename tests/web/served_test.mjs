@@ -8,7 +8,7 @@ const special = { text: "[CLS]", special: true, part: 0, place: [0, 0], first: 0
 const word = (/** @type {number} */ i) => ({ text: `w${i}`, special: false, part: 0, place: [i, i + 1], first: i, last: i + 1 });
 const words = [special, ...Array.from({ length: 1000 }, (_, i) => word(i + 1))];
 const facts = /** @type {any} */ ({ model: "a/model", words, tokens: words, heads: 2, layers: 1, served: true });
-const look = /** @type {const} */ ({ layer: 4, head: 0, method: "norm", units: "words", special: false });
+const look = /** @type {const} */ ({ layer: 4, head: 1, method: "norm", units: "words", special: false });
 
 /** @type {{address: string, sent: any}[]} */
 let asked = [];
@@ -41,7 +41,7 @@ test("reads a text and names what it gets", async () => {
   assert.equal(source.facts.model, "a/model");
   answerWith(new Float64Array([0.25, 0.75]));
   assert.deepEqual(await source.row({ ...look, row: 3 }), new Float64Array([0.25, 0.75]));
-  assert.equal(asked[1].address, "/api/0a-1/row?layer=4&head=0&method=norm&units=words&special=0&row=3");
+  assert.equal(asked[1].address, "/api/0a-1/row?layer=4&head=1&method=norm&units=words&special=0&row=3");
 });
 
 test("no head and no layer are left out of the address", async () => {
@@ -53,7 +53,7 @@ test("no head and no layer are left out of the address", async () => {
 test("cells of a tile are squares between low and high", async () => {
   answerWithTile([0, 255, 51, 102], 2, 2, 0.5, 1.5);
   const tile = await servedSource("0a-1", facts).tile({ ...look, level: 1, y: 2, x: 3 });
-  assert.equal(asked[0].address, "/api/0a-1/tile?layer=4&head=0&method=norm&units=words&special=0&level=1&y=2&x=3");
+  assert.equal(asked[0].address, "/api/0a-1/tile?layer=4&head=1&method=norm&units=words&special=0&level=1&y=2&x=3");
   assert.deepEqual([tile.rows, tile.cols], [2, 2]);
   [0.5, 1.5, 0.54, 0.66].forEach((value, i) => assert.ok(Math.abs(tile.values[i] - value) < 1e-6));
 });
@@ -69,11 +69,11 @@ test("a summary is the last level, made smaller by the largest of each square", 
 test("one weight, and the row that it stands in", async () => {
   const source = servedSource("0a-1", facts);
   answerWith({ q: [1, 2], k: [3, 4], v: [5, 6], scale: 0.5, masked: true, bias: 0, score: null, max: 1, sum: 2, weight: 0, contribution: 0 });
-  const cell = await source.cell({ layer: 1, head: 0, query: 5, key: 6 });
-  assert.equal(asked[0].address, "/api/0a-1/cell?layer=1&head=0&query=5&key=6");
+  const cell = await source.cell({ layer: 1, head: 1, query: 5, key: 6 });
+  assert.equal(asked[0].address, "/api/0a-1/cell?layer=1&head=1&query=5&key=6");
   assert.deepEqual([cell.q, cell.v, cell.score, cell.masked], [Float32Array.of(1, 2), Float32Array.of(5, 6), -Infinity, true]);
   answerWith(new Float64Array([1, -Infinity, 1, 0]));
-  assert.deepEqual(await source.scoresRow({ layer: 1, head: 0, query: 5 }), { scores: Float64Array.of(1, -Infinity), weights: Float64Array.of(1, 0) });
+  assert.deepEqual(await source.scoresRow({ layer: 1, head: 1, query: 5 }), { scores: Float64Array.of(1, -Infinity), weights: Float64Array.of(1, 0) });
 });
 
 test("edits, comparisons and models", async () => {
@@ -108,6 +108,6 @@ test("null in an answer is not 0", async () => {
   answerWith({ textCosine: null, textDistance: null, wordCosines: [null, 1] });
   assert.deepEqual(await servedSource("0a-1", facts).change?.({ edits: ["1.1=1e308"] }), { textCosine: NaN, textDistance: NaN, wordCosines: [NaN, 1] });
   answerWith({ q: [null, 1], k: [1, 2], v: [3, 4], scale: 1, masked: false, bias: null, score: null, max: null, sum: null, weight: null, contribution: null });
-  const cell = await servedSource("0a-1", facts).cell({ layer: 1, head: 0, query: 0, key: 0 });
+  const cell = await servedSource("0a-1", facts).cell({ layer: 1, head: 1, query: 0, key: 0 });
   assert.deepEqual([cell.q[0], cell.score, cell.weight, cell.contribution, cell.bias], [NaN, NaN, NaN, NaN, 0]);
 });

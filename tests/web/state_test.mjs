@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fitted, fromAddress, initialState, Store, toAddress } from "../../web/ui/state.js";
 
-const everything = { tab: "lines", layer: 4, head: 1, method: "norm", units: "tokens", special: true, row: 8, col: 0, steps: true };
+const everything = { tab: "lines", layer: 4, head: 2, method: "norm", units: "tokens", special: true, row: 8, col: 0, steps: true };
 
 test("a state comes back from its address", () => {
   for (const state of [initialState, everything, { ...everything, head: null, col: null, steps: false }]) {
@@ -12,7 +12,7 @@ test("a state comes back from its address", () => {
 });
 
 test("heads and words are counted from 1, as people do", () => {
-  assert.equal(toAddress({ ...initialState, layer: 4, head: 1, row: 0 }), "layer=4&head=2&row=1");
+  assert.equal(toAddress({ ...initialState, layer: 4, head: 2, row: 0 }), "layer=4&head=2&row=1");
 });
 
 test("an empty address means what is usual", () => {
@@ -20,6 +20,7 @@ test("an empty address means what is usual", () => {
 });
 
 test("nonsense in an address is left out", () => {
+  assert.equal(fromAddress("layer=1&head=0", initialState).head, null);
   assert.deepEqual(fromAddress("tab=x&layer=-1&head=1.5&method=y&row=1e99&units=<b>", initialState), initialState);
 });
 
@@ -27,6 +28,8 @@ test("a state is fitted to its reading", () => {
   const facts = { layers: 2, heads: 2 };
   assert.deepEqual(fitted(everything, facts, 5), { ...everything, layer: null, head: null, row: null, col: null, steps: false });
   assert.equal(fitted({ ...everything, layer: 1, method: "rollout" }, facts, 9).head, null);
+  assert.equal(fitted({ ...everything, layer: 2, head: 2 }, facts, 9).head, 2);
+  assert.equal(fitted({ ...everything, layer: 2, head: 3 }, facts, 9).head, null);
 });
 
 test("a store tells of changes, and of nothing else", () => {

@@ -1,4 +1,5 @@
 // A source whose numbers are in the page: queries, keys and values, from which everything else is made here.
+import { indexOf } from "./counting.js";
 import { cut, pooled } from "./pool.js";
 import { biasOf, floatsFrom, layerFrom, scoresOf, softmaxInPlace, valueLength } from "./layer.js";
 import { Maps } from "./maps.js";
@@ -38,12 +39,12 @@ export function carriedSource(facts, textOf) {
     scoresRow: async ({ layer: number, head, query }) => {
       const scores = new Float64Array(facts.tokens.length);
       const found = layer(number);
-      scoresOf(found, head, query, 1, scores);
+      scoresOf(found, indexOf(head), query, 1, scores);
       const weights = scores.slice();
-      softmaxInPlace(weights, found.sinks?.[head]);
+      softmaxInPlace(weights, found.sinks?.[indexOf(head)]);
       return { scores, weights };
     },
-    cell: async ({ layer: number, head, query, key }) => cellOf(layer(number), head, query, key),
+    cell: async ({ layer: number, head, query, key }) => cellOf(layer(number), indexOf(head), query, key),
   };
 }
 
@@ -60,25 +61,25 @@ export function sourceOfPage(page) {
 
 /**
  * @param {Layer} layer
- * @param {number} head
+ * @param {number} headIndex
  * @param {number} query
  * @param {number} key
  * @returns {import("./source.js").Cell}
  */
-function cellOf(layer, head, query, key) {
+function cellOf(layer, headIndex, query, key) {
   const vector = (/** @type {Float32Array} */ all, /** @type {number} */ token) => {
-    const at = (head * layer.tokens + token) * layer.size;
+    const at = (headIndex * layer.tokens + token) * layer.size;
     return all.subarray(at, at + layer.size);
   };
   const row = new Float64Array(layer.tokens);
-  scoresOf(layer, head, query, 1, row);
-  const score = row[key], { max, sum } = softmaxInPlace(row, layer.sinks?.[head]);
-  const lengthOf = (/** @type {number} */ j) => (row[j] === 0 ? 0 : row[j] * valueLength(layer, head, j));
+  scoresOf(layer, headIndex, query, 1, row);
+  const score = row[key], { max, sum } = softmaxInPlace(row, layer.sinks?.[headIndex]);
+  const lengthOf = (/** @type {number} */ j) => (row[j] === 0 ? 0 : row[j] * valueLength(layer, headIndex, j));
   let taken = 0;
   for (let j = 0; j < row.length; ++j) taken += lengthOf(j);
   return {
     q: vector(layer.q, query), k: vector(layer.k, key), v: vector(layer.v, key),
-    scale: layer.scale, masked: score === -Infinity, bias: biasOf(layer, head, query, key),
+    scale: layer.scale, masked: score === -Infinity, bias: biasOf(layer, headIndex, query, key),
     score, max, sum, weight: row[key],
     contribution: taken === 0 ? null : lengthOf(key) / taken,
   };

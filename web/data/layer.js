@@ -1,4 +1,5 @@
 // One layer's attention as the page carries it, and rows of weights made from it in float64.
+import { indexOf } from "./counting.js";
 
 /**
  * @typedef {object} Layer
@@ -45,7 +46,7 @@ function bytesFrom(text) {
  * @returns {Layer}
  */
 export function layerFrom(facts, number, numbers) {
-  const n = facts.tokens.length, { heads, headSize: size } = facts, attends = facts.attends[number - 1];
+  const n = facts.tokens.length, { heads, headSize: size } = facts, attends = facts.attends[indexOf(number)];
   const { rows, keys, causal, window = null, softcap = 0, sinks = null, scale = facts.scale } = attends;
   let at = 0;
   const take = (/** @type {number} */ count) => numbers.subarray(at, (at += count));
@@ -71,12 +72,12 @@ function byHead(numbers, n, heads, size) {
 
 /**
  * @param {Layer} layer
- * @param {number} head
+ * @param {number} headIndex
  * @param {number} query
  * @param {number} key
  */
-export function biasOf(layer, head, query, key) {
-  return layer.bias === null ? 0 : layer.bias[head * (2 * layer.tokens - 1) + layer.tokens - 1 + key - query];
+export function biasOf(layer, headIndex, query, key) {
+  return layer.bias === null ? 0 : layer.bias[headIndex * (2 * layer.tokens - 1) + layer.tokens - 1 + key - query];
 }
 
 /** @param {{rows: number[]}} layer @param {number} token */
@@ -87,21 +88,21 @@ export function looks(layer, token) {
 /**
  * The scores of queries [first, first + count), after scale, bias and mask: -Infinity for a key that may not be seen.
  * @param {Layer} layer
- * @param {number} head
+ * @param {number} headIndex
  * @param {number} first
  * @param {number} count
  * @param {Float64Array} out (count, n)
  */
-export function scoresOf(layer, head, first, count, out) {
+export function scoresOf(layer, headIndex, first, count, out) {
   const { tokens: n, size, scale } = layer;
-  const q = layer.q.subarray(head * n * size, (head + 1) * n * size), k = layer.k.subarray(head * n * size, (head + 1) * n * size);
+  const q = layer.q.subarray(headIndex * n * size, (headIndex + 1) * n * size), k = layer.k.subarray(headIndex * n * size, (headIndex + 1) * n * size);
   let done = 0;
   for (; done + 4 <= count; done += 4) fourRows(q, k, n, size, scale, first + done, out.subarray(done * n, (done + 4) * n));
   for (; done < count; ++done) oneRow(q, k, n, size, scale, first + done, out.subarray(done * n, (done + 1) * n));
   for (let i = 0; i < count; ++i) {
     const row = out.subarray(i * n, (i + 1) * n);
     if (layer.softcap > 0) for (let j = 0; j < n; ++j) row[j] = layer.softcap * Math.tanh(row[j] / layer.softcap);
-    if (layer.bias !== null) for (let j = 0; j < n; ++j) row[j] += biasOf(layer, head, first + i, j);
+    if (layer.bias !== null) for (let j = 0; j < n; ++j) row[j] += biasOf(layer, headIndex, first + i, j);
     if (layer.causal) row.fill(-Infinity, first + i + 1);
     if (layer.window !== null) {
       const [left, right] = layer.window;
@@ -153,14 +154,14 @@ function oneRow(q, k, n, size, scale, query, out) {
 /**
  * The weights of queries [first, first + count).
  * @param {Layer} layer
- * @param {number} head
+ * @param {number} headIndex
  * @param {number} first
  * @param {number} count
  * @param {Float64Array} out (count, n)
  */
-export function weightsOf(layer, head, first, count, out) {
-  scoresOf(layer, head, first, count, out);
-  for (let i = 0; i < count; ++i) softmaxInPlace(out.subarray(i * layer.tokens, (i + 1) * layer.tokens), layer.sinks?.[head]);
+export function weightsOf(layer, headIndex, first, count, out) {
+  scoresOf(layer, headIndex, first, count, out);
+  for (let i = 0; i < count; ++i) softmaxInPlace(out.subarray(i * layer.tokens, (i + 1) * layer.tokens), layer.sinks?.[headIndex]);
 }
 
 /**
@@ -204,10 +205,10 @@ export function productAt(h, g, heads) {
 /**
  * How long the projected value of a token is in one head: |v Wo|.
  * @param {Layer} layer
- * @param {number} head
+ * @param {number} headIndex
  * @param {number} token
  */
-export function valueLength(layer, head, token) {
+export function valueLength(layer, headIndex, token) {
   const { heads, products } = layer;
-  return Math.sqrt(Math.max(0, products[(token * heads * (heads + 1)) / 2 + productAt(head, head, heads)]));
+  return Math.sqrt(Math.max(0, products[(token * heads * (heads + 1)) / 2 + productAt(headIndex, headIndex, heads)]));
 }

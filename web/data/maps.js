@@ -1,4 +1,5 @@
 // Whole maps, made row by row from the layers and kept while they are looked at.
+import { indexOf } from "./counting.js";
 import { looks } from "./layer.js";
 import { breathe } from "./pause.js";
 import { addNorm, addRaw } from "./token_rows.js";
@@ -120,8 +121,9 @@ export class Maps {
    */
   tokenRows(look, first, count) {
     const out = new Float64Array(count * this.facts.tokens.length), add = look.method === "norm" ? addNorm : addRaw;
-    const n = this.facts.tokens.length, layers = look.layer === null ? this.facts.attends : [this.facts.attends[look.layer - 1]];
-    layers.forEach((_, i) => add(this.layer(look.layer ?? i + 1), look.head, first, count, 1, out));
+    const n = this.facts.tokens.length, layers = look.layer === null ? this.facts.attends : [this.facts.attends[indexOf(look.layer)]];
+    const headIndex = look.head === null ? null : indexOf(look.head);
+    layers.forEach((_, i) => add(this.layer(look.layer ?? i + 1), headIndex, first, count, 1, out));
     // The mean over the layers in which a token looks at others.
     for (let i = 0; i < count; ++i) {
       const share = 1 / Math.max(1, layers.filter((layer) => looks(layer, first + i)).length);
@@ -140,7 +142,7 @@ export class Maps {
     for (let layer = last; layer >= 1; --layer) {
       const mean = await this.meanOf(layer), next = new Float64Array(rows.length);
       for (let t = 0; t < n; ++t) {
-        const stays = looks(this.facts.attends[layer - 1], t) ? 0.5 : 1;
+        const stays = looks(this.facts.attends[indexOf(layer)], t) ? 0.5 : 1;
         for (let r = 0; r < count; ++r) {
           const share = rows[r * n + t];
           if (share === 0) continue;

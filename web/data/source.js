@@ -1,5 +1,6 @@
 // What views ask for, and what they get. Two modules answer: carried.js from numbers inside the page, served.js from the program.
-// Layers are counted from 1, heads from 0. head null is the mean over the heads of a layer, layer null the mean over all.
+// Layers and heads count from 1 (counting.js), tokens and units from 0. head null is the mean over the heads of a layer, layer null the
+// mean over all.
 
 /**
  * @typedef {object} Token

@@ -7,15 +7,15 @@ import { productAt, valueLength, weightsOf } from "./layer.js";
 /**
  * Adds `share` times the rows [first, first + count) of one layer to `out`: the weights of a head, or the mean over all heads.
  * @param {Layer} layer
- * @param {number | null} head
+ * @param {number | null} headIndex
  * @param {number} first
  * @param {number} count
  * @param {number} share
  * @param {Float64Array} out (count, n)
  */
-export function addRaw(layer, head, first, count, share, out) {
-  const rows = new Float64Array(count * layer.tokens), each = head === null ? share / layer.heads : share;
-  for (let h = head ?? 0; h < (head === null ? layer.heads : head + 1); ++h) {
+export function addRaw(layer, headIndex, first, count, share, out) {
+  const rows = new Float64Array(count * layer.tokens), each = headIndex === null ? share / layer.heads : share;
+  for (let h = headIndex ?? 0; h < (headIndex === null ? layer.heads : headIndex + 1); ++h) {
     weightsOf(layer, h, first, count, rows);
     for (let j = 0; j < rows.length; ++j) out[j] += each * rows[j];
   }
@@ -24,14 +24,14 @@ export function addRaw(layer, head, first, count, share, out) {
 /**
  * The same for what is taken: the length of the sum over heads of weight times projected value, as a share of the row.
  * @param {Layer} layer
- * @param {number | null} head
+ * @param {number | null} headIndex
  * @param {number} first
  * @param {number} count
  * @param {number} share
  * @param {Float64Array} out (count, n)
  */
-export function addNorm(layer, head, first, count, share, out) {
-  const n = layer.tokens, lengths = head === null ? lengthsOfSums(layer, first, count) : lengthsOfHead(layer, head, first, count);
+export function addNorm(layer, headIndex, first, count, share, out) {
+  const n = layer.tokens, lengths = headIndex === null ? lengthsOfSums(layer, first, count) : lengthsOfHead(layer, headIndex, first, count);
   for (let i = 0; i < count; ++i) {
     const row = lengths.subarray(i * n, (i + 1) * n);
     let sum = 0;
@@ -40,12 +40,12 @@ export function addNorm(layer, head, first, count, share, out) {
   }
 }
 
-/** @param {Layer} layer @param {number} head @param {number} first @param {number} count */
-function lengthsOfHead(layer, head, first, count) {
+/** @param {Layer} layer @param {number} headIndex @param {number} first @param {number} count */
+function lengthsOfHead(layer, headIndex, first, count) {
   const n = layer.tokens, rows = new Float64Array(count * n);
-  weightsOf(layer, head, first, count, rows);
+  weightsOf(layer, headIndex, first, count, rows);
   for (let j = 0; j < n; ++j) {
-    const length = valueLength(layer, head, j);
+    const length = valueLength(layer, headIndex, j);
     for (let i = 0; i < count; ++i) if (rows[i * n + j] !== 0) rows[i * n + j] *= length;
   }
   return rows;

@@ -36,7 +36,7 @@ export class EditsPanel {
   /** As the program names it, "4.2", or "4" for a layer; empty where none is chosen. */
   chosenHead() {
     const { layer, head } = this.pane.store.state;
-    return layer === null ? "" : head === null ? String(layer) : `${layer}.${head + 1}`;
+    return layer === null ? "" : head === null ? String(layer) : `${layer}.${head}`;
   }
 
   /** "it>animal", numbered where a word occurs more than once; empty where no pair of words is chosen. */

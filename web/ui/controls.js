@@ -1,4 +1,5 @@
 // Which heads, which method, words or tokens, special tokens or not; and the search for a word.
+import { numbersTo } from "../data/counting.js";
 import { unitsOf } from "../data/source.js";
 import { element, newId } from "./dom.js";
 
@@ -18,7 +19,7 @@ export class Controls {
     const chosen = (/** @type {Event} */ event) => /** @type {HTMLSelectElement} */ (event.target).value;
     this.layer = element("select", { onchange: (/** @type {Event} */ e) => set(chosen(e) === "" ? { layer: null, head: null } : { layer: Number(chosen(e)) }) },
       element("option", { value: "" }, "all"), ...facts.attends.map(({ name }, i) => element("option", { value: i + 1 }, name)));
-    this.head = element("select", { onchange: (/** @type {Event} */ e) => set({ head: chosen(e) === "" ? null : Number(chosen(e)) - 1 }) },
+    this.head = element("select", { onchange: (/** @type {Event} */ e) => set({ head: chosen(e) === "" ? null : Number(chosen(e)) }) },
       element("option", { value: "" }, "all"), ...counted(facts.heads));
     this.method = choice("Method", Object.entries(methods).filter(([name]) => facts.methods.includes(name)).map(([name, [label, title]]) => ({ name, label, title })),
       (name) => set({ method: /** @type {import("../data/source.js").Method} */ (name), ...(name === "rollout" ? { head: null } : {}) }));
@@ -44,7 +45,7 @@ export class Controls {
   show() {
     const { layer, head, method, units, special } = this.pane.store.state;
     this.layer.value = layer === null ? "" : String(layer);
-    this.head.value = head === null ? "" : String(head + 1);
+    this.head.value = String(head ?? "");
     this.head.disabled = layer === null || method === "rollout";
     check(this.method, method);
     check(this.units, units);
@@ -67,7 +68,7 @@ export class Controls {
 
 /** @param {number} count */
 function counted(count) {
-  return [...Array(count).keys()].map((i) => element("option", { value: i + 1 }, String(i + 1)));
+  return numbersTo(count).map((number) => element("option", { value: number }, String(number)));
 }
 
 /**

@@ -1,4 +1,5 @@
 // Numbers and words as people read them.
+import { indexOf } from "../data/counting.js";
 
 /**
  * A weight or another number of everyday size: 0.310, 0.0042, −1.25.
@@ -37,7 +38,7 @@ export function shortened(text, most) {
 
 /** @param {number} layer @param {import("../data/source.js").Facts} facts */
 export function layerName(layer, facts) {
-  return facts.attends[layer - 1].name;
+  return facts.attends[indexOf(layer)].name;
 }
 
 /** @param {{layer: number | null, head: number | null, method: string}} look @param {import("../data/source.js").Facts} facts */
@@ -45,7 +46,7 @@ export function nameOfLook(look, facts) {
   if (look.method === "rollout") return `layers 1 to ${layerName(look.layer ?? facts.layers, facts)}`;
   if (look.layer === null) return `mean of ${facts.layers} layers × ${facts.heads} heads`;
   if (look.head === null) return `layer ${layerName(look.layer, facts)}, mean of ${facts.heads} heads`;
-  return `layer ${layerName(look.layer, facts)}, head ${look.head + 1}`;
+  return `layer ${layerName(look.layer, facts)}, head ${look.head}`;
 }
 
 /** @param {string} method */

@@ -3,8 +3,8 @@
 /**
  * @typedef {object} State
  * @property {"map" | "lines" | "model" | "textbook"} tab
- * @property {number | null} layer from 1
- * @property {number | null} head from 0
+ * @property {number | null} layer its number, from 1, as is that of the head
+ * @property {number | null} head
  * @property {import("../data/source.js").Method} method
  * @property {import("../data/source.js").Units} units
  * @property {boolean} special
@@ -43,14 +43,14 @@ export class Store {
 }
 
 /**
- * As it stands in an address, heads and units counted from 1: "tab=map&layer=4&head=2&row=9". What is as usual is left out.
+ * As it stands in an address, where units, too, count from 1: "tab=map&layer=4&head=2&row=9". What is as usual is left out.
  * @param {State} state
  */
 export function toAddress(state) {
   const parts = new URLSearchParams();
   if (state.tab !== initialState.tab) parts.set("tab", state.tab);
   if (state.layer !== null) parts.set("layer", String(state.layer));
-  if (state.head !== null) parts.set("head", String(state.head + 1));
+  if (state.head !== null) parts.set("head", String(state.head));
   if (state.method !== initialState.method) parts.set("method", state.method);
   if (state.units !== initialState.units) parts.set("units", state.units);
   if (state.special) parts.set("special", "1");
@@ -74,10 +74,10 @@ export function fromAddress(address, usual) {
   };
   /** @template {string} T @param {string} name @param {T[]} known */
   const one = (name, known) => known.find((each) => each === parts.get(name)) ?? known[0];
-  const head = count("head"), row = count("row"), col = count("col");
+  const row = count("row"), col = count("col");
   return {
     tab: one("tab", ["map", "lines", "model", "textbook"]),
-    layer: count("layer"), head: head === null ? null : head - 1,
+    layer: count("layer"), head: count("head"),
     method: one("method", ["raw", "norm", "rollout"]),
     units: one("units", ["words", "tokens"]),
     special: parts.get("special") === "1",
@@ -95,7 +95,7 @@ export function fromAddress(address, usual) {
  */
 export function fitted(state, facts, units) {
   const layer = state.layer === null || state.layer > facts.layers ? null : state.layer;
-  const head = layer === null || state.method === "rollout" || state.head === null || state.head >= facts.heads ? null : state.head;
+  const head = layer === null || state.method === "rollout" || state.head === null || state.head > facts.heads ? null : state.head;
   const row = state.row === null || state.row >= units ? null : state.row;
   const col = row === null || state.col === null || state.col >= units ? null : state.col;
   return { ...state, layer, head, row, col, steps: state.steps && col !== null };

@@ -1,4 +1,5 @@
 // A number that is a mean over heads, taken apart: the same pair in every head.
+import { numbersTo } from "../data/counting.js";
 import { largest } from "../data/order.js";
 import { colorAt, css, inkOn, placeOf } from "../math/color.js";
 import { element, scrolling } from "../ui/dom.js";
@@ -17,8 +18,8 @@ import { theme } from "../ui/theme.js";
  * @returns {Promise<HeadValue[]>}
  */
 export async function valuesOfHeads(pane, look, row, col) {
-  const { facts } = pane.source, layers = look.layer === null || look.method === "rollout" ? [...Array(look.layer ?? facts.layers).keys()].map((i) => i + 1) : [look.layer];
-  const pairs = layers.flatMap((layer) => [...Array(facts.heads).keys()].map((head) => ({ layer, head })));
+  const { facts } = pane.source, layers = look.layer === null || look.method === "rollout" ? numbersTo(look.layer ?? facts.layers) : [look.layer];
+  const pairs = layers.flatMap((layer) => numbersTo(facts.heads).map((head) => ({ layer, head })));
   return Promise.all(pairs.map(async ({ layer, head }) => {
     const values = await pane.source.row({ layer, head, method: "raw", units: look.units, special: true, row });
     return { layer, head, value: values[col] };
@@ -38,13 +39,13 @@ export function headGrid(values, facts, choose) {
     rows.push(element("tr", {}, element("th", { scope: "row" }, `Layer ${name(values[i].layer)}`),
       ...values.slice(i, i + heads).map(({ layer, head, value }) => {
         const color = colorAt(placeOf(value, high, 1), theme());
-        const button = element("button", { type: "button", "aria-label": `Layer ${name(layer)}, head ${head + 1}: ${short(value)}`, onclick: () => choose(layer, head) }, short(value).replace(/^0\./, "."));
+        const button = element("button", { type: "button", "aria-label": `Layer ${name(layer)}, head ${head}: ${short(value)}`, onclick: () => choose(layer, head) }, short(value).replace(/^0\./, "."));
         button.style.backgroundColor = css(color);
         button.style.color = inkOn(color);
         return element("td", {}, button);
       })));
   }
   return scrolling(element("table", { class: "head-grid" },
-    element("thead", {}, element("tr", {}, element("td", {}), ...[...Array(heads).keys()].map((h) => element("th", { scope: "col" }, String(h + 1))))),
+    element("thead", {}, element("tr", {}, element("td", {}), ...numbersTo(heads).map((head) => element("th", { scope: "col" }, String(head))))),
     element("tbody", {}, ...rows)));
 }

@@ -1,4 +1,5 @@
 // The model view: every head of every layer as a thumbnail. One click opens it.
+import { indexOf, numbersTo } from "../data/counting.js";
 import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
 import { layerName, nameOfLook } from "../ui/format.js";
@@ -29,7 +30,7 @@ export class ModelView {
     if (key === this.key) return;
     this.key = key;
     // Rollout goes through all heads of a layer; there is one map for each depth.
-    const heads = method === "rollout" ? [null] : [...Array(facts.heads).keys()];
+    const heads = method === "rollout" ? [null] : numbersTo(facts.heads);
     this.thumbnails = [];
     const grid = element("div", { class: method === "rollout" ? "heads depth" : "heads" });
     grid.style.setProperty("--heads", String(heads.length));
@@ -53,7 +54,7 @@ export class ModelView {
       type: "button", class: "thumbnail",
       "aria-label": nameOfLook({ layer, head, method: head === null ? "rollout" : "raw" }, this.pane.source.facts),
       onclick: () => this.pane.store.set({ tab: "map", layer, head }),
-    }, canvas, element("span", { class: head === null ? "depth-name" : "head-name", "aria-hidden": "true" }, head === null ? `After layer ${layerName(layer, this.pane.source.facts)}` : String(head + 1)));
+    }, canvas, element("span", { class: head === null ? "depth-name" : "head-name", "aria-hidden": "true" }, head === null ? `After layer ${layerName(layer, this.pane.source.facts)}` : String(head)));
   }
 
   // One after the other, as long as these are the ones to be shown.
@@ -87,9 +88,9 @@ export class ModelView {
     const painter = svgPainter(width, height, title), ink = styleColor("quiet");
     painter.rect(0, 0, width, height, styleColor("paper"));
     this.thumbnails.forEach(({ layer, head, canvas }, i) => {
-      const x = left + (i % across) * (side + gap), y = top + (layer - 1) * (side + gap);
+      const x = left + (i % across) * (side + gap), y = top + indexOf(layer) * (side + gap);
       if (i % across === 0) painter.text(`Layer ${layerName(layer, facts)}`, left - 10, y + side / 2, { fill: ink, size: 11, anchor: "end" });
-      if (layer === 1 && head !== null) painter.text(String(head + 1), x + side / 2, top - 12, { fill: ink, size: 11, anchor: "middle" });
+      if (layer === 1 && head !== null) painter.text(String(head), x + side / 2, top - 12, { fill: ink, size: 11, anchor: "middle" });
       painter.image(canvas, x, y, side, side);
     });
     painter.text(title, left, height - 14, { fill: styleColor("ink") });

@@ -53,7 +53,7 @@ export class StepsView {
     const heads = look.head === null ? await valuesOfHeads(this.pane, look, whole.row, whole.col) : [];
     if (look.head === null) parts.push(...this.manyHeads(look, heads));
     parts.push(this.ending(look, units, everything, shown, whole.col));
-    const strongest = heads.reduce((best, each) => (each.value > best.value ? each : best), { layer: look.layer ?? 1, head: look.head ?? 0, value: -1 });
+    const strongest = heads.reduce((best, each) => (each.value > best.value ? each : best), { layer: look.layer ?? 1, head: look.head ?? 1, value: -1 });
     parts.push(...(await stepsOfCell(this.pane, from, to, strongest.layer, strongest.head, look.head === null)));
     return parts;
   }

@@ -1,4 +1,5 @@
 // The steps from a query and a key to one weight, in one head, between two tokens.
+import { indexOf } from "../data/counting.js";
 import { looks } from "../data/layer.js";
 import { largest, largestFirst } from "../data/order.js";
 import { element, scrolling } from "../ui/dom.js";
@@ -30,9 +31,9 @@ export async function stepsOfCell(pane, from, to, layer, head, picked) {
   const body = element("div", { class: "cell-steps" });
   const fill = async (/** @type {{query: number, key: number}} */ pair) => body.replaceChildren(...(await cellSteps(pane, layer, head, pair.query, pair.key)));
   await fill(strongest);
-  const name = `Layer ${layerName(layer, pane.source.facts)}, head ${head + 1}`;
+  const name = `Layer ${layerName(layer, pane.source.facts)}, head ${head}`;
   return [
-    element("h3", {}, picked ? `The strongest of them, made: layer ${layerName(layer, pane.source.facts)}, head ${head + 1}` : name),
+    element("h3", {}, picked ? `The strongest of them, made: layer ${layerName(layer, pane.source.facts)}, head ${head}` : name),
     ...(pairs.length === 1 ? [] : [tokenPairs(pane, pairs, from, to, strongest, fill)]),
     body,
   ];
@@ -66,7 +67,7 @@ function tokenPairs(pane, pairs, from, to, chosen, choose) {
  * @returns {Promise<Node[]>}
  */
 async function cellSteps(pane, layer, head, query, key) {
-  const { source } = pane, { tokens } = source.facts, attends = source.facts.attends[layer - 1];
+  const { source } = pane, { tokens } = source.facts, attends = source.facts.attends[indexOf(layer)];
   const cell = await source.cell({ layer, head, query, key });
   const { scores, weights } = await source.scoresRow({ layer, head, query });
   const from = tokens[query].text, to = tokens[key].text;

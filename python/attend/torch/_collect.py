@@ -20,7 +20,7 @@ class Seen:
     Shapes for queries of (B, H, Lq, D): those that attend.summarize_weights() and attend.weights() give.
     """
 
-    layer: int | None  # the module's layer_idx
+    layer: int | None  # the layer's number, from 1: the module's layer_idx + 1
     name: str | None  # the module's place in the model where collect() was given one, else its class
     top_keys: torch.Tensor | None = None  # (B, H, Lq, top_k), best first; -1 where a row has fewer keys
     top_weights: torch.Tensor | None = None
@@ -48,7 +48,7 @@ def collect(
 
     Calls are those of attend.torch and of models that run on it by install(). Everything but `weights` is made from the row state
     that the fused kernel left, never from a matrix of all weights. rows: which queries to show whole; from the end where negative.
-    heads: only these, all by default. model: gives the calls their module's place in it as a name.
+    heads: only these numbers, from 1; all by default. model: gives the calls their module's place in it as a name.
 
     Only calls of the same thread (the same context, contextvars) are seen. When several are open, each collects its own.
     """
@@ -56,7 +56,9 @@ def collect(
     if not (top_k or received or entropy or map_shape or rows is not None or weights):
         raise ValueError("collect: nothing is asked for; say top_k, received, entropy, map_shape, rows or weights")
     names = {} if model is None else {id(module): name for name, module in model.named_modules()}
-    collector = _Collector(summary, rows, weights, heads, names)
+    if heads is not None and any(head < 1 for head in heads):
+        raise ValueError(f"collect: heads are {list(heads)}, and heads count from 1")
+    collector = _Collector(summary, rows, weights, None if heads is None else [head - 1 for head in heads], names)
     token = _open.set((*_open.get(), collector))
     try:
         yield collector.seen
@@ -76,26 +78,27 @@ def add(module: Any, q: Any, k: Any, options: dict[str, Any], row_state: Any) ->
 
 
 class _Collector:
-    def __init__(self, summary: dict[str, Any], rows: Any, weights: bool, heads: Any, names: dict[int, str]) -> None:
+    def __init__(self, summary: dict[str, Any], rows: Any, weights: bool, indices: Any, names: dict[int, str]) -> None:
         self.seen: list[Seen] = []
-        self._summary, self._rows, self._weights, self._heads, self._names = summary, rows, weights, heads, names
+        self._summary, self._rows, self._weights, self._indices, self._names = summary, rows, weights, indices, names
         self._summarizes = any(summary[name] for name in ("top_k", "received", "entropy", "map_shape"))
 
     def add(self, module: Any, q: Any, k: Any, options: dict[str, Any], row_state: Any) -> None:
         parts: dict[str, Any] = {}
         if self._summarizes:
             parts = _core.summarize_weights(q, k, row_state=row_state, **self._summary, **options)._asdict()
-            if self._heads is not None:
+            if self._indices is not None:
                 axis = 0 if q.ndim == 3 and "cumulative_query_lengths" not in options else 1
-                heads = torch.as_tensor(self._heads)
-                parts = {name: part if part is None else part.index_select(axis, heads) for name, part in parts.items()}
+                indices = torch.as_tensor(self._indices)
+                parts = {name: part if part is None else part.index_select(axis, indices) for name, part in parts.items()}
         if self._rows is not None:
             rows = [row + q.shape[-2] if row < 0 else row for row in self._rows]
-            parts["rows"] = _core.weights(q, k, rows=rows, heads=self._heads, row_state=row_state, **options)
+            parts["rows"] = _core.weights(q, k, rows=rows, heads=self._indices, row_state=row_state, **options)
         if self._weights:
-            parts["weights"] = _core.weights(q, k, heads=self._heads, row_state=row_state, **options)
+            parts["weights"] = _core.weights(q, k, heads=self._indices, row_state=row_state, **options)
         name = None if module is None else self._names.get(id(module), type(module).__name__)
-        self.seen.append(Seen(getattr(module, "layer_idx", None), name, **parts))
+        index = getattr(module, "layer_idx", None)
+        self.seen.append(Seen(None if index is None else index + 1, name, **parts))
 
 
 _open: ContextVar[tuple[_Collector, ...]] = ContextVar("attend.torch.collect", default=())
