@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include <attend/transformer.h>
 #include <attend/text_model.h>
+#include <attend/transformer.h>
 #include <attend/words.h>
 
 namespace attend {
@@ -26,7 +26,7 @@ enum class Keep : std::uint8_t {
 
 struct ReadingOptions {
   std::optional<std::int64_t> max_tokens{};  // default: as many as the model can read
-  // Keep this layer alone: for questions about its heads in a long text. Those behind it are not run.
+  // Keep this layer alone: for questions about its heads in a long text. Those after it are not run.
   std::optional<std::int64_t> only_layer{};
   Keep keep = Keep::all;
 };
@@ -65,7 +65,9 @@ class Reading {
   const Encoding& tokens() const noexcept { return tokens_; }
   const std::vector<Word>& words() const noexcept { return words_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(tokens_.size()); }
-  std::int64_t layers() const noexcept { return model_.transformer().description().layer_count(); }  // kept or not
+  std::int64_t layers() const noexcept {
+    return model_.transformer().description().layer_count();
+  }  // kept or not
   std::int64_t heads() const noexcept { return model_.transformer().description().heads(); }
 
   // The tokens that look at others in a layer, and those that are looked at: of a model with an encoder and a
@@ -73,7 +75,9 @@ class Reading {
   // layers are over those in which it does.
   TokenRange looking(std::int64_t layer) const noexcept;
   TokenRange looked_at(std::int64_t layer) const noexcept;
-  std::string layer_name(std::int64_t layer) const { return model_.transformer().description().layer_name(layer); }
+  std::string layer_name(std::int64_t layer) const {
+    return model_.transformer().description().layer_name(layer);
+  }
 
   // Where NaN or infinity first appeared, if it did: the weights hold one, or an edit or a sum overflowed.
   const std::optional<NotFinite>& not_finite() const noexcept { return not_finite_; }

@@ -19,7 +19,7 @@ std::vector<double> text_vector(const Reading& reading);
 // where the other has another size.
 PassGradients gradients_towards(const Reading& reading, std::span<const double> other);
 
-// What a language model expects at a place of a text, which is a token of it: under a mask, or (GPT-2) behind
+// What a language model expects at a place of a text, which is a token of it: under a mask, or (GPT-2) after
 // it. Throws where the model has no head that guesses tokens.
 struct TokenGuess {
   std::int32_t token = 0;
@@ -50,7 +50,7 @@ OutputChange change_by(const Reading& reading, const PassEdits& edits);
 //   4                 all heads of layer 4
 //   it>animal         what "it" takes from "animal", in every head
 //   4.2:it>animal     the same in one head; 4:it>animal in those of a layer
-// each with =0.5 behind it to scale, not to take away. Throws
+// each with =0.5 after it to scale, not to take away. Throws
 // std::invalid_argument, one sentence.
 PassEdits parse_edit(const Reading& reading, std::string_view text);
 

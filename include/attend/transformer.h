@@ -78,7 +78,7 @@ struct EdgeEdit {
   double scale = 0;
 };
 
-// What is done to a pass on its way, to see what comes of it. Several edits of one thing multiply; their
+// Changes to a pass while it runs, to see what comes of them. Several edits of one thing multiply; their
 // order does not matter.
 struct PassEdits {
   std::vector<HeadEdit> heads{};
@@ -86,7 +86,7 @@ struct PassEdits {
   bool empty() const noexcept { return heads.empty() && edges.empty(); }
 };
 
-// How a number L changes with what a pass computes on its way: dL / d each element.
+// How a number L changes with the intermediate values of a pass: dL / d each element.
 struct PassGradients {
   Tensor embeddings;             // (tokens, E): of what leaves layer 0
   std::vector<Tensor> attended;  // (tokens, H, D): of LayerMoment::attended of layers 1, 2, ...

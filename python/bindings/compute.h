@@ -13,7 +13,7 @@
 namespace attend_python {
 
 // Signals are handled in the middle of a call, where their handlers may raise; or they wait for its end,
-// where half a call would leave an object in between.
+// where half a call would leave an object half changed.
 enum class Signals : bool { handled, wait };
 
 class Computing {

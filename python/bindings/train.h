@@ -21,7 +21,7 @@ struct ConfigCore {
 using ParameterPart = attend::TensorView (attend::train::Parameters::*)(int);
 nanobind::dict copies_of(attend::train::Parameters& parameters, ParameterPart part, std::mutex& model);
 
-// Those that are named get these values; the others stay. All are looked at before any is written.
+// Sets the parameters that are named. All are checked before any is written.
 void load_parameters(attend::train::Parameters& parameters, const nanobind::dict& values, std::mutex& model);
 
 }  // namespace attend_python

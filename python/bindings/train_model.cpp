@@ -73,7 +73,7 @@ class Model {
     model_.parameters().initialise(seed_from(seed, "seed"));
   }
 
-  // Without targets nothing is guessed.
+  // Without targets nothing is predicted.
   static train::Batch batch_from(const Ids& ids, const Lengths& lengths, const std::optional<Ids>& source,
                                  const Lengths& source_lengths, const std::optional<Ids>& targets) {
     train::Batch batch{.tokens = sequences_from(ids, lengths)};
@@ -90,7 +90,7 @@ class Model {
     return batch;
   }
 
-  // (the sum of the losses, how many were guessed, how many rightly)
+  // (the sum of the losses, how many tokens have a target, how many of them were predicted right)
   nb::tuple evaluate(const Ids& ids, const Ids& targets, nb::handle lengths, const std::optional<Ids>& source,
                      nb::handle source_lengths) {
     const train::Batch batch = batch_from(ids, integers_from(lengths, "lengths"), source,
@@ -103,7 +103,7 @@ class Model {
     return nb::make_tuple(found.loss, found.counted, found.right);
   }
 
-  // A call that a signal ends has added a part of its gradient: all of it is forgotten.
+  // A call that a signal ends has added a part of its gradient, so all gradients are cleared.
   nb::tuple learn(const Ids& ids, const Ids& targets, nb::handle lengths, const std::optional<Ids>& source,
                   nb::handle source_lengths, nb::handle weight_given, nb::handle seed_given) {
     const train::Batch batch = batch_from(ids, integers_from(lengths, "lengths"), source,
@@ -179,7 +179,7 @@ class Model {
   }
   std::int64_t numbers() { return model_.parameters().numbers(); }
 
-  // Step number `step`; the norm of the gradient, which is used up.
+  // Step number `step`. Clears the gradient and returns its norm.
   double adamw_step(const train::AdamWOptions& options, double rate, std::int64_t step) {
     const Serving serving(mutex_);
     train::Parameters& parameters = model_.parameters();

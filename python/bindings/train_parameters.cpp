@@ -1,4 +1,4 @@
-// The numbers that learn, as Python reads and writes them: by copies, since they move with every step.
+// Parameters as Python reads and writes them: as copies, since every step changes them.
 #include <deque>
 #include <utility>
 #include <vector>

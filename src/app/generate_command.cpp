@@ -32,7 +32,8 @@ Try:
   attend generate -m book "Once upon a time" --temperature 0)";
 
 void run_generate(const GenerateArguments& options) {
-  if (options.prompt.empty()) throw UsageError("the prompt is empty; a model needs at least one token to continue");
+  if (options.prompt.empty())
+    throw UsageError("the prompt is empty; a model needs at least one token to continue");
   const std::optional<double>& temperature = options.sampling.temperature;
   if (temperature && !(*temperature >= 0 && std::isfinite(*temperature))) {
     throw UsageError("--temperature is not a number of at least 0");

@@ -106,7 +106,8 @@ std::string token_limit(const TextModel& model) {
   std::string who = "the model has no more positions";
   if (model.files().max_tokens == limit) {
     who = model.files().max_tokens_file + " says so";
-  } else if (model.tokenizer().max_length() == limit && limit < model.transformer().description().max_tokens()) {
+  } else if (model.tokenizer().max_length() == limit &&
+             limit < model.transformer().description().max_tokens()) {
     who = "the truncation of " + model.files().tokenizer.filename().string();
   }
   return std::to_string(limit) + ", " + who;

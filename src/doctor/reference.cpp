@@ -117,7 +117,8 @@ void require_fitting(const Reference& reference, const TextModel& model, std::op
   if (reference.tokens) {
     const auto largest = std::max_element(reference.tokens->ids.begin(), reference.tokens->ids.end());
     if (largest != reference.tokens->ids.end() && *largest >= description.vocabulary_size) {
-      fail(file, "ids", "go up to ", *largest, ", but the model has vectors for ", description.vocabulary_size);
+      fail(file, "ids", "go up to ", *largest, ", but the model has vectors for ",
+           description.vocabulary_size);
     }
     const auto& ends = reference.tokens->ends;
     for (std::size_t i = 0; i + 1 < ends.size(); ++i) {

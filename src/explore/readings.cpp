@@ -12,7 +12,8 @@ namespace {
 
 std::size_t bytes_of(const TextModel& model, std::size_t tokens) {
   const ModelDescription& description = model.transformer().description();
-  return tokens * static_cast<std::size_t>(description.layer_count() * description.hidden_size) * 3 * sizeof(float);
+  return tokens * static_cast<std::size_t>(description.layer_count() * description.hidden_size) * 3 *
+         sizeof(float);
 }
 
 // Eight hexadecimal digits, a dash, a number.

@@ -25,7 +25,7 @@ struct PairFile {
 // any order and among others. .jsonl: one object a line, under these names. Empty lines are skipped.
 //
 // Scores are divided by score_max, and must then be from -1 to 1, as cosines are. Throws FileError, with the
-// line, for what is no such pair.
+// line, for what is not such a pair.
 PairFile read_pairs(const std::filesystem::path& file, double score_max);
 
 // The same of a text that is in memory; its name says which of the two it is.

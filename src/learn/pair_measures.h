@@ -19,7 +19,7 @@ double pearson(std::span<const double> x, std::span<const double> y);
 double spearman(std::span<const double> x, std::span<const double> y);
 
 // How each vector finds its partner among all of the other side, both ways. A partner that is as near as
-// another counts as behind it, so that vectors which are all alike find nothing.
+// another counts as ranked after it, so that vectors which are all alike find nothing.
 struct PartnerSearch {
   double nearest = 0;          // the share whose own partner is the nearest
   double reciprocal_rank = 0;  // the mean of 1 / the partner's rank

@@ -1,4 +1,4 @@
-// One vector for each sequence that went through a model, and the way back to those of its tokens.
+// One vector for each sequence that went through a model, and the backward pass to those of its tokens.
 #pragma once
 
 #include <attend/pooling.h>

@@ -48,7 +48,7 @@ std::unique_ptr<Task> make_task(const Config& config) {
   if (config.task == "text") return make_text(config);
   if (config.task == "masked") return make_masked(config);
   if (config.task == "pairs") return make_pairs(config);
-  if (config.task == "it") throw ConfigError("task", "\"it\" fits two matrices, and is no model to train");
+  if (config.task == "it") throw ConfigError("task", "\"it\" fits two matrices, and is not a model to train");
   (void)default_config(config.task);  // says what is wrong with it
   return nullptr;
 }

@@ -19,7 +19,7 @@ std::optional<Number> number_in(std::string_view text) {
 
 [[noreturn]] void not_understood(std::string_view text) {
   refuse("edit", "\"", text,
-         "\" is no edit: expected LAYER, LAYER.HEAD, WORD>WORD or LAYER.HEAD:WORD>WORD, each "
+         "\" is not an edit: expected LAYER, LAYER.HEAD, WORD>WORD or LAYER.HEAD:WORD>WORD, each "
          "with or without =SCALE");
 }
 

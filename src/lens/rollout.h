@@ -9,7 +9,7 @@ namespace attend::lens {
 // vector times one matrix a layer, each of which is made row by row and never kept.
 void roll_out(const Reading& reading, const HeadChoice& heads, std::vector<double>& rows);
 
-// The layers that a path goes through, from the first. Refuses a single head, which is no path.
+// The layers that a path goes through, from the first. Refuses a single head, which is not a path.
 std::int64_t path_layers(const Reading& reading, const LensQuery& query);
 
 }  // namespace attend::lens

@@ -66,7 +66,7 @@ std::int64_t guessed_place(const Reading& reading) {
 std::int32_t guessed_token(const Reading& reading, std::string_view word) {
   const Tokenizer& tokenizer = reading.model().tokenizer();
   const EncodeOptions bare{.add_special_tokens = false, .truncate = false};
-  // As it stands inside a text: some vocabularies tell a word behind a blank from one at the beginning.
+  // As it stands inside a text: some vocabularies tell a word after a space from one at the beginning.
   const std::vector<std::int32_t> inside = tokenizer.encode(joined(" ", word), bare).ids;
   if (inside.size() == 1) return inside.front();
   const std::vector<std::int32_t> alone = tokenizer.encode(word, bare).ids;

@@ -15,7 +15,7 @@ class DistanceBias {
 
  private:
   std::int64_t n_;
-  Tensor rows_;  // (heads, 2 n - 1): entry n - 1 + d is for a key d places behind its query
+  Tensor rows_;  // (heads, 2 n - 1): entry n - 1 + d is for a key d places after its query
 };
 
 }  // namespace attend::model

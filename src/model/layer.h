@@ -44,7 +44,7 @@ struct HeadViews {
   RowStateView state{};
 };
 
-// What a layer writes on its way. Where no backward pass follows, all layers of a pass share one memory, and
+// What a layer writes. Where no backward pass follows, all layers of a pass share one memory, and
 // x, after_attention and out may be one.
 struct LayerMemory {
   TensorView projected{};        // (rows, columns of the product)

@@ -24,7 +24,7 @@ class Arena {
   // the same time.
   std::int64_t mark() const noexcept { return next_; }
   void rewind(std::int64_t mark) noexcept { next_ = mark; }
-  // What follows lies behind everything so far.
+  // What follows lies after everything so far.
   void keep_all() noexcept { next_ = end_; }
 
   void allocate(DType dtype) {

@@ -23,8 +23,8 @@ double cosine_regression(ConstTensorView first, ConstTensorView second, std::spa
 
 struct Contrast {
   double scale = 20;
-  // Numbers by which equal texts are known, (n) each, or none. Two pairs that share a text are no example of
-  // what does not belong together, so neither counts as a wrong answer to the other.
+  // Numbers by which equal texts are known, (n) each, or none. Two pairs that share a text are not an example
+  // of what does not belong together, so neither counts as a wrong answer to the other.
   std::span<const std::int64_t> first_texts{}, second_texts{};
 
   bool tells_apart(std::size_t one, std::size_t other) const {

@@ -300,7 +300,7 @@ BAD = {
     "half a relation": (["explain", "the bank", "--relation", "the>"], 1, '"the>" is not a relation'),
     "no word to relate": (["explain", "the bank", "--relation", "the>river"], 1, 'there is no word "river"'),
     "towards": (["explain", "the", "--towards", "bank"], 2, "--towards is for --method grad"),
-    "no edit": (["explain", "the", "--ablate", "nonsense"], 1, '"nonsense" is no edit: expected LAYER'),
+    "no edit": (["explain", "the", "--ablate", "nonsense"], 1, '"nonsense" is not an edit: expected LAYER'),
     "no layer to ablate": (["explain", "the", "--ablate", "9.1"], 1, "layer is 9, and layers count from 1 to "),
     "no word to ablate": (["explain", "the bank", "--ablate", "the>river"], 1, 'there is no word "river"'),
     "an endless scale": (["explain", "the", "--ablate", "1.1=inf"], 1, "is not finite"),

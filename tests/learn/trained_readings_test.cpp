@@ -143,7 +143,8 @@ TEST_F(TwoParts, WhatMakesNoSenseIsRefused) {
   EXPECT_TRUE(refuses([&] { model.transformer().forward(two); }, "one at a time"));
   TokenBatch mixed;
   mixed.add(std::vector<std::int32_t>{1, 2, 3}, std::vector<std::int32_t>{0, 1, 0});
-  EXPECT_TRUE(refuses([&] { model.transformer().forward(mixed); }, "a token of the source comes after one of the target"));
+  EXPECT_TRUE(refuses([&] { model.transformer().forward(mixed); },
+                      "a token of the source comes after one of the target"));
   TokenBatch large;
   large.add(std::vector<std::int32_t>(9, 1), std::vector<std::int32_t>(9, 1));
   EXPECT_TRUE(refuses([&] { model.transformer().forward(large); }, "the target has 9 tokens"));

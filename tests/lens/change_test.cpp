@@ -52,10 +52,10 @@ TEST_P(Change, EditsAreReadAsTheyAreWritten) {
 }
 
 TEST_P(Change, WhatIsNoEditIsRefused) {
-  EXPECT_NE(refusal(reading_, "").find("is no edit"), std::string::npos);
-  EXPECT_NE(refusal(reading_, "a.b").find("is no edit"), std::string::npos);
-  EXPECT_NE(refusal(reading_, "1.").find("is no edit"), std::string::npos);
-  EXPECT_NE(refusal(reading_, "x:money>river").find("is no edit"), std::string::npos);
+  EXPECT_NE(refusal(reading_, "").find("is not an edit"), std::string::npos);
+  EXPECT_NE(refusal(reading_, "a.b").find("is not an edit"), std::string::npos);
+  EXPECT_NE(refusal(reading_, "1.").find("is not an edit"), std::string::npos);
+  EXPECT_NE(refusal(reading_, "x:money>river").find("is not an edit"), std::string::npos);
   EXPECT_EQ(refusal(reading_, "3"), "[edit] layer is 3, and layers count from 1 to 2");
   EXPECT_EQ(refusal(reading_, "0.1"), "[edit] layer is 0, and layers count from 1 to 2");
   EXPECT_NE(refusal(reading_, "1.99").find("[edit] head is 99, and heads count from 1 to "),

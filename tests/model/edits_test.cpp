@@ -168,8 +168,7 @@ TEST_P(EditsOfBert, RefuseWhatIsNotThere) {
   const auto with_edge = [&](const EdgeEdit& edit) {
     return transformer.forward(batch(), {}, {}, {.edges = {{.query = 1, .key = 0}, edit}});
   };
-  EXPECT_REFUSES(with_head({.layer = 0}),
-                 "[model] edits.heads[0].layer is 0, and layers count from 1 to 2");
+  EXPECT_REFUSES(with_head({.layer = 0}), "[model] edits.heads[0].layer is 0, and layers count from 1 to 2");
   EXPECT_REFUSES(with_head({.layer = 3}), "edits.heads[0].layer is 3, and layers count from 1 to 2");
   EXPECT_REFUSES(with_head({.layer = 1, .head = 0}), "edits.heads[0].head is 0, and heads count from 1 to 4");
   EXPECT_REFUSES(with_head({.layer = 1, .head = 5}), "edits.heads[0].head is 5, and heads count from 1 to 4");

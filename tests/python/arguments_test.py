@@ -135,6 +135,13 @@ OF_MODELS = {
         ["layer", "head?"],
     ),
 }
+OF_GENERATORS = {
+    "generate": (
+        lambda generator, **a: generator.generate("a b", on_token=lambda *_: False, **a),
+        ["max_tokens?", "top_k", "seed~", "stop_tokens?*"],
+    ),
+    "generator.read": (lambda generator, ids: generator.read(ids), ["ids*"]),
+}
 
 # ValueErrors: another text, another edit or more of a sequence would do.
 NAMED = {("attention", "query_offset", "text"), ("ablate", "layer", "None"), ("lengths", "lengths", "text")}
@@ -185,6 +192,11 @@ def test_whole_numbers():
 
 def test_whole_numbers_of_models(guessing_bert):
     sweep(OF_MODELS, attend.TextModel.from_pretrained(guessing_bert))
+
+
+def test_whole_numbers_of_generators(tmp_path):
+    model().save(tmp_path, list("abcde"))
+    sweep(OF_GENERATORS, attend.Generator(tmp_path))
 
 
 SENTENCES = {

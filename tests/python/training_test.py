@@ -67,7 +67,7 @@ def test_other_mistakes(tmp_path):
         train.Config(model={"layers": [2]})
     with pytest.raises(attend.FileError, match="training.safetensors: cannot be read"):
         train.resume(tmp_path)
-    with pytest.raises(ValueError, match="is no model to train"):
+    with pytest.raises(ValueError, match="is not a model to train"):
         train.start("it", tmp_path / "it")
     (tmp_path / "something").touch()
     with pytest.raises(attend.FileError, match="is not empty"):

@@ -94,7 +94,7 @@ def write(reference: Reference) -> None:
 def measure(reference: Reference, folder: str) -> None:
     import attend
 
-    model = attend.Encoder.from_pretrained(folder)
+    model = attend.TextModel.from_pretrained(folder)
     squared, largest, elements, cosine = np.zeros((2, 8)), np.zeros((2, 8)), np.zeros(8), 1.0
     ratios = []
     for text in texts():
