@@ -6,7 +6,7 @@
 
 #include "io/utf8.h"
 #include "text/merge_table.h"
-#include "text/model.h"
+#include "text/subword_model.h"
 #include "text/word_cache.h"
 
 namespace attend::text {
@@ -28,10 +28,10 @@ struct Symbol {
   std::uint32_t size;
 };
 
-class Bpe final : public Model {
+class Bpe final : public SubwordModel {
  public:
   Bpe(Vocabulary vocabulary, MergeTable merges, BpeOptions options)
-      : Model(std::move(vocabulary)), merges_(std::move(merges)), options_(std::move(options)) {
+      : SubwordModel(std::move(vocabulary)), merges_(std::move(merges)), options_(std::move(options)) {
     continuing_ = vocabulary_.trie().walk(Trie::kRoot, options_.prefix);
     for (std::size_t byte = 0; options_.byte_fallback && byte < 256; ++byte) {
       constexpr char kDigits[] = "0123456789ABCDEF";
@@ -234,7 +234,7 @@ MergeTable read_merges(const io::JsonValue& merges, const Vocabulary& vocabulary
 
 }  // namespace
 
-std::unique_ptr<const Model> read_bpe(const io::JsonValue& model) {
+std::unique_ptr<const SubwordModel> read_bpe(const io::JsonValue& model) {
   model.only_keys({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
                    "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
   if (const auto dropout = model.find("dropout"); dropout && dropout->number() != 0) {

@@ -12,10 +12,10 @@
 #include "io/open_file.h"
 #include "text/added_tokens.h"
 #include "text/decoder.h"
-#include "text/model.h"
 #include "text/normalizer.h"
 #include "text/post_processor.h"
 #include "text/pre_tokenizer.h"
+#include "text/subword_model.h"
 #include "text/truncation.h"
 
 namespace attend {
@@ -23,7 +23,7 @@ namespace attend {
 struct Tokenizer::Parts {
   std::unique_ptr<const text::Normalizer> normalizer;       // may be empty
   std::unique_ptr<const text::PreTokenizer> pre_tokenizer;  // may be empty
-  std::unique_ptr<const text::Model> model;
+  std::unique_ptr<const text::SubwordModel> model;
   std::unique_ptr<const text::PostProcessor> post_processor;  // may be empty
   std::unique_ptr<const text::Decoder> decoder;               // may be empty
   text::AddedTokens added;

@@ -25,9 +25,9 @@ struct Scratch {
   std::vector<Token> tokens;
 };
 
-class Encoder {
+class EncodingWork {
  public:
-  Encoder(const Tokenizer::Parts& parts, Scratch& scratch) : parts_(parts), scratch_(scratch) {}
+  EncodingWork(const Tokenizer::Parts& parts, Scratch& scratch) : parts_(parts), scratch_(scratch) {}
 
   Part encode(std::string_view given, std::int32_t type_id, bool lower_case) {
     if (given.size() >= kMaxTextSize)
@@ -105,9 +105,9 @@ Encoding encode_all(const Tokenizer::Parts& tokenizer, std::span<const std::stri
                     const EncodeOptions& options) {
   thread_local Scratch scratch;
   std::vector<Part> parts;
-  Encoder encoder(tokenizer, scratch);
+  EncodingWork work(tokenizer, scratch);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    parts.push_back(encoder.encode(texts[i], static_cast<std::int32_t>(i), options.lower_case));
+    parts.push_back(work.encode(texts[i], static_cast<std::int32_t>(i), options.lower_case));
   }
   if (scratch.pieces.text.bytes.capacity() > kKeptScratch)
     scratch = Scratch{};  // one huge text is an exception

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/utf8.h"
-#include "text/model.h"
+#include "text/subword_model.h"
 #include "text/word_cache.h"
 
 namespace attend::text {
@@ -12,10 +12,10 @@ namespace {
 
 constexpr double kUnknownPenalty = 10.0;  // below the lowest score, as in sentencepiece
 
-class Unigram final : public Model {
+class Unigram final : public SubwordModel {
  public:
   Unigram(Vocabulary vocabulary, std::vector<double> scores, std::int32_t unknown, bool byte_fallback)
-      : Model(std::move(vocabulary)),
+      : SubwordModel(std::move(vocabulary)),
         scores_(std::move(scores)),
         unknown_(unknown),
         unknown_score_(*std::min_element(scores_.begin(), scores_.end()) - kUnknownPenalty) {
@@ -124,7 +124,7 @@ class Unigram final : public Model {
 
 }  // namespace
 
-std::unique_ptr<const Model> read_unigram(const io::JsonValue& model) {
+std::unique_ptr<const SubwordModel> read_unigram(const io::JsonValue& model) {
   model.only_keys({"type", "unk_id", "vocab", "byte_fallback"});
   const io::JsonValue vocab = model.at("vocab");
   std::vector<std::string_view> tokens;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/model.h"
+#include "text/subword_model.h"
 
 namespace attend::text {
 

@@ -1,14 +1,14 @@
 // WordPiece: the longest token that the word starts with, then the longest that goes on from there.
 #include "io/utf8.h"
-#include "text/model.h"
+#include "text/subword_model.h"
 
 namespace attend::text {
 namespace {
 
-class WordPiece final : public Model {
+class WordPiece final : public SubwordModel {
  public:
   WordPiece(Vocabulary vocabulary, std::int32_t unknown, std::string_view prefix, std::size_t longest)
-      : Model(std::move(vocabulary)),
+      : SubwordModel(std::move(vocabulary)),
         unknown_(unknown),
         longest_(longest),
         continuing_(vocabulary_.trie().walk(Trie::kRoot, prefix)) {}
@@ -50,7 +50,7 @@ class WordPiece final : public Model {
 
 }  // namespace
 
-std::unique_ptr<const Model> read_word_piece(const io::JsonValue& model) {
+std::unique_ptr<const SubwordModel> read_word_piece(const io::JsonValue& model) {
   model.only_keys({"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
   Vocabulary vocabulary = Vocabulary::from_object(model.at("vocab"));
   const io::JsonValue unknown = model.at("unk_token");
@@ -62,7 +62,7 @@ std::unique_ptr<const Model> read_word_piece(const io::JsonValue& model) {
                                      static_cast<std::size_t>(longest));
 }
 
-std::unique_ptr<const Model> make_word_piece(Vocabulary vocabulary, std::int32_t unknown) {
+std::unique_ptr<const SubwordModel> make_word_piece(Vocabulary vocabulary, std::int32_t unknown) {
   return std::make_unique<WordPiece>(std::move(vocabulary), unknown, "##", 100);
 }
 

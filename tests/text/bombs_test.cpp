@@ -14,9 +14,9 @@
 #include "support/cpu_time.h"
 #include "support/sanitized.h"
 #include "text/added_tokens.h"
-#include "text/model.h"
 #include "text/pattern.h"
 #include "text/small_tokenizer.h"
+#include "text/subword_model.h"
 
 namespace {
 
@@ -164,7 +164,7 @@ class SlowBomb : public testing::Test {
       pattern.find(text, 0, text.size(), matches, allowance);
     });
   }
-  std::string stopped(const Model& model, const std::string& word) {
+  std::string stopped(const SubwordModel& model, const std::string& word) {
     return stopped([&](Allowance& allowance) {
       std::vector<Token> tokens;
       model.tokenize(word, tokens, allowance);

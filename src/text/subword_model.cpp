@@ -1,4 +1,4 @@
-#include "text/model.h"
+#include "text/subword_model.h"
 
 namespace attend::text {
 namespace {
@@ -14,7 +14,7 @@ std::string_view type_of(const io::JsonValue& model) {
 
 }  // namespace
 
-std::unique_ptr<const Model> read_model(const io::JsonValue& model) {
+std::unique_ptr<const SubwordModel> read_model(const io::JsonValue& model) {
   const std::string_view type = type_of(model);
   if (type == "WordPiece") return read_word_piece(model);
   if (type == "BPE") return read_bpe(model);

@@ -22,9 +22,9 @@ struct Token {
 // walks there are between two looks at the time.
 inline constexpr std::size_t kTokensBetweenLooks = 64;
 
-class Model {
+class SubwordModel {
  public:
-  virtual ~Model() = default;
+  virtual ~SubwordModel() = default;
 
   // Appends the tokens of a word that is not empty. std::invalid_argument where the allowance is not enough.
   virtual void tokenize(std::string_view word, std::vector<Token>& tokens, Allowance& allowance) const = 0;
@@ -37,16 +37,16 @@ class Model {
   virtual std::int32_t id_without_text() const { return -1; }
 
  protected:
-  explicit Model(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
+  explicit SubwordModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
   const Vocabulary vocabulary_;
 };
 
-std::unique_ptr<const Model> read_model(const io::JsonValue& model);
+std::unique_ptr<const SubwordModel> read_model(const io::JsonValue& model);
 
 // One for each type, in the file of that name.
-std::unique_ptr<const Model> read_word_piece(const io::JsonValue& model);
-std::unique_ptr<const Model> make_word_piece(Vocabulary vocabulary, std::int32_t unknown);
-std::unique_ptr<const Model> read_bpe(const io::JsonValue& model);
-std::unique_ptr<const Model> read_unigram(const io::JsonValue& model);
+std::unique_ptr<const SubwordModel> read_word_piece(const io::JsonValue& model);
+std::unique_ptr<const SubwordModel> make_word_piece(Vocabulary vocabulary, std::int32_t unknown);
+std::unique_ptr<const SubwordModel> read_bpe(const io::JsonValue& model);
+std::unique_ptr<const SubwordModel> read_unigram(const io::JsonValue& model);
 
 }  // namespace attend::text
