@@ -105,11 +105,15 @@ class TransformerCache {
   void clear() noexcept;               // all tokens; not the source
   void truncate(std::int64_t length);  // to the first so many tokens
 
-  // Of layer 1, 2, ...: what attention_rows() and summarize_weights() need beside a query.
+  // By the number of a layer that is not the encoder's: what attention_rows() and summarize_weights() need
+  // beside a query. Of one that looks at a source: the source's.
   const KeyValueCache& layer(std::int64_t number) const;
 
  private:
   friend class Transformer;
+  void require_for(const ModelDescription& description) const;
+
+  std::int64_t encoder_layers_ = 0;
   std::vector<KeyValueCache> layers_;  // of those from the encoder's on; none of the encoder's own
   std::vector<LayerKind> kinds_;
   bool has_source_ = false;

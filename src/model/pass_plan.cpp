@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
 
 #include "base/error.h"
 #include "model/distance_bias.h"
@@ -102,6 +101,20 @@ RotaryTables rotary_tables(const AttentionDescription& attention, std::span<cons
   return tables;
 }
 
+const RotaryTables& EveryRotaryTable::of(const AttentionDescription& attention,
+                                         std::span<const std::int64_t> places) {
+  const Rotary& rotary = attention.rotary;
+  for (const Entry& entry : made_) {
+    if (entry.base == rotary.base && entry.dimensions == rotary.dimensions &&
+        entry.head_size == attention.head_size)
+      return entry.tables;
+  }
+  return made_
+      .emplace_back(
+          Entry{rotary.base, rotary.dimensions, attention.head_size, rotary_tables(attention, places)})
+      .tables;
+}
+
 AttentionOptions attention_options(const AttentionDescription& attention, std::span<const double> sinks) {
   AttentionOptions options{.causal = attention.causal, .window = attention.window};
   if (attention.scale) options.scale = *attention.scale;
@@ -115,17 +128,7 @@ AttentionOptions attention_options(const AttentionDescription& attention, std::s
 struct PassPlan::Shared {
   std::optional<DistanceBias> distances;
   std::array<Tensor, 3> masks;  // of encoder, decoder and cross layers
-  std::deque<std::pair<Rotary, RotaryTables>> rotary;
-
-  const RotaryTables& tables(const AttentionDescription& attention, std::span<const std::int64_t> places) {
-    const auto same = [&](const auto& entry) {
-      return entry.first.base == attention.rotary.base &&
-             entry.first.dimensions == attention.rotary.dimensions;
-    };
-    const auto found = std::find_if(rotary.begin(), rotary.end(), same);
-    if (found != rotary.end()) return found->second;
-    return rotary.emplace_back(attention.rotary, rotary_tables(attention, places)).second;
-  }
+  EveryRotaryTable rotary;
 };
 
 PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch)
@@ -152,7 +155,7 @@ PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weig
       step.options.bias = shared->distances->view();
     }
     if (layer.attention.positions == PositionKind::rotary) {
-      const RotaryTables& tables = shared->tables(layer.attention, places_);
+      const RotaryTables& tables = shared->rotary.of(layer.attention, places_);
       step.cosines = queries(layer.kind).of(tables.cosines.view());
       step.sines = queries(layer.kind).of(tables.sines.view());
     }

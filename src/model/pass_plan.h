@@ -4,6 +4,7 @@
 #include <attend/transformer.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +35,20 @@ struct RotaryTables {
   Tensor cosines, sines;
 };
 RotaryTables rotary_tables(const AttentionDescription& attention, std::span<const std::int64_t> places);
+
+// Those of all layers of a model, for the same places: made once for each base and number of dimensions.
+class EveryRotaryTable {
+ public:
+  const RotaryTables& of(const AttentionDescription& attention, std::span<const std::int64_t> places);
+
+ private:
+  struct Entry {
+    double base;
+    std::int64_t dimensions, head_size;
+    RotaryTables tables;
+  };
+  std::deque<Entry> made_;  // a deque: views look at them, so they must not move
+};
 
 // What a description says of scores, for texts that follow each other; places and parts are not in it.
 AttentionOptions attention_options(const AttentionDescription& attention, std::span<const double> sinks);

@@ -29,6 +29,8 @@ void require_writer(const ModelDescription& description) {
            "the tokens of this model see those after them, so it cannot write: its family is ",
            description.family);
   }
+  if (description.uses(PositionKind::relative))
+    refuse(kCacheOperation, "scores that know distances by a table are not computed over a cache");
 }
 
 // Where a read is interrupted, no layer keeps tokens that the others have not read.
@@ -43,7 +45,8 @@ struct UndoRead {
 
 }  // namespace
 
-TransformerCache::TransformerCache(const ModelDescription& description) {
+TransformerCache::TransformerCache(const ModelDescription& description)
+    : encoder_layers_(description.encoder_layers) {
   require_writer(description);
   for (std::size_t i = static_cast<std::size_t>(description.encoder_layers); i < description.layers.size();
        ++i) {
@@ -70,15 +73,33 @@ void TransformerCache::truncate(std::int64_t length) {
 }
 
 const KeyValueCache& TransformerCache::layer(std::int64_t number) const {
-  if (number < 1 || number > std::ssize(layers_))
-    refuse(kCacheOperation, "layer is ", number, ", and the cache has 1 to ", layers_.size());
-  return layers_[static_cast<std::size_t>(number) - 1];
+  const std::int64_t last = encoder_layers_ + std::ssize(layers_);
+  if (number <= encoder_layers_ || number > last) {
+    refuse(kCacheOperation, "layer is ", number, ", and the cache has those from ", encoder_layers_ + 1,
+           " to ", last);
+  }
+  return layers_[static_cast<std::size_t>(number - encoder_layers_) - 1];
+}
+
+void TransformerCache::require_for(const ModelDescription& description) const {
+  const auto fits = [&](std::size_t i) {
+    const LayerDescription& layer =
+        description.layers[static_cast<std::size_t>(description.encoder_layers) + i];
+    const ConstTensorView keys = layers_[i].keys();
+    return layer.kind == kinds_[i] && keys.size(1) == layer.attention.key_heads &&
+           keys.size(3) == layer.attention.head_size;
+  };
+  bool all = description.encoder_layers == encoder_layers_ &&
+             description.layer_count() == encoder_layers_ + std::ssize(layers_);
+  for (std::size_t i = 0; all && i < layers_.size(); ++i) all = fits(i);
+  if (!all) refuse(kCacheOperation, "the cache was made for another model");
 }
 
 void Transformer::read_source(std::span<const std::int32_t> ids, TransformerCache& cache) const {
   const ModelDescription& model = description();
   if (!model.has_source()) refuse(kCacheOperation, "the model has no encoder to read a source");
   if (ids.empty()) refuse(kCacheOperation, "the source is empty");
+  cache.require_for(model);
   TokenBatch batch;
   batch.add(ids);
   const Tensor source = forward(batch, {}, model.encoder_layers);
@@ -108,6 +129,7 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
   const ModelDescription& model = description();
   const ModelWeights& weights = parts_->weights;
   if (ids.empty()) refuse(kCacheOperation, "there is no token to go on from");
+  cache.require_for(model);
   if (model.has_source() && !cache.has_source()) refuse(kCacheOperation, "there is no source yet to answer");
   const std::int64_t first = cache.length(), n = std::ssize(ids);
   if (first + n > model.max_tokens()) {
@@ -120,21 +142,22 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
   Tensor x(DType::f32, {n, model.hidden_size});
   embed(model, weights, ids, places, x);
   Workspace work(model, n);
+  EveryRotaryTable tables;
   UndoRead undo{.cache = cache, .length = first};
   for (std::size_t i = 0; i < cache.layers_.size(); ++i) {
     const std::int64_t index = model.encoder_layers + static_cast<std::int64_t>(i);
     const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
     const StoredLayer& stored = weights.layers[static_cast<std::size_t>(index)];
     const AttentionOptions options = attention_options(layer.attention, stored.sinks);
-    const RotaryTables rotary = rotary_tables(layer.attention, places);
-    const bool turns = rotary.cosines.count() > 0;
+    const bool rotates = layer.attention.positions == PositionKind::rotary;
+    const RotaryTables* const rotary = rotates ? &tables.of(layer.attention, places) : nullptr;
     const LayerRun run{.layer = layer,
                        .weights = weights.layer(index),
                        .options = options,
                        .memory = work.memory(layer, rows, rows, x),
                        .room = work.room(rows),
-                       .cosines = turns ? rotary.cosines.view() : ConstTensorView(),
-                       .sines = turns ? rotary.sines.view() : ConstTensorView(),
+                       .cosines = rotates ? rotary->cosines.view() : ConstTensorView(),
+                       .sines = rotates ? rotary->sines.view() : ConstTensorView(),
                        .cache = &cache.layers_[i]};
     run.forward(x, {}, x);
     if (const StoredNorm* const norm = weights.norm_after(model, index))

@@ -169,8 +169,8 @@ class ModelWeights::Loader {
   }
 
   std::vector<double> numbers(const std::string& name, std::int64_t size) const {
-    const Tensor wide = copy_of(view(name, {size}), DType::f64);
-    return {wide.values<double>().begin(), wide.values<double>().end()};
+    const Tensor exact = copy_of(view(name, {size}), DType::f64);
+    return {exact.values<double>().begin(), exact.values<double>().end()};
   }
 
   // The next piece of the memory for packed matrices; none where tensors are only compared.
@@ -266,13 +266,13 @@ const LayerWeights& ModelWeights::layer_for_backward(std::int64_t index) const {
     }
     backward_views_ = views_;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      const TransposedLayer& turned = transposed_[i];
+      const TransposedLayer& transposed = transposed_[i];
       LayerWeights& view = backward_views_[i];
-      view.projected = layers[i].projected.view(&turned.projected);
-      view.context = layers[i].context.view(&turned.context);
-      view.out = layers[i].out.view(&turned.out);
-      view.up = layers[i].up.view(&turned.up);
-      view.down = layers[i].down.view(&turned.down);
+      view.projected = layers[i].projected.view(&transposed.projected);
+      view.context = layers[i].context.view(&transposed.context);
+      view.out = layers[i].out.view(&transposed.out);
+      view.up = layers[i].up.view(&transposed.up);
+      view.down = layers[i].down.view(&transposed.down);
     }
   });
   return backward_views_[static_cast<std::size_t>(index)];

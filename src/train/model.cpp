@@ -74,10 +74,9 @@ Model::Model(const ModelDescription& description, const TrainingOptions& options
   const std::int64_t count = description_.layer_count();
   const bool recurrent = count > 0 && description_.layers.front().kind == LayerKind::recurrent;
   if (recurrent) {
-    ModelDescription around = description_;
-    around.layers.clear();
-    around.tied_output = true;
-    places_ = add_parameters(parameters_, around, false);
+    ModelDescription tables_alone = description_;
+    tables_alone.layers.clear();
+    places_ = add_parameters(parameters_, tables_alone, false);
     tokens_.stream = next();
     for (std::int64_t i = 0; i < count; ++i) {
       recurrent_.emplace_back(parameters_, "layer." + std::to_string(i), description_.hidden_size,
@@ -126,13 +125,12 @@ void Model::allocate() {
     sinusoidal_ = Tensor(dtype_, {length, description_.hidden_size});
     sinusoidal_positions(sinusoidal_);
   }
-  if (description_.uses(PositionKind::rotary)) {
-    std::vector<std::int64_t> places(static_cast<std::size_t>(length));
-    std::iota(places.begin(), places.end(), 0);
-    model::RotaryTables tables =
-        model::rotary_tables(description_.layers[static_cast<std::size_t>(tokens_.first)].attention, places);
-    cosines_ = std::move(tables.cosines);
-    sines_ = std::move(tables.sines);
+  if (!description_.uses(PositionKind::rotary)) return;
+  std::vector<std::int64_t> places(static_cast<std::size_t>(length));
+  std::iota(places.begin(), places.end(), 0);
+  for (const LayerDescription& layer : description_.layers) {
+    const bool rotates = layer.attention.positions == PositionKind::rotary;
+    rotary_.push_back(rotates ? &rotary_tables_.of(layer.attention, places) : nullptr);
   }
 }
 
@@ -240,9 +238,9 @@ model::LayerRun Model::run_of(Pass& pass, std::int64_t index, AttentionOptions& 
       .attended = by_sequence(memory.attended.split(1, heads, layer.attention.head_size), pass.rows),
       .state = {state_of(views.max), state_of(views.sum)}};
 
-  const bool turns = layer.attention.positions == PositionKind::rotary;
-  const auto table = [&](const Tensor& all) {
-    return turns ? all.view().slice(0, 0, pass.rows.length) : ConstTensorView();
+  const model::RotaryTables* const rotary = rotary_.empty() ? nullptr : rotary_[at];
+  const auto table = [&](Tensor model::RotaryTables::*part) {
+    return rotary != nullptr ? (rotary->*part).view().slice(0, 0, pass.rows.length) : ConstTensorView();
   };
   const FeedForwardDescription part = layer.feed_forward.value_or(FeedForwardDescription{});
   const std::int64_t together = std::min(rows, model::LayerRun::kActivatedRows);
@@ -254,8 +252,8 @@ model::LayerRun Model::run_of(Pass& pass, std::int64_t index, AttentionOptions& 
           .options = options,
           .memory = memory,
           .room = room,
-          .cosines = table(cosines_),
-          .sines = table(sines_),
+          .cosines = table(&model::RotaryTables::cosines),
+          .sines = table(&model::RotaryTables::sines),
           .keep = true,
           .dropout = {.probability = pass.dropout,
                       .seed = pass.seed,

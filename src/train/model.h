@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/layer.h"
+#include "model/pass_plan.h"
 #include "train/gru_layer.h"
 #include "train/model_parameters.h"
 
@@ -144,10 +145,11 @@ class Model {
 
   Arena arena_;
   Room room_;
-  TensorView d_{}, d_memory_{};     // (rows, E)
-  TensorView picked_{}, logits_{};  // (some rows, E), (some rows, vocabulary)
-  Tensor sinusoidal_;               // (length, E), where positions are of that kind
-  Tensor cosines_, sines_;          // (length, pairs), where they are rotary
+  TensorView d_{}, d_memory_{};                       // (rows, E)
+  TensorView picked_{}, logits_{};                    // (some rows, E), (some rows, vocabulary)
+  Tensor sinusoidal_;                                 // (length, E), where positions are of that kind
+  model::EveryRotaryTable rotary_tables_;             // (length, pairs), where they are rotary
+  std::vector<const model::RotaryTables*> rotary_{};  // of each layer; none where no layer has them
 };
 
 }  // namespace attend::train

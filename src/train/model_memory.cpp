@@ -95,8 +95,8 @@ double workshop(const ModelDescription& description, const TrainingOptions& opti
                                    (description.has_source() ? real(sizes.context) : 0));
   const double feed_forward =
       together * (real(sizes.inner) + real(sizes.product) + (sizes.gated ? real(sizes.inner) : 0));
-  const double around = rows * e * (2 + (options.dropout > 0 ? 1 : 0) + (sizes.parallel ? 1 : 0));
-  return std::max(head, around + std::max(attention, feed_forward));
+  const double of_rows = rows * e * (2 + (options.dropout > 0 ? 1 : 0) + (sizes.parallel ? 1 : 0));
+  return std::max(head, of_rows + std::max(attention, feed_forward));
 }
 
 }  // namespace

@@ -133,13 +133,11 @@ model::NormGradients norm_gradients(Parameters& parameters, const NormPlaces& pl
   return {gradient_if(parameters, places.gamma), gradient_if(parameters, places.beta)};
 }
 
-model::LayerWeights layer_weights(Parameters& parameters, const LayerPlaces& places, TensorView packed_room) {
-  const auto linear = [&](const LinearPlaces& part) {
-    if (part.weight < 0) return model::LinearWeights();
-    return model::LinearWeights{model::Operand(parameters.value(part.weight), packed_room),
-                                value_if(parameters, part.bias)};
-  };
-  const auto norm = [&](const NormPlaces& part) { return norm_weights(parameters, part); };
+namespace {
+
+// Something for each part of a layer: linear(places), norm(places).
+template <class Layer, class Linear, class Norm>
+Layer each_part(const LayerPlaces& places, const Linear& linear, const Norm& norm) {
   return {.projected = linear(places.projected),
           .context = linear(places.context),
           .out = linear(places.out),
@@ -151,20 +149,26 @@ model::LayerWeights layer_weights(Parameters& parameters, const LayerPlaces& pla
           .feed_forward_norm = norm(places.feed_forward_norm)};
 }
 
-model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces& places) {
+}  // namespace
+
+model::LayerWeights layer_weights(Parameters& parameters, const LayerPlaces& places, TensorView packed_room) {
   const auto linear = [&](const LinearPlaces& part) {
-    return model::LinearGradients{gradient_if(parameters, part.weight), gradient_if(parameters, part.bias)};
+    if (part.weight < 0) return model::LinearWeights();
+    return model::LinearWeights{model::Operand(parameters.value(part.weight), packed_room),
+                                value_if(parameters, part.bias)};
   };
-  const auto norm = [&](const NormPlaces& part) { return norm_gradients(parameters, part); };
-  return {.projected = linear(places.projected),
-          .context = linear(places.context),
-          .out = linear(places.out),
-          .up = linear(places.up),
-          .down = linear(places.down),
-          .query_norm = norm(places.query_norm),
-          .key_norm = norm(places.key_norm),
-          .attention_norm = norm(places.attention_norm),
-          .feed_forward_norm = norm(places.feed_forward_norm)};
+  return each_part<model::LayerWeights>(
+      places, linear, [&](const NormPlaces& part) { return norm_weights(parameters, part); });
+}
+
+model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces& places) {
+  return each_part<model::LayerGradients>(
+      places,
+      [&](const LinearPlaces& part) {
+        return model::LinearGradients{gradient_if(parameters, part.weight),
+                                      gradient_if(parameters, part.bias)};
+      },
+      [&](const NormPlaces& part) { return norm_gradients(parameters, part); });
 }
 
 void require_learnable(const ModelDescription& description) {

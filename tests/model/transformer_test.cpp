@@ -137,6 +137,12 @@ TEST_P(Families, ReadsOverACacheWhatItReadsAtOnce) {
     at += count;
   }
   EXPECT_EQ(cache.length(), 11);
+  EXPECT_EQ(cache.layer(2).length(), 11);
+  EXPECT_REFUSES(cache.layer(3), "[generate] layer is 3, and the cache has those from 1 to 2");
+  ModelDescription other = config;
+  other.layers.pop_back();
+  TransformerCache another(other);
+  EXPECT_REFUSES(transformer.read(text, another), "[generate] the cache was made for another model");
   cache.truncate(4);
   const Tensor again = transformer.read(std::span(text).subspan(4, 1), cache);
   EXPECT_LT(max_abs_difference(again, copy_of(whole.view().slice(0, 4, 5))), 1e-5);

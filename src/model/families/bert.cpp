@@ -35,15 +35,7 @@ TensorNames name_bert(const ModelDescription& description) {
 
 // An encoder whose output layer BERT's file has no place for; it is left out.
 bool stores_bert(const ModelDescription& description) {
-  if (description.has_source() || description.positions != PositionKind::learned ||
-      description.layers.empty())
-    return false;
-  const LayerDescription& layer = description.layers.front();
-  const AttentionDescription& attention = layer.attention;
-  return layer.kind == LayerKind::whole && !attention.causal && layer.norm.place == NormPlace::after &&
-         layer.norm.kind == NormKind::layer && !layer.feed_forward->gated && !attention.scale &&
-         attention.positions == PositionKind::none && attention.key_heads == attention.heads &&
-         attention.heads * attention.head_size == description.hidden_size;
+  return is_classic(description, NormPlace::after, false);
 }
 
 std::string bert_json(const ModelDescription& description) {

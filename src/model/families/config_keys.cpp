@@ -1,5 +1,7 @@
 #include "model/families/config_keys.h"
 
+#include <algorithm>
+
 #include "io/fail.h"
 
 namespace attend::model {
@@ -50,6 +52,23 @@ void require_positions(const io::JsonFields& config, const ModelDescription& des
   if (description.max_tokens() > 0) return;
   config.refuse("max_position_embeddings", description.position_count,
                 " leaves no position for a token: the first has number ", description.first_position);
+}
+
+bool is_classic(const ModelDescription& description, NormPlace place, bool causal) {
+  if (description.has_source() || description.positions != PositionKind::learned) return false;
+  const auto classic = [&](const LayerDescription& layer) {
+    const AttentionDescription& attention = layer.attention;
+    return layer.kind == LayerKind::whole && layer.norm.place == place &&
+           layer.norm.kind == NormKind::layer && attention.causal == causal && !attention.scale &&
+           attention.softcap == 0 && !attention.sinks && attention.bias && attention.output_bias &&
+           attention.query_key_norm == QueryKeyNorm::none && attention.window.left == Window::kUnlimited &&
+           attention.window.right == Window::kUnlimited && attention.positions == PositionKind::none &&
+           attention.key_heads == attention.heads &&
+           attention.heads * attention.head_size == description.hidden_size && layer.feed_forward &&
+           !layer.feed_forward->gated && !layer.feed_forward->parallel && layer.feed_forward->bias;
+  };
+  return !description.layers.empty() &&
+         std::all_of(description.layers.begin(), description.layers.end(), classic);
 }
 
 void read_pad_token(const io::JsonFields& config, ModelDescription& description) {

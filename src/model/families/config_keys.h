@@ -14,7 +14,8 @@ namespace attend::model {
 struct ModelSizes {
   std::int64_t hidden = 0, layers = 0, heads = 0, inner = 0, vocabulary = 0, positions = 0;
 };
-// default_inner: where the feed-forward part's size may be left out; 0: it must be there.
+// inner_per_hidden: how many times the hidden size the feed-forward part has where its size is left out; 0:
+// it must be there.
 ModelSizes read_sizes(const io::JsonFields& config, std::int64_t inner_per_hidden = 0);
 
 // A model of these sizes whose layers are all like this one; the layer's own sizes are filled in.
@@ -22,6 +23,10 @@ ModelDescription uniform_model(const ModelSizes& sizes, LayerDescription layer);
 
 // Position tables whose first row is not 0 must have rows left.
 void require_positions(const io::JsonFields& config, const ModelDescription& description);
+
+// Whether all layers are as GPT-2 and BERT have them: LayerNorm in this place, attention that is causal or
+// not and no more, a feed-forward part without a gate; and positions are learned.
+bool is_classic(const ModelDescription& description, NormPlace place, bool causal);
 
 void read_pad_token(const io::JsonFields& config, ModelDescription& description);
 

@@ -45,15 +45,7 @@ TensorNames name_gpt2(const ModelDescription& description) {
 }
 
 bool stores_gpt2(const ModelDescription& description) {
-  if (description.has_source() || description.positions != PositionKind::learned ||
-      description.layers.empty() || !description.tied_output)
-    return false;
-  const LayerDescription& layer = description.layers.front();
-  const AttentionDescription& attention = layer.attention;
-  return layer.kind == LayerKind::whole && attention.causal && layer.norm.place == NormPlace::before &&
-         layer.norm.kind == NormKind::layer && !layer.feed_forward->gated && !attention.scale &&
-         attention.positions == PositionKind::none && attention.key_heads == attention.heads &&
-         attention.heads * attention.head_size == description.hidden_size;
+  return description.tied_output && is_classic(description, NormPlace::before, true);
 }
 
 std::string gpt2_json(const ModelDescription& description) {
