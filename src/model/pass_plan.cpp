@@ -39,6 +39,28 @@ void check_parts(const TokenBatch& batch, const ModelDescription& description) {
     refuse(kPassOperation, "a token of the source comes after one of the target");
 }
 
+RotaryTables make_rotary_tables(const AttentionDescription& attention, std::span<const std::int64_t> places) {
+  const std::int64_t turning =
+      attention.rotary.dimensions == 0 ? attention.head_size : attention.rotary.dimensions;
+  const std::int64_t rows = std::ssize(places), pairs = turning / 2;
+  RotaryTables tables{Tensor(DType::f64, {rows, pairs}), Tensor(DType::f64, {rows, pairs})};
+  std::vector<double> wavelengths;
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    wavelengths.push_back(
+        std::pow(attention.rotary.base, static_cast<double>(i) / static_cast<double>(pairs)));
+  }
+  const std::span<double> cosines = tables.cosines.values<double>(), sines = tables.sines.values<double>();
+  std::size_t at = 0;
+  for (const std::int64_t place : places) {
+    for (const double wavelength : wavelengths) {
+      const double angle = static_cast<double>(place) / wavelength;
+      cosines[at] = std::cos(angle);
+      sines[at++] = std::sin(angle);
+    }
+  }
+  return tables;
+}
+
 }  // namespace
 
 void require_layer_count(const ModelDescription& description, std::optional<std::int64_t> layers) {
@@ -78,29 +100,6 @@ void check_batch(const TokenBatch& batch, const ModelDescription& description) {
   }
 }
 
-RotaryTables rotary_tables(const AttentionDescription& attention, std::span<const std::int64_t> places) {
-  if (attention.positions != PositionKind::rotary) return {};
-  const std::int64_t turning =
-      attention.rotary.dimensions == 0 ? attention.head_size : attention.rotary.dimensions;
-  const std::int64_t rows = std::ssize(places), pairs = turning / 2;
-  RotaryTables tables{Tensor(DType::f64, {rows, pairs}), Tensor(DType::f64, {rows, pairs})};
-  std::vector<double> wavelengths;
-  for (std::int64_t i = 0; i < pairs; ++i) {
-    wavelengths.push_back(
-        std::pow(attention.rotary.base, static_cast<double>(i) / static_cast<double>(pairs)));
-  }
-  const std::span<double> cosines = tables.cosines.values<double>(), sines = tables.sines.values<double>();
-  std::size_t at = 0;
-  for (const std::int64_t place : places) {
-    for (const double wavelength : wavelengths) {
-      const double angle = static_cast<double>(place) / wavelength;
-      cosines[at] = std::cos(angle);
-      sines[at++] = std::sin(angle);
-    }
-  }
-  return tables;
-}
-
 const RotaryTables& EveryRotaryTable::of(const AttentionDescription& attention,
                                          std::span<const std::int64_t> places) {
   const Rotary& rotary = attention.rotary;
@@ -111,7 +110,7 @@ const RotaryTables& EveryRotaryTable::of(const AttentionDescription& attention,
   }
   return made_
       .emplace_back(
-          Entry{rotary.base, rotary.dimensions, attention.head_size, rotary_tables(attention, places)})
+          Entry{rotary.base, rotary.dimensions, attention.head_size, make_rotary_tables(attention, places)})
       .tables;
 }
 

@@ -30,11 +30,10 @@ void check_batch(const TokenBatch& batch, const ModelDescription& description);
 void require_layer_count(const ModelDescription& description, std::optional<std::int64_t> layers);
 void check_ids(std::span<const std::int32_t> ids, const ModelDescription& description);
 
-// The cosines and sines of rotary positions, (places, pairs), f64; no elements where a layer has others.
+// The cosines and sines of rotary positions, (places, pairs), f64.
 struct RotaryTables {
   Tensor cosines, sines;
 };
-RotaryTables rotary_tables(const AttentionDescription& attention, std::span<const std::int64_t> places);
 
 // Those of all layers of a model, for the same places: made once for each base and number of dimensions.
 class EveryRotaryTable {

@@ -86,7 +86,7 @@ Model::Model(const ModelDescription& description, const TrainingOptions& options
     options_.recompute = false;
   } else {
     places_ = add_parameters(parameters_, description_, options_.guesses);
-    const auto set_streams = [&](Stack& stack) {
+    const auto set_streams = [&](LayerStack& stack) {
       stack.stream = next();
       for (std::int64_t i = stack.first; i < stack.last; ++i) {
         const bool begins =
@@ -154,7 +154,7 @@ Pass Model::pass_for(const Batch& batch, bool training, std::uint64_t seed) {
 }
 
 // How tokens enter a stack.
-void Model::embed(Pass& pass, Stack& stack, const Sequences& tokens) {
+void Model::embed(Pass& pass, LayerStack& stack, const Sequences& tokens) {
   const std::int64_t rows = pass.rows.count();
   const bool normed = description_.embedding_norm.has_value();
   const TensorView out = first_rows(stack.entering, rows),
@@ -176,7 +176,7 @@ void Model::embed(Pass& pass, Stack& stack, const Sequences& tokens) {
     dropout(out, {.probability = pass.dropout, .seed = pass.seed, .stream = stack.stream}, out);
 }
 
-void Model::embed_back(Pass& pass, Stack& stack, const Sequences& tokens, TensorView d) {
+void Model::embed_back(Pass& pass, LayerStack& stack, const Sequences& tokens, TensorView d) {
   if (pass.dropout > 0)
     dropout(d, {.probability = pass.dropout, .seed = pass.seed, .stream = stack.stream}, d);
   if (description_.embedding_norm) {
@@ -193,7 +193,7 @@ void Model::embed_back(Pass& pass, Stack& stack, const Sequences& tokens, Tensor
   }
 }
 
-std::int64_t Model::first_of_block(const Stack& stack, std::int64_t last) const {
+std::int64_t Model::first_of_block(const LayerStack& stack, std::int64_t last) const {
   std::int64_t first = last;
   while (first > stack.first && !description_.layers[static_cast<std::size_t>(first) - 1].feed_forward)
     --first;
@@ -201,7 +201,7 @@ std::int64_t Model::first_of_block(const Stack& stack, std::int64_t last) const 
 }
 
 // What enters a layer.
-ConstTensorView Model::entering(const Stack& stack, std::int64_t index) const {
+ConstTensorView Model::entering(const LayerStack& stack, std::int64_t index) const {
   return index == stack.first ? stack.entering : views_[static_cast<std::size_t>(index) - 1].out;
 }
 
@@ -261,7 +261,7 @@ model::LayerRun Model::run_of(Pass& pass, std::int64_t index, AttentionOptions& 
                       .feed_forward_stream = streams_[at] + kFeedForward}};
 }
 
-void Model::run_layer(Pass& pass, const Stack& stack, std::int64_t index, ConstTensorView source) {
+void Model::run_layer(Pass& pass, const LayerStack& stack, std::int64_t index, ConstTensorView source) {
   AttentionOptions options;
   const std::int64_t rows = pass.rows.count();
   const bool cross = description_.layers[static_cast<std::size_t>(index)].kind == LayerKind::cross;
@@ -270,7 +270,7 @@ void Model::run_layer(Pass& pass, const Stack& stack, std::int64_t index, ConstT
                first_rows(views_[static_cast<std::size_t>(index)].out, rows));
 }
 
-void Model::run_layer_back(Pass& pass, const Stack& stack, std::int64_t index, ConstTensorView source,
+void Model::run_layer_back(Pass& pass, const LayerStack& stack, std::int64_t index, ConstTensorView source,
                            TensorView d, TensorView d_source) {
   AttentionOptions options;
   const auto at = static_cast<std::size_t>(index);
@@ -317,7 +317,7 @@ void Model::show(Pass& pass, std::int64_t index, const LayerObserver& observer) 
             .row_state = {heads.state.max, heads.state.sum}});
 }
 
-TensorView Model::run_stack(Pass& pass, Stack& stack, const Sequences& tokens, ConstTensorView source,
+TensorView Model::run_stack(Pass& pass, LayerStack& stack, const Sequences& tokens, ConstTensorView source,
                             const LayerObserver& observer) {
   pass.rows = rows_of(tokens);
   const std::int64_t rows = pass.rows.count();
@@ -341,7 +341,7 @@ TensorView Model::forward(Pass& pass, const Batch& batch, const LayerObserver& o
   return run_stack(pass, tokens_, batch.tokens, source, observer);
 }
 
-void Model::back_through_stack(Pass& pass, Stack& stack, const Sequences& tokens, ConstTensorView source,
+void Model::back_through_stack(Pass& pass, LayerStack& stack, const Sequences& tokens, ConstTensorView source,
                                TensorView d, TensorView d_source) {
   pass.rows = rows_of(tokens);
   const std::int64_t rows = pass.rows.count();

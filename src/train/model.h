@@ -46,6 +46,21 @@ struct Batch {
 // into d_hidden, which comes as zeros.
 using HiddenLoss = std::function<void(ConstTensorView hidden, TensorView d_hidden)>;
 
+// What a layer leaves for the backward pass.
+struct LayerViews {
+  TensorView projected{}, context{}, unnormed{}, attended{}, max{}, sum{};
+  TensorView attention_sum{}, after_attention{}, product{}, feed_forward_sum{}, out{};
+};
+// A source's layers, or those of the tokens.
+struct LayerStack {
+  std::int64_t first = 0, last = 0;  // of the description's layers, from 0
+  std::uint64_t stream = 0;          // of its embeddings' dropout
+  NormPlaces embedding_norm{}, final_norm{};
+  TensorView embedded{}, entering{};  // (rows, E): before and after the norm of the embeddings
+  TensorView leaving{};               // (rows, E): after the final norm, where there is one
+  std::vector<std::int32_t> places{};
+};
+
 class Model {
  public:
   // f32, or f64, which is the reference: the same model in plain float64. Memory::later: parameters() has
@@ -82,23 +97,8 @@ class Model {
   Tensor logits(const Batch& batch, std::int64_t row);
 
  private:
-  // What a layer leaves for the backward pass.
-  struct LayerViews {
-    TensorView projected{}, context{}, unnormed{}, attended{}, max{}, sum{};
-    TensorView attention_sum{}, after_attention{}, product{}, feed_forward_sum{}, out{};
-  };
-  // A source's layers, or those of the tokens.
-  struct Stack {
-    std::int64_t first = 0, last = 0;  // of the description's layers, from 0
-    std::uint64_t stream = 0;          // of its embeddings' dropout
-    NormPlaces embedding_norm{}, final_norm{};
-    TensorView embedded{}, entering{};  // (rows, E): before and after the norm of the embeddings
-    TensorView leaving{};               // (rows, E): after the final norm, where there is one
-    std::vector<std::int32_t> places{};
-  };
-
   void plan();
-  void plan_stack(Stack& stack, std::int64_t rows);
+  void plan_stack(LayerStack& stack, std::int64_t rows);
   void plan_inside(std::int64_t index, std::int64_t rows);
   void plan_room(std::int64_t rows);
   bool is_recurrent() const noexcept { return !recurrent_.empty(); }
@@ -107,22 +107,22 @@ class Model {
   Pass pass_for(const Batch& batch, bool training, std::uint64_t seed);
 
   // The layers [first, last], of which only the last has a feed-forward part: what is run again as one.
-  std::int64_t first_of_block(const Stack& stack, std::int64_t last) const;
+  std::int64_t first_of_block(const LayerStack& stack, std::int64_t last) const;
   model::LayerRun run_of(Pass& pass, std::int64_t index, AttentionOptions& options) const;
-  ConstTensorView entering(const Stack& stack, std::int64_t index) const;
-  void run_layer(Pass& pass, const Stack& stack, std::int64_t index, ConstTensorView source);
-  void run_layer_back(Pass& pass, const Stack& stack, std::int64_t index, ConstTensorView source,
+  ConstTensorView entering(const LayerStack& stack, std::int64_t index) const;
+  void run_layer(Pass& pass, const LayerStack& stack, std::int64_t index, ConstTensorView source);
+  void run_layer_back(Pass& pass, const LayerStack& stack, std::int64_t index, ConstTensorView source,
                       TensorView d, TensorView d_source);
-  void embed(Pass& pass, Stack& stack, const Sequences& tokens);
-  void embed_back(Pass& pass, Stack& stack, const Sequences& tokens, TensorView d);
+  void embed(Pass& pass, LayerStack& stack, const Sequences& tokens);
+  void embed_back(Pass& pass, LayerStack& stack, const Sequences& tokens, TensorView d);
   void show(Pass& pass, std::int64_t index, const LayerObserver& observer) const;
 
   // What leaves the last layer, and the final norm.
   TensorView forward(Pass& pass, const Batch& batch, const LayerObserver& observer);
-  TensorView run_stack(Pass& pass, Stack& stack, const Sequences& tokens, ConstTensorView source,
+  TensorView run_stack(Pass& pass, LayerStack& stack, const Sequences& tokens, ConstTensorView source,
                        const LayerObserver& observer);
   void backward(Pass& pass, const Batch& batch, TensorView d);  // d: of what forward() returned
-  void back_through_stack(Pass& pass, Stack& stack, const Sequences& tokens, ConstTensorView source,
+  void back_through_stack(Pass& pass, LayerStack& stack, const Sequences& tokens, ConstTensorView source,
                           TensorView d, TensorView d_source);
   // Of the rows that have a target, some at a time. d_hidden: zeros, where their gradient goes; or not given.
   CrossEntropy guess(ConstTensorView hidden, std::span<const std::int32_t> targets, double weight,
@@ -135,8 +135,8 @@ class Model {
   DType dtype_;
   Parameters parameters_;
   ModelPlaces places_;
-  std::optional<Stack> source_;
-  Stack tokens_;
+  std::optional<LayerStack> source_;
+  LayerStack tokens_;
   std::vector<std::uint64_t> streams_;  // of each layer's dropout
   std::deque<LayerViews> views_;        // of each layer; a deque: views are planned, so they must not move
   std::vector<model::LayerWeights> weights_;

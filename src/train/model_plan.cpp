@@ -8,7 +8,7 @@
 
 namespace attend::train {
 
-void Model::plan_stack(Stack& stack, std::int64_t rows) {
+void Model::plan_stack(LayerStack& stack, std::int64_t rows) {
   const std::int64_t e = description_.hidden_size;
   if (description_.embedding_norm) arena_.want(stack.embedded, {rows, e});
   arena_.want(stack.entering, {rows, e});

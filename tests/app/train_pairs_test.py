@@ -200,7 +200,7 @@ def test_watches_a_text_with_its_special_tokens(tmp_path, small_bert):
     ("a\tb\n" * 20, ["data.model=no/such-model"], "no/such-model: is not a folder"),
     ("a\tb\n" * 20, ["data.file="], "data.file: is missing: which pairs are to be learned?"),
     ("a\tb\n" * 20, ["data.file=x.csv"], "x.csv: is neither a .tsv nor a .jsonl"),
-    ("a\tb\n" * 20, [f"data.model={ROOT / 'tests/golden/models/mpnet'}"], '"mpnet" is a family that pairs does not train'),
+    ("a\tb\n" * 20, [f"data.model={ROOT / 'tests/golden/models/mpnet'}"], '"mpnet" has a table of distances in its scores, which does not learn here'),
 ])
 def test_refuses_in_one_sentence(tmp_path, small_bert, text, more, sentence):
     (tmp_path / "pairs.tsv").write_text(text)

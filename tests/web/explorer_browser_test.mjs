@@ -159,7 +159,7 @@ test("what is seen can be saved as SVG and PNG", () => open({}, async (page) => 
   }
 }));
 
-test("a second text stands beside the first; what is no page is refused with a sentence", () => open({}, async (page) => {
+test("a second text stands beside the first; what is not a page is refused with a sentence", () => open({}, async (page) => {
   const other = join(browser.folder, "other.html");
   writeFileSync(other, browser.pair);
   await page.setInputFiles("input[type=file]", other);
@@ -170,7 +170,7 @@ test("a second text stands beside the first; what is no page is refused with a s
   assert.equal(await page.$$eval(".pane", (all) => all.length), 1);
   writeFileSync(other, "<p>nothing</p>");
   await page.setInputFiles("input[type=file]", other);
-  await page.waitForSelector("[role=alert]:has-text('no page of attend')");
+  await page.waitForSelector("[role=alert]:has-text('not a page of attend')");
 }));
 
 test("numbers that are not finite are said and shown as such", () => withPage(browser, browser.spoiled, { hash: "row=2&col=3&steps=1" }, async (page) => {
