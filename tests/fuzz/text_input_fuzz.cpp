@@ -94,7 +94,7 @@ void split_lines(std::string_view bytes) {
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (expected.ends_with('\r')) expected.remove_suffix(1);
       if (number++ == 0 && expected.starts_with("\xEF\xBB\xBF")) expected.remove_prefix(3);
-      require(lines.next(line) && lines.line() == number && !lines.goes_on());
+      require(lines.next(line) && lines.line() == number && !lines.continues());
       require(line == io::repair_utf8(expected));
     }
     require(!lines.next(line) && lines.bytes_read() == bytes.size());
