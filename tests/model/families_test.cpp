@@ -184,5 +184,21 @@ TEST(ModelDescription, LargeFilesAreNotRead) {
   EXPECT_FILE_ERROR(read_model_description(path), "", "expected at most 4194304");
 }
 
+TEST(ModelDescription, OwnModelsMayShareKeysAndSeeAWindow) {
+  const std::string own =
+      R"({"model_type":"attend","kind":"decoder","vocab_size":9,"length":8,"layers":2,"hidden":16,"heads":4,"inner":10,
+    "norm":"rms","feed_forward":"swiglu","positions":"rotary")";
+  const ModelDescription usual = config_of(own + R"(,"head_size":4})");
+  EXPECT_EQ(usual.layer(1).attention.key_heads, 4);
+  EXPECT_EQ(usual.layer(1).attention.window.left, Window::kUnlimited);
+  const ModelDescription config = config_of(own + R"(,"key_heads":2,"head_size":6,"window":3})");
+  EXPECT_EQ(config.layer(2).attention.key_heads, 2);
+  EXPECT_EQ(config.layer(2).attention.head_size, 6);
+  EXPECT_EQ(config.layer(2).attention.window.left, 3);
+  EXPECT_FILE_ERROR(config_of(own + R"(,"head_size":4,"key_heads":3})"), "key_heads",
+                    "3 does not divide the 4 heads");
+  EXPECT_FILE_ERROR(config_of(own + R"(,"head_size":4,"window":-1})"), "window", "-1");
+}
+
 }  // namespace
 }  // namespace attend

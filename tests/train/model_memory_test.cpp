@@ -32,6 +32,7 @@ void expect_same(const ModelShape& shape, DType dtype) {
 TEST(ModelMemory, IsThatOfEveryModel) {
   for (const NamedShape& model : small_models()) {
     for (const bool norm_first : {false, true}) {
+      if (!norm_first && model.name == "parallel") continue;  // which needs norms before the parts
       for (const bool recompute : {false, true}) {
         SCOPED_TRACE(joined(model.name, ' ', norm_first, ' ', recompute));
         ModelShape shape = in_whole_lines(model.shape);

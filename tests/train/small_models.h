@@ -20,10 +20,14 @@ struct ModelShape : model::OwnModel {
   bool typed = false;  // one vector more, the same for every token: BERT's token type
   double dropout = 0;
   bool recompute = false, guesses = true;
+  void (*change)(LayerDescription& layer) = nullptr;  // what there are no words for, in every layer
 
   ModelDescription description() const {
     ModelDescription made = model::describe(*this);
     if (typed) made.token_types = 1;
+    if (change != nullptr) {
+      for (LayerDescription& layer : made.layers) change(layer);
+    }
     return made;
   }
   TrainingOptions options(std::int64_t sequences) const {
@@ -87,6 +91,26 @@ inline std::vector<NamedShape> small_models() {
     s.norm_first = false;
     s.dropout = 0.2;
     s.recompute = true;
+  });
+  add("today", K::decoder, [](ModelShape& s) {
+    s.norm = NormKind::rms;
+    s.positions = PositionKind::rotary;
+    s.change = [](LayerDescription& layer) {
+      layer.attention.key_heads = 1;
+      layer.attention.head_size = 6;
+      layer.attention.bias = layer.attention.output_bias = layer.feed_forward->bias = false;
+      layer.attention.query_key_norm = QueryKeyNorm::heads;
+      layer.attention.window.left = 2;
+      layer.attention.softcap = 3;
+      layer.feed_forward->gated = true;
+    };
+  });
+  add("parallel", K::decoder, [](ModelShape& s) {
+    s.dropout = 0.2;
+    s.change = [](LayerDescription& layer) {
+      layer.feed_forward->parallel = true;
+      layer.attention.query_key_norm = QueryKeyNorm::whole;
+    };
   });
   add("gru", K::decoder, [](ModelShape& s) { s.mixer = MixerKind::gru; });
   add("gru_dropout", K::decoder, [](ModelShape& s) {

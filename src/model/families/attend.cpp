@@ -26,6 +26,22 @@ Choice read_choice(const io::JsonFields& config, std::string_view key) {
   config.refuse(key, "\"", io::shown(name), "\" is not one of ", known);
 }
 
+// Words for what `attend train` does not make, and train::Model may: left out of a file where they say what
+// is usual.
+void read_attention_words(const io::JsonFields& config, ModelDescription& description) {
+  for (LayerDescription& layer : description.layers) {
+    AttentionDescription& attention = layer.attention;
+    attention.key_heads = config.integer({"key_heads"}, 1, attention.heads, attention.heads);
+    if (attention.heads % attention.key_heads != 0)
+      config.refuse("key_heads", attention.key_heads, " does not divide the ", attention.heads, " heads");
+    attention.head_size = config.integer({"head_size"}, 1, io::kLargestSize, attention.head_size);
+    if (attention.positions == PositionKind::rotary && attention.head_size % 2 != 0)
+      config.refuse("head_size", attention.head_size, " dimensions cannot be rotated in pairs");
+    if (layer.kind != LayerKind::cross)
+      attention.window.left = config.integer({"window"}, 0, io::kLargestSize, Window::kUnlimited);
+  }
+}
+
 ModelDescription describe_attend(const io::JsonFields& config) {
   using io::kLargestSize;
   if (const std::string_view mixer = config.string("mixer", "attention"); mixer != "attention") {
@@ -53,6 +69,7 @@ ModelDescription describe_attend(const io::JsonFields& config) {
   if (!(own.epsilon >= 0 && own.epsilon <= 1))
     config.refuse("epsilon", own.epsilon, " is not between 0 and 1");
   ModelDescription description = describe(own);
+  read_attention_words(config, description);
   if (description.has_source() && config.has("decoder_start_token_id")) {
     description.start_token =
         static_cast<std::int32_t>(config.integer({"decoder_start_token_id"}, 0, own.vocabulary - 1));
@@ -132,6 +149,11 @@ std::string attend_json(const ModelDescription& description) {
                                  {"tied", own.tied},
                                  {"scaled", own.scaled},
                                  {"epsilon", own.epsilon}};
+  const AttentionDescription& attention = description.layers.front().attention;
+  if (attention.key_heads != attention.heads) json["key_heads"] = attention.key_heads;
+  if (attention.heads * attention.head_size != description.hidden_size && attention.heads > 0)
+    json["head_size"] = attention.head_size;
+  if (attention.window.left != Window::kUnlimited) json["window"] = attention.window.left;
   if (description.start_token) json["decoder_start_token_id"] = *description.start_token;
   return json.dump(2) + "\n";
 }
