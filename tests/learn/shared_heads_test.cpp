@@ -91,7 +91,8 @@ class SharedHeads : public testing::Test {
 };
 
 TEST_F(SharedHeads, AreReadAsTheyWereWritten) {
-  const AttentionDescription& attention = shared().transformer().description().layer(2).attention;
+  const TextModel model = shared();
+  const AttentionDescription& attention = model.transformer().description().layer(2).attention;
   EXPECT_EQ(attention.key_heads, kKeyHeads);
   EXPECT_EQ(attention.head_size, kSize);
   EXPECT_EQ(attention.window.left, 5);
