@@ -19,7 +19,7 @@ namespace attend {
 struct Sampling {
   // Higher is wilder; 0: always the most probable. Default: 0.8, and 0 for a model that answers a source.
   std::optional<double> temperature{};
-  std::int64_t top_k = 40;  // only the so many most probable; 0: all
+  std::int64_t top_k = 40;  // draw from the k most probable tokens; 0: from all
   std::uint64_t seed = 1;
 };
 

@@ -103,7 +103,7 @@ class TransformerCache {
   std::int64_t length() const noexcept;  // tokens read so far, without the source
   bool has_source() const noexcept { return has_source_; }
   void clear() noexcept;               // all tokens; not the source
-  void truncate(std::int64_t length);  // to the first so many tokens
+  void truncate(std::int64_t length);  // keeps the first `length` tokens
 
   // By the number of a layer that is not the encoder's: what attention_rows() and summarize_weights() need
   // beside a query. Of one that looks at a source: the source's.

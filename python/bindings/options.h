@@ -25,7 +25,7 @@ namespace attend_python {
 
 attend::Indices indices_from(nb::handle object, const char* name);  // None: all of them; an int: that one
 
-// Heads of a model by their numbers, from 1, as indices along an axis of so many heads.
+// Heads of a model by their numbers, from 1, as indices along an axis with that many heads.
 attend::Indices head_indices_from(nb::handle object, std::int64_t heads);
 
 attend::Stage stage_from(nb::handle name);

@@ -109,7 +109,7 @@ TEST_P(EveryModel, SameBitsWithAnyThreads) {
 // Recomputation saves memory and changes no bit.
 TEST_P(EveryModel, RecomputationChangesNothing) {
   ModelShape shape = GetParam().shape;
-  if (shape.mixer == MixerKind::gru) GTEST_SKIP() << "a layer of GRUs is no block that is run again";
+  if (shape.mixer == MixerKind::gru) GTEST_SKIP() << "a layer of GRUs is not run again";
   const Batch batch = random_batch(shape, 3, 1);
   Tensor gradients[2];
   std::int64_t bytes[2];
