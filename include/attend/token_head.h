@@ -21,6 +21,10 @@ class TokenHead {
   // How strongly each token of the vocabulary is expected, from what leaves the last layer at one place, (E):
   // logits, f64.
   std::vector<double> logits(std::span<const double> hidden) const;
+  // The same for several such vectors, (rows, E), of any floating type: (rows, vocabulary), f64.
+  Tensor logits(ConstTensorView hidden) const;
+  // Those of some tokens alone, in their order.
+  std::vector<double> logits(std::span<const double> hidden, std::span<const std::int32_t> tokens) const;
 
   // Of a model that writes: the table of tokens, (E, vocabulary), as f32 logits are multiplied from it.
   // Throws std::invalid_argument for one that guesses at masked places.
@@ -31,6 +35,8 @@ class TokenHead {
 
  private:
   TokenHead() = default;
+  Tensor transformed(ConstTensorView hidden) const;  // what the table of tokens is multiplied with, f64
+  void require_token(std::int32_t token) const;
 
   // Before the table of tokens: dense, activation, norm. None in models that write.
   struct Transform {
