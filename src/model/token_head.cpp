@@ -1,4 +1,4 @@
-// In float64 throughout: one place of a text is looked at, and the answer is compared with others.
+// Float64 throughout: only one place of a text is computed, and the answer is compared with others.
 #include <attend/token_head.h>
 
 #include <attend/gelu.h>
@@ -98,7 +98,7 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
 
 PackedMatrix TokenHead::packed() const {
   if (transform_ || bias_.given())
-    refuse("generate", "the model has an output layer for masked places, and none that writes");
+    refuse("generate", "the model's output layer fills in masked tokens and cannot write text");
   if (table_.dtype() != DType::f64) return PackedMatrix(table_.transposed(0, 1));
   const Tensor rounded = copy_of(table_, DType::f32);
   return PackedMatrix(rounded.view().transposed(0, 1));
@@ -113,7 +113,7 @@ std::vector<double> TokenHead::logits(std::span<const double> hidden) const {
   }
   std::vector<double> logits;
   const std::int64_t rows = table_.size(0);
-  constexpr std::int64_t kRows = 1024;  // of the table that are in f64 at a time
+  constexpr std::int64_t kRows = 1024;  // of the table, converted to f64 at a time
   for (std::int64_t first = 0; first < rows; first += kRows) {
     const ConstTensorView part = table_.slice(0, first, std::min(rows, first + kRows));
     const std::vector<double> some = values_of(product(x, part.transposed(0, 1)));
@@ -128,7 +128,7 @@ std::vector<double> TokenHead::logits(std::span<const double> hidden) const {
 
 std::vector<double> TokenHead::gradient(std::span<const double> hidden, std::int32_t token) const {
   if (token < 0 || token >= table_.size(0))
-    refuse("lens", "token is ", token, ", and the vocabulary has 0 to ", table_.size(0) - 1);
+    refuse("lens", "token is ", token, ", expected 0 to ", table_.size(0) - 1);
   Tensor d = copy_of(table_.slice(0, token, token + 1), DType::f64);
   if (!transform_) return values_of(d);
   const Tensor before = dense(transform_->weight, transform_->bias, row_of(hidden));

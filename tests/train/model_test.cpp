@@ -286,7 +286,7 @@ TEST(GruModel, HasNothingButItsLayers) {
   EXPECT_EQ(other.parameters().numbers(), one.parameters().numbers());
   EXPECT_EQ(other.description().positions, PositionKind::none);
   shape.kind = ModelKind::encoder;
-  EXPECT_REFUSES(SmallModel(shape), "[model] layers of GRUs read forwards");
+  EXPECT_REFUSES(SmallModel(shape), "[model] GRU layers read forwards");
 }
 
 }  // namespace
