@@ -14,7 +14,7 @@ namespace attend {
 
 class TokenHead {
  public:
-  // None where the checkpoint has no such part, as that of a sentence model. Throws FileError for one whose
+  // None where the checkpoint has no such part, as with a sentence model. Throws FileError for one whose
   // tensors do not fit.
   static std::optional<TokenHead> find(const ModelDescription& description, const TensorSource& tensors);
 
@@ -26,8 +26,8 @@ class TokenHead {
   // Those of some tokens alone, in their order.
   std::vector<double> logits(std::span<const double> hidden, std::span<const std::int32_t> tokens) const;
 
-  // Of a model that writes: the table of tokens, (E, vocabulary), as f32 logits are multiplied from it.
-  // Throws std::invalid_argument for one that guesses at masked places.
+  // For a model that writes: the table of tokens, (E, vocabulary), packed for computing f32 logits. Throws
+  // std::invalid_argument for one that guesses at masked places.
   PackedMatrix packed() const;
 
   // How the logit of one token changes with that vector, (E).

@@ -16,7 +16,7 @@ namespace {
 void check_relation(const Reading& reading, const WordRelation& relation) {
   for (const std::size_t word : {relation.from, relation.to}) {
     if (word >= reading.words().size())
-      refuse("lens", "word is ", word, ", and there are ", reading.words().size());
+      refuse("lens", "word is ", word, ", but there are ", reading.words().size(), ", counted from 0");
   }
 }
 

@@ -24,7 +24,7 @@ TokenHead output_layer_of(const Reading& reading) {
 
 void require_place(const Reading& reading, std::int64_t place) {
   if (place < 0 || place >= reading.size())
-    refuse("lens", "place is ", place, ", and the text has tokens 0 to ", reading.size() - 1);
+    refuse("lens", "place is ", place, ", expected 0 to ", reading.size() - 1);
 }
 
 std::vector<double> last_vector(const Reading& reading, std::int64_t place) {
@@ -73,20 +73,20 @@ std::int64_t guessed_place(const Reading& reading) {
     const std::vector<std::int32_t>& ids = reading.tokens().ids;
     const auto count = std::count(ids.begin(), ids.end(), *mask);
     if (count == 1) return std::find(ids.begin(), ids.end(), *mask) - ids.begin();
-    refuse("lens", "the text has ", count, " places marked ", name, ", expected one, which is guessed at");
+    refuse("lens", "the text has ", count, " places marked ", name, ", expected one to guess");
   }
-  refuse("lens", "the vocabulary of ", reading.model().files().name, " has no mask");
+  refuse("lens", "the vocabulary of ", reading.model().files().name, " has no mask token");
 }
 
 std::int32_t guessed_token(const Reading& reading, std::string_view word) {
   const Tokenizer& tokenizer = reading.model().tokenizer();
   const EncodeOptions bare{.add_special_tokens = false, .truncate = false};
-  // As it stands inside a text: some vocabularies tell a word after a space from one at the beginning.
+  // As it stands inside a text: some vocabularies distinguish a word after a space from one at the start.
   const std::vector<std::int32_t> inside = tokenizer.encode(joined(" ", word), bare).ids;
   if (inside.size() == 1) return inside.front();
   const std::vector<std::int32_t> alone = tokenizer.encode(word, bare).ids;
   if (alone.size() == 1) return alone.front();
-  refuse("lens", "\"", word, "\" is ", inside.size(), " tokens, and one is guessed at a time");
+  refuse("lens", "\"", word, "\" is ", inside.size(), " tokens, but only one is guessed at a time");
 }
 
 PassGradients gradients_towards_token(const Reading& reading, std::int64_t place, std::int32_t token) {

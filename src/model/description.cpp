@@ -43,15 +43,15 @@ void check_layer(const ModelDescription& description, const LayerDescription& la
   if (layer.kind == LayerKind::recurrent) return;
   check_attention(layer.attention);
   if (layer.attention.heads != description.heads()) {
-    refuse(kDescriptionOperation, "a layer has ", layer.attention.heads, " heads, and the first has ",
+    refuse(kDescriptionOperation, "a layer has ", layer.attention.heads, " heads, but the first has ",
            description.heads());
   }
   if (!layer.feed_forward) return;
   check_count("inner", layer.feed_forward->size, 1);
   if (layer.feed_forward->activation == Activation::silu && !layer.feed_forward->gated)
-    refuse(kDescriptionOperation, "silu is an activation of gates, and the feed-forward part has none");
+    refuse(kDescriptionOperation, "silu needs a gate, and the feed-forward part has none");
   if (layer.feed_forward->parallel && layer.norm.place != NormPlace::before)
-    refuse(kDescriptionOperation, "a parallel feed-forward part needs norms that stand before the parts");
+    refuse(kDescriptionOperation, "a parallel feed-forward part needs norms that come before the parts");
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ void check(const ModelDescription& description) {
   check_count("the number of layers", description.layer_count(), 0, kMostModelLayers);
   for (const LayerDescription& layer : description.layers) check_layer(description, layer);
   if (description.encoder_layers < 0 || description.encoder_layers > description.layer_count()) {
-    refuse(kDescriptionOperation, "encoder_layers is ", description.encoder_layers, ", and there are ",
+    refuse(kDescriptionOperation, "encoder_layers is ", description.encoder_layers, ", but there are ",
            description.layer_count(), " layers");
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kEditOperation = "model";
 
-// The names of an edit's fields, for sentences: edits.heads[2].layer.
+// The names of an edit's fields, for error messages: edits.heads[2].layer.
 class Field {
  public:
   Field(const char* list, std::size_t index) : name_(joined("edits.", list, "[", index, "].")) {}
@@ -27,7 +27,8 @@ class Field {
   }
   void require_index(const char* field, std::int64_t value, std::int64_t count, const char* things) const {
     if (value >= 0 && value < count) return;
-    refuse(kEditOperation, name_, field, " is ", value, ", and there are ", count, " ", things, ", from 0");
+    refuse(kEditOperation, name_, field, " is ", value, ", but there are ", count, " ", things,
+           ", counted from 0");
   }
   void require_finite(double scale) const {
     if (!std::isfinite(scale))
@@ -48,7 +49,7 @@ std::int64_t tokens_of(const TokenBatch& batch, std::int64_t text) {
   return batch.ends[index + 1] - batch.ends[index];
 }
 
-// One weight of one head, and a factor of it.
+// One weight of one head, and the factor that scales it.
 struct WeightFactor {
   std::int64_t text, head_index, query, key;
   double scale;

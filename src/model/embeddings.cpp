@@ -34,8 +34,8 @@ void add_row(ConstTensorView table, std::int64_t row, To* to) noexcept {
   }
 }
 
-// The tables of a model that reads. Sinusoidal positions are made for each pass, up to the last place: how
-// many there may be is what config.json says, and no tensor of the file proves it.
+// The tables of a model that reads. Sinusoidal positions are made for each pass, up to the last place: their
+// number comes from config.json alone, and no tensor of the file confirms it.
 class ReadTables {
  public:
   ReadTables(const ModelDescription& description, const ModelWeights& weights,

@@ -1,4 +1,4 @@
-// In float64 throughout: one place of a text is looked at, and the answer is compared with others.
+// Float64 throughout: only one place of a text is computed, and the answer is compared with others.
 #include <attend/token_head.h>
 
 #include <attend/gelu.h>
@@ -100,7 +100,7 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
 
 PackedMatrix TokenHead::packed() const {
   if (transform_ || bias_.given())
-    refuse("generate", "the model has an output layer for masked places, and none that writes");
+    refuse("generate", "the model's output layer fills in masked tokens and cannot write text");
   if (table_.dtype() != DType::f64) return PackedMatrix(table_.transposed(0, 1));
   const Tensor rounded = copy_of(table_, DType::f32);
   return PackedMatrix(rounded.view().transposed(0, 1));
@@ -124,7 +124,7 @@ Tensor TokenHead::logits(ConstTensorView hidden) const {
   const Tensor x = transformed(hidden);
   const std::int64_t tokens = table_.size(0);
   Tensor logits(DType::f64, {x.size(0), tokens});
-  constexpr std::int64_t kRows = 1024;  // of the table that are in f64 at a time
+  constexpr std::int64_t kRows = 1024;  // of the table, converted to f64 at a time
   for (std::int64_t first = 0; first < tokens; first += kRows) {
     const std::int64_t last = std::min(tokens, first + kRows);
     copy(product(x, table_.slice(0, first, last).transposed(0, 1)), logits.view().slice(1, first, last));

@@ -31,7 +31,7 @@ void TokenBatch::add(std::span<const std::int32_t> text, std::span<const std::in
 Transformer::Transformer(const ModelDescription& description, const TensorSource& tensors) {
   check(description);
   if (description.layer_count() > 0 && description.layers.front().kind == LayerKind::recurrent)
-    refuse("model", "layers of GRUs have no attention, and attend does not read them");
+    refuse("model", "a model of GRU layers has no attention and cannot be read here");
   parts_ = std::make_unique<const Parts>(description, tensors);
 }
 Transformer::~Transformer() = default;

@@ -1,4 +1,4 @@
-// Parts of a transformer by themselves, for those who want to know what they did.
+// Single parts of a transformer, for callers that inspect what each did.
 #include <attend/transformer.h>
 
 #include "base/check.h"

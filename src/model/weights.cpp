@@ -60,11 +60,10 @@ TensorNames names_in(const ModelDescription& description, const TensorSource& te
   }
   throw FileError(
       tensors.file, names.words,
-      joined("there is no such tensor, which a model of the family ", description.family, " has"));
+      joined("there is no such tensor, and a model of the family ", description.family, " needs it"));
 }
 
-// Without memory for packed matrices it compares every tensor with the description, and makes nothing of
-// them.
+// Without memory for packed matrices, it only compares every tensor with the description.
 class ModelWeights::Loader {
  public:
   Loader(const ModelDescription& description, const TensorSource& tensors,
@@ -78,7 +77,7 @@ class ModelWeights::Loader {
   std::int64_t packed_size() const { return used_; }  // in floats, after everything was read
   const TensorNames& names() const { return names_; }
 
-  // A tensor where it lies.
+  // A tensor in place, not copied.
   ConstTensorView view(const std::string& name, const Dims& shape) const {
     return required_tensor(tensors_, name, shape);
   }
@@ -102,7 +101,8 @@ class ModelWeights::Loader {
     return layer;
   }
 
-  // Several of the same input, side by side, of these numbers of columns; or one that holds them all.
+  // Several matrices with the same input, packed side by side, each with its number of columns; or one tensor
+  // that holds them all.
   StoredLinear side_by_side(const std::vector<std::string>& names, std::int64_t in,
                             const std::vector<std::int64_t>& columns, bool bias) const {
     const std::int64_t out = std::accumulate(columns.begin(), columns.end(), std::int64_t{0});
@@ -115,7 +115,7 @@ class ModelWeights::Loader {
       }
       return {};
     }
-    // As most files have them: (out, in).
+    // Most files store them as (out, in).
     Tensor stack(DType::f32, {out, in}), biases(DType::f32, {bias ? out : 0});
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -173,7 +173,7 @@ class ModelWeights::Loader {
     return {exact.values<double>().begin(), exact.values<double>().end()};
   }
 
-  // The next piece of the memory for packed matrices; none where tensors are only compared.
+  // The next piece of the memory for packed matrices; not given when tensors are only compared.
   TensorView next_place(std::int64_t in, std::int64_t out) const {
     const std::int64_t begin = std::exchange(used_, used_ + packed_floats(in, out));
     return only_compares() ? TensorView() : packed_->slice(0, begin, used_);

@@ -46,7 +46,7 @@ TensorView first_rows_if(TensorView view, std::int64_t count) {
   return view.given() ? first_rows(view, count) : view;
 }
 
-// A piece of memory that is large enough, as rows of so many columns.
+// A piece of memory that is large enough, as rows of this many columns.
 TensorView as_matrix(TensorView memory, std::int64_t rows, std::int64_t columns) {
   const Dims shape{rows, columns};
   return {memory.raw(), memory.dtype(), shape, row_major_strides(shape)};
