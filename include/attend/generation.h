@@ -61,7 +61,8 @@ class Generator {
 
   // What follows a prompt; of a model with an encoder and a decoder, what it answers to one. A prompt that is
   // longer than the model can read is cut at its start. Where positions run out while it writes, the second
-  // half of what is there is read again from the start. The same prompt, options and seed give the same text
+  // half of what is there is read again from the start; so is all of it where a model rotates longer texts
+  // otherwise (Rotary::long_text). The same prompt, options and seed give the same text
   // on any number of threads.
   Generated generate(std::string_view prompt, const GenerateOptions& options = {});
   Generated generate(std::span<const std::int32_t> prompt, const GenerateOptions& options = {});

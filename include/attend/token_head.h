@@ -22,8 +22,8 @@ class TokenHead {
   // logits, f64.
   std::vector<double> logits(std::span<const double> hidden) const;
 
-  // Of a model that writes: the table of tokens, (E, vocabulary), as f32 logits are multiplied from it.
-  // Throws std::invalid_argument for one that guesses at masked places.
+  // Of a model that writes: the table of tokens, (E, vocabulary), as f32 logits are multiplied from it,
+  // before the model's cap on them. Throws std::invalid_argument for one that guesses at masked places.
   PackedMatrix packed() const;
 
   // How the logit of one token changes with that vector, (E).
@@ -44,6 +44,7 @@ class TokenHead {
   std::optional<Transform> transform_;
   ConstTensorView table_;  // (vocabulary, E)
   ConstTensorView bias_;   // (vocabulary), or not given
+  double softcap_ = 0;     // ModelDescription::output_softcap
 };
 
 }  // namespace attend

@@ -6,8 +6,11 @@
 #include <attend/matmul.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "base/error.h"
+#include "model/softcap.h"
 #include "model/tensor_source.h"
 #include "model/weights.h"
 
@@ -75,6 +78,7 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   const std::int64_t e = description.hidden_size, vocabulary = description.vocabulary_size;
   TokenHead head;
   head.source_ = tensors;
+  head.softcap_ = description.output_softcap;
   if (!names.dense.empty()) {
     const LayerDescription& layer = description.layers.back();
     head.transform_ =
@@ -86,6 +90,8 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
                   .epsilon = layer.norm.epsilon};
   }
   const std::string table = first_of(tensors, names.tables);
+  if (head.transform_ && head.softcap_ > 0)
+    refuse("model", "a cap on logits after a dense layer is not computed");
   if (names.table_input_first) {
     head.table_ = required_tensor(tensors, names.tables.front(), {e, vocabulary}).transposed(0, 1);
   } else {
@@ -123,6 +129,7 @@ std::vector<double> TokenHead::logits(std::span<const double> hidden) const {
     const Tensor bias = copy_of(bias_, DType::f64);
     for (std::size_t i = 0; i < logits.size(); ++i) logits[i] += bias.values<double>()[i];
   }
+  softcap(std::span(logits), softcap_);
   return logits;
 }
 
@@ -130,6 +137,11 @@ std::vector<double> TokenHead::gradient(std::span<const double> hidden, std::int
   if (token < 0 || token >= table_.size(0))
     refuse("lens", "token is ", token, ", and the vocabulary has 0 to ", table_.size(0) - 1);
   Tensor d = copy_of(table_.slice(0, token, token + 1), DType::f64);
+  if (softcap_ > 0) {  // in models that write, which have no other part before or after the table
+    const double logit = std::inner_product(hidden.begin(), hidden.end(), d.values<double>().begin(), 0.0);
+    const double capped = std::tanh(logit / softcap_);
+    for (double& value : d.values<double>()) value *= 1 - capped * capped;
+  }
   if (!transform_) return values_of(d);
   const Tensor before = dense(transform_->weight, transform_->bias, row_of(hidden));
   Tensor after = copy_of(before);

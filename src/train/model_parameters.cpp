@@ -172,10 +172,16 @@ model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces&
 }
 
 void require_learnable(const ModelDescription& description) {
+  if (description.embedding_scale != 1) refuse("train", "a scale of the embeddings does not learn here");
+  if (description.output_softcap > 0) refuse("train", "a cap on logits does not learn here");
   for (const LayerDescription& layer : description.layers) {
     if (layer.attention.positions == PositionKind::relative)
       refuse("train", "scores that know the distance of two tokens by a table do not learn here");
     if (layer.attention.sinks) refuse("train", "attention sinks do not learn here");
+    if (layer.norm.plus_one)
+      refuse("train", "norms whose weights are stored without their 1 do not learn here");
+    if (layer.attention.positions == PositionKind::rotary && layer.attention.rotary.long_text > 0)
+      refuse("train", "rotary positions that depend on the length of a text do not learn here");
     if (layer.norm.place == NormPlace::around || layer.norm.place == NormPlace::inside)
       refuse("train", "norms of what a part gives do not learn here");
   }
