@@ -26,8 +26,8 @@ class TokenHead {
   // Those of some tokens alone, in their order.
   std::vector<double> logits(std::span<const double> hidden, std::span<const std::int32_t> tokens) const;
 
-  // For a model that writes: the table of tokens, (E, vocabulary), packed for computing f32 logits. Throws
-  // std::invalid_argument for one that guesses at masked places.
+  // For a model that writes: the table of tokens, (E, vocabulary), packed for computing f32 logits, before any
+  // cap on them. Throws std::invalid_argument for one that guesses at masked places.
   PackedMatrix packed() const;
 
   // How the logit of one token changes with that vector, (E).
@@ -50,6 +50,7 @@ class TokenHead {
   std::optional<Transform> transform_;
   ConstTensorView table_;  // (vocabulary, E)
   ConstTensorView bias_;   // (vocabulary), or not given
+  double softcap_ = 0;     // ModelDescription::output_softcap
 };
 
 }  // namespace attend

@@ -6,9 +6,11 @@
 #include <attend/matmul.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
+#include "model/softcap.h"
 #include "model/tensor_source.h"
 #include "model/weights.h"
 
@@ -77,6 +79,7 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   const std::int64_t e = description.hidden_size, vocabulary = description.vocabulary_size;
   TokenHead head;
   head.source_ = tensors;
+  head.softcap_ = description.output_softcap;
   if (!names.dense.empty()) {
     const LayerDescription& layer = description.layers.back();
     head.transform_ =
@@ -88,6 +91,8 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
                   .epsilon = layer.norm.epsilon};
   }
   const std::string table = first_of(tensors, names.tables);
+  if (head.transform_ && head.softcap_ > 0)
+    refuse("model", "a cap on logits after a dense layer is not computed");
   if (names.table_input_first) {
     head.table_ = required_tensor(tensors, names.tables.front(), {e, vocabulary}).transposed(0, 1);
   } else {
@@ -129,13 +134,12 @@ Tensor TokenHead::logits(ConstTensorView hidden) const {
     const std::int64_t last = std::min(tokens, first + kRows);
     copy(product(x, table_.slice(0, first, last).transposed(0, 1)), logits.view().slice(1, first, last));
   }
-  if (!bias_.given()) return logits;
-  const Tensor bias = copy_of(bias_, DType::f64);
-  for (std::int64_t row = 0; row < logits.size(0); ++row) {
-    for (std::int64_t i = 0; i < tokens; ++i)
-      logits.values<double>()[static_cast<std::size_t>(row * tokens + i)] +=
-          bias.values<double>()[static_cast<std::size_t>(i)];
+  if (bias_.given()) {
+    const Tensor bias = copy_of(bias_, DType::f64);
+    for (std::size_t i = 0; i < logits.values<double>().size(); ++i)
+      logits.values<double>()[i] += bias.values<double>()[i % static_cast<std::size_t>(tokens)];
   }
+  softcap(logits.values<double>(), softcap_);
   return logits;
 }
 
@@ -155,12 +159,18 @@ std::vector<double> TokenHead::logits(std::span<const double> hidden,
     if (bias_.given()) logit += copy_of(bias_.slice(0, token, token + 1), DType::f64).values<double>()[0];
     logits.push_back(logit);
   }
+  softcap(std::span(logits), softcap_);
   return logits;
 }
 
 std::vector<double> TokenHead::gradient(std::span<const double> hidden, std::int32_t token) const {
   require_token(token);
   Tensor d = copy_of(table_.slice(0, token, token + 1), DType::f64);
+  if (softcap_ > 0) {  // in models that write, which have no other part before or after the table
+    const double logit = std::inner_product(hidden.begin(), hidden.end(), d.values<double>().begin(), 0.0);
+    const double capped = std::tanh(logit / softcap_);
+    for (double& value : d.values<double>()) value *= 1 - capped * capped;
+  }
   if (!transform_) return values_of(d);
   const Tensor before = dense(transform_->weight, transform_->bias, row_of(hidden));
   Tensor after = copy_of(before);
