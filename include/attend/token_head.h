@@ -22,7 +22,8 @@ class TokenHead {
   // logits, f64.
   std::vector<double> logits(std::span<const double> hidden) const;
 
-  // Of a model that writes: the table of tokens, (E, vocabulary), as f32 logits are multiplied from it.
+  // Of a model that writes: the table of tokens, (E, vocabulary), as f32 logits are multiplied from it;
+  // description().output_scale is not in it.
   // Throws std::invalid_argument for one that guesses at masked places.
   PackedMatrix packed() const;
 
@@ -34,7 +35,7 @@ class TokenHead {
 
   // Before the table of tokens: dense, activation, norm. None in models that write.
   struct Transform {
-    ConstTensorView weight, bias;  // (E, E) as (out, in), (E)
+    ConstTensorView weight, bias;  // (T, E) as (out, in), (T) or not given; T: the size of the table's rows
     Activation activation = Activation::gelu;
     ConstTensorView gamma, beta;
     double epsilon = 1e-12;
@@ -42,7 +43,8 @@ class TokenHead {
 
   TensorSource source_;  // keeps alive what the views look at
   std::optional<Transform> transform_;
-  ConstTensorView table_;  // (vocabulary, E)
+  double scale_ = 1;       // of what enters
+  ConstTensorView table_;  // (vocabulary, T)
   ConstTensorView bias_;   // (vocabulary), or not given
 };
 

@@ -113,6 +113,8 @@ Tensor Generator::read(std::span<const std::int32_t> ids) {
     cache_.truncate(before);
     throw;
   }
+  const auto scale = static_cast<float>(model_.transformer().description().output_scale);
+  for (float& logit : logits.values<float>()) logit *= scale;
   return copy_of(logits.view().select(0, 0));
 }
 

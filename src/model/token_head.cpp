@@ -6,6 +6,7 @@
 #include <attend/matmul.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "model/tensor_source.h"
@@ -40,7 +41,12 @@ Tensor product(const Tensor& a, ConstTensorView w) {
   return out;
 }
 
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
 void activate_head(Activation activation, Tensor& x) {
+  if (activation == Activation::silu) {
+    for (double& value : x.values<double>()) value *= sigmoid(value);
+  }
   if (activation == Activation::gelu) gelu(x, x);
   if (activation == Activation::gelu_tanh) gelu_tanh(x, x);
   if (activation == Activation::relu) {
@@ -49,6 +55,12 @@ void activate_head(Activation activation, Tensor& x) {
 }
 
 void activate_head_backward(Activation activation, const Tensor& x, Tensor& d) {
+  if (activation == Activation::silu) {
+    for (std::size_t i = 0; i < d.values<double>().size(); ++i) {
+      const double value = x.values<double>()[i], open = sigmoid(value);
+      d.values<double>()[i] *= open * (1 + value * (1 - open));
+    }
+  }
   if (activation == Activation::gelu) gelu_backward(x, d, d);
   if (activation == Activation::gelu_tanh) gelu_tanh_backward(x, d, d);
   if (activation == Activation::relu) {
@@ -60,6 +72,7 @@ void activate_head_backward(Activation activation, const Tensor& x, Tensor& d) {
 // dense(x), before the activation.
 Tensor dense(ConstTensorView weight, ConstTensorView bias, const Tensor& x) {
   Tensor out = product(x, weight.transposed(0, 1));
+  if (!bias.given()) return out;
   const Tensor added = copy_of(bias, DType::f64);
   for (std::size_t i = 0; i < out.values<double>().size(); ++i)
     out.values<double>()[i] += added.values<double>()[i];
@@ -73,23 +86,28 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   const OutputNames& names = all.output;
   if (!names.dense.empty() && !tensors.contains(names.dense + ".weight")) return std::nullopt;
   const std::int64_t e = description.hidden_size, vocabulary = description.vocabulary_size;
+  const std::int64_t row = description.table_size();  // of the table of tokens
   TokenHead head;
   head.source_ = tensors;
+  head.scale_ = description.output_scale;
   if (!names.dense.empty()) {
     const LayerDescription& layer = description.layers.back();
+    const auto bias_if = [&](bool wanted, const std::string& name) {
+      return wanted ? required_tensor(tensors, name + ".bias", {row}) : ConstTensorView();
+    };
     head.transform_ =
-        Transform{.weight = required_tensor(tensors, names.dense + ".weight", {e, e}),
-                  .bias = required_tensor(tensors, names.dense + ".bias", {e}),
+        Transform{.weight = required_tensor(tensors, names.dense + ".weight", {row, e}),
+                  .bias = bias_if(names.dense_bias, names.dense),
                   .activation = names.own_activation ? layer.feed_forward->activation : Activation::gelu,
-                  .gamma = required_tensor(tensors, names.norm + ".weight", {e}),
-                  .beta = required_tensor(tensors, names.norm + ".bias", {e}),
+                  .gamma = required_tensor(tensors, names.norm + ".weight", {row}),
+                  .beta = bias_if(layer.norm.bias, names.norm),
                   .epsilon = layer.norm.epsilon};
   }
   const std::string table = first_of(tensors, names.tables);
   if (names.table_input_first) {
-    head.table_ = required_tensor(tensors, names.tables.front(), {e, vocabulary}).transposed(0, 1);
+    head.table_ = required_tensor(tensors, names.tables.front(), {row, vocabulary}).transposed(0, 1);
   } else {
-    head.table_ = required_tensor(tensors, table.empty() ? all.words : table, {vocabulary, e});
+    head.table_ = required_tensor(tensors, table.empty() ? all.words : table, {vocabulary, row});
   }
   if (const std::string bias = first_of(tensors, names.biases); !bias.empty())
     head.bias_ = required_tensor(tensors, bias, {vocabulary});
@@ -106,6 +124,7 @@ PackedMatrix TokenHead::packed() const {
 
 std::vector<double> TokenHead::logits(std::span<const double> hidden) const {
   Tensor x = row_of(hidden);
+  for (double& value : x.values<double>()) value *= scale_;
   if (transform_) {
     x = dense(transform_->weight, transform_->bias, x);
     activate_head(transform_->activation, x);
@@ -130,6 +149,7 @@ std::vector<double> TokenHead::gradient(std::span<const double> hidden, std::int
   if (token < 0 || token >= table_.size(0))
     refuse("lens", "token is ", token, ", and the vocabulary has 0 to ", table_.size(0) - 1);
   Tensor d = copy_of(table_.slice(0, token, token + 1), DType::f64);
+  for (double& value : d.values<double>()) value *= scale_;
   if (!transform_) return values_of(d);
   const Tensor before = dense(transform_->weight, transform_->bias, row_of(hidden));
   Tensor after = copy_of(before);

@@ -172,10 +172,16 @@ model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces&
 }
 
 void require_learnable(const ModelDescription& description) {
+  if (description.embedding_size)
+    refuse("train", "a linear layer after the embeddings does not learn here: their rows have ",
+           *description.embedding_size, " elements, and the hidden vectors ", description.hidden_size);
   for (const LayerDescription& layer : description.layers) {
     if (layer.attention.positions == PositionKind::relative)
       refuse("train", "scores that know the distance of two tokens by a table do not learn here");
     if (layer.attention.sinks) refuse("train", "attention sinks do not learn here");
+    if (layer.weights_of) refuse("train", "layers that share their weights do not learn here");
+    if (!layer.attention_norm || (layer.norm.kind == NormKind::layer && !layer.norm.bias))
+      refuse("train", "layers that lack a norm, or norms that lack a bias, do not learn here");
     if (layer.norm.place == NormPlace::around || layer.norm.place == NormPlace::inside)
       refuse("train", "norms of what a part gives do not learn here");
   }
