@@ -33,6 +33,7 @@ struct NormDescription {
   NormPlace place = NormPlace::after;
   double epsilon = 1e-12;
   bool plus_one = false;  // a stored weight w counts as 1 + w: Gemma. Added once, when the file is read
+  bool bias = true;       // of LayerNorm; RMSNorm never has one
 };
 
 enum class PositionKind : std::uint8_t { none, sinusoidal, learned, rotary, alibi, relative };
@@ -66,8 +67,10 @@ struct AttentionDescription {
   // How scores depend on positions: rotary, alibi or relative. Those of the embeddings are in
   // ModelDescription.
   PositionKind positions = PositionKind::none;
-  Rotary rotary{};                      // where positions are rotary
-  RelativeBuckets relative_buckets{0};  // where they are relative; the table is shared by all layers
+  Rotary rotary{};  // where positions are rotary
+  // Where they are relative. One table is shared by all layers; in a model with an encoder and a decoder by
+  // those of the encoder, and another by those of the decoder.
+  RelativeBuckets relative_buckets{0};
 };
 
 struct FeedForwardDescription {
@@ -83,8 +86,10 @@ struct FeedForwardDescription {
 struct LayerDescription {
   LayerKind kind = LayerKind::whole;
   NormDescription norm{};
+  bool attention_norm = true;  // else attention reads the stream as it is: the first layer of ModernBERT
   AttentionDescription attention{};
   std::optional<FeedForwardDescription> feed_forward{};
+  std::optional<std::int64_t> weights_of{};  // the number of an earlier layer that has the same: ALBERT
 };
 
 struct ModelDescription {
@@ -102,12 +107,17 @@ struct ModelDescription {
   std::int64_t token_types = 0;                    // 0: the family has none
   double embedding_scale = 1;                      // of the rows of the table of words: sqrt(E) in Gemma
   std::optional<NormDescription> embedding_norm{};
+  // Of the rows of these tables, where a linear layer after the norm makes hidden vectors of them: ELECTRA
+  // and ALBERT. Not given: hidden_size, and there is no such layer.
+  std::optional<std::int64_t> embedding_size{};
+  std::int64_t table_size() const noexcept { return embedding_size.value_or(hidden_size); }
 
   std::vector<LayerDescription> layers{};
   std::optional<NormDescription> final_norm{};
 
   // The output layer, which guesses tokens.
   bool tied_output = true;    // it is the table of words
+  double output_scale = 1;    // of what enters it: 1 / sqrt(hidden_size) in T5 where it is tied
   double output_softcap = 0;  // c: a logit x becomes c tanh(x / c); 0: it stays as it is
 
   // How many of the first layers are the encoder, where there are an encoder and a decoder; else 0. The final

@@ -26,8 +26,9 @@ class TokenHead {
   // Those of some tokens alone, in their order.
   std::vector<double> logits(std::span<const double> hidden, std::span<const std::int32_t> tokens) const;
 
-  // For a model that writes: the table of tokens, (E, vocabulary), packed for computing f32 logits, before any
-  // cap on them. Throws std::invalid_argument for one that guesses at masked places.
+  // For a model that writes: the table of tokens, (E, vocabulary), packed for computing f32 logits, before
+  // the description's output_scale and output_softcap. Throws std::invalid_argument for one that guesses at
+  // masked places.
   PackedMatrix packed() const;
 
   // How the logit of one token changes with that vector, (E).
@@ -40,7 +41,7 @@ class TokenHead {
 
   // Before the table of tokens: dense, activation, norm. None in models that write.
   struct Transform {
-    ConstTensorView weight, bias;  // (E, E) as (out, in), (E)
+    ConstTensorView weight, bias;  // (T, E) as (out, in), (T) or not given; T: the size of the table's rows
     Activation activation = Activation::gelu;
     ConstTensorView gamma, beta;
     double epsilon = 1e-12;
@@ -48,7 +49,8 @@ class TokenHead {
 
   TensorSource source_;  // keeps alive what the views look at
   std::optional<Transform> transform_;
-  ConstTensorView table_;  // (vocabulary, E)
+  double scale_ = 1;       // of what enters
+  ConstTensorView table_;  // (vocabulary, T)
   ConstTensorView bias_;   // (vocabulary), or not given
   double softcap_ = 0;     // ModelDescription::output_softcap
 };

@@ -177,7 +177,8 @@ class Transformer {
   // target is forgotten.
   void read_source(std::span<const std::int32_t> ids, TransformerCache& cache) const;
 
-  // The bare rows of the table of words, (ids, E), as the checkpoint has them: no position, no norm.
+  // The bare rows of the table of words, (ids, description().table_size()), as the checkpoint has them: no
+  // position, no norm.
   Tensor word_rows(std::span<const std::int32_t> ids) const;
 
   // What values of one head become in the vectors that leave its layer's attention: values (rows, D) times

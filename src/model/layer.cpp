@@ -54,7 +54,7 @@ ConstTensorView LayerRun::read(const NormWeights& norm, ConstTensorView x) const
 }
 
 void LayerRun::project(ConstTensorView x) const {
-  weights.projected.apply(read(weights.attention_norm, x), memory.projected);
+  weights.projected.apply(layer.attention_norm ? read(weights.attention_norm, x) : x, memory.projected);
 }
 
 void LayerRun::attend(ConstTensorView x, ConstTensorView source) const {

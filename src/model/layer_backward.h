@@ -40,9 +40,10 @@ struct LayerBackward {
 
  private:
   template <class Part>
-  void through_part(const NormWeights& norm, const NormGradients& norm_gradients, const NormWeights& out_norm,
-                    const NormGradients& out_norm_gradients, std::uint64_t stream, ConstTensorView x,
-                    ConstTensorView sum, ConstTensorView d_out, TensorView d, const Part& part) const;
+  void through_part(bool reads_its_norm, const NormWeights& norm, const NormGradients& norm_gradients,
+                    const NormWeights& out_norm, const NormGradients& out_norm_gradients,
+                    std::uint64_t stream, ConstTensorView x, ConstTensorView sum, ConstTensorView d_out,
+                    TensorView d, const Part& part) const;
   void through_attention(ConstTensorView read, ConstTensorView source, ConstTensorView d_out,
                          TensorView d_read, ConstTensorView residual, TensorView d_source) const;
   void through_head_norms() const;

@@ -126,8 +126,8 @@ AttentionOptions attention_options(const AttentionDescription& attention, std::s
 
 // The memory that the views in options and steps refer to.
 struct PassPlan::Shared {
-  std::optional<DistanceBias> distances;
-  std::array<Tensor, 3> masks;  // of encoder, decoder and cross layers
+  std::array<std::optional<DistanceBias>, 2> distances;  // of an encoder with a decoder, and of all others
+  std::array<Tensor, 3> masks;                           // of encoder, decoder and cross layers
   EveryRotaryTable rotary;
 };
 
@@ -145,16 +145,21 @@ PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weig
     for (std::int64_t i = ends[s]; i < ends[s + 1]; ++i) places_[static_cast<std::size_t>(i)] = i - ends[s];
   }
 
+  if (description.has_source()) longest = tokens_;  // attention reads source and target as one text
+
   const auto shared = std::make_shared<Shared>();
   for (std::size_t index = 0; index < description.layers.size(); ++index) {
     const LayerDescription& layer = description.layers[index];
     Step& step = steps_.emplace_back();
-    step.options = attention_options(layer.attention, weights.layers[index].sinks);
+    step.options = attention_options(layer.attention, weights.stored(static_cast<std::int64_t>(index)).sinks);
     step.options.cumulative_query_lengths = step.options.cumulative_key_lengths = batch.ends;
     if (layer.attention.positions == PositionKind::relative) {
-      if (!shared->distances)
-        shared->distances.emplace(weights.relative_bias, layer.attention.relative_buckets, longest);
-      step.options.bias = shared->distances->view();
+      std::optional<DistanceBias>& distances = shared->distances[layer.kind == LayerKind::encoder ? 0 : 1];
+      if (!distances) {
+        distances.emplace(weights.relative_bias_of(layer.kind), layer.attention.relative_buckets, 0, longest,
+                          longest);
+      }
+      step.options.bias = distances->view();
     }
     if (layer.attention.positions == PositionKind::rotary) {
       const RotaryTables& tables = shared->rotary.of(layer.attention, places_, lengths);

@@ -25,6 +25,7 @@ struct LayerNames {
 // The layer that guesses tokens. Where `dense` is not empty, the file has one if it has that; else always.
 struct OutputNames {
   std::string dense{}, norm{};
+  bool dense_bias = true;
   bool own_activation = true;  // of the dense layer: the model's; else GELU, whatever the layers have
   std::vector<std::string> tables{}, biases{};  // the first that the file has; no tables: that of words
   bool table_input_first = false;               // (E, vocabulary)
@@ -32,10 +33,12 @@ struct OutputNames {
 
 struct TensorNames {
   std::string words{}, positions{}, types{};  // whole names
+  std::string words_also{};                   // what some files call the table of words, in place of that
   std::string embedding_norm{}, source_embedding_norm{};
+  std::string embedding_projection{};  // a linear layer, where the tables' rows are of another size
   std::vector<LayerNames> layers{};
   std::string final_norm{}, source_final_norm{};
-  std::string relative_bias{};  // a whole name
+  std::string relative_bias{}, source_relative_bias{};  // whole names
   OutputNames output{};
 
   bool projected_by_head = false;  // rows of the one tensor `projected` are (heads, 3, size): GPT-NeoX

@@ -43,7 +43,12 @@ Tensor product(const Tensor& a, ConstTensorView w) {
   return out;
 }
 
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
 void activate_head(Activation activation, Tensor& x) {
+  if (activation == Activation::silu) {
+    for (double& value : x.values<double>()) value *= sigmoid(value);
+  }
   if (activation == Activation::gelu) gelu(x, x);
   if (activation == Activation::gelu_tanh) gelu_tanh(x, x);
   if (activation == Activation::relu) {
@@ -52,6 +57,12 @@ void activate_head(Activation activation, Tensor& x) {
 }
 
 void activate_head_backward(Activation activation, const Tensor& x, Tensor& d) {
+  if (activation == Activation::silu) {
+    for (std::size_t i = 0; i < d.values<double>().size(); ++i) {
+      const double value = x.values<double>()[i], open = sigmoid(value);
+      d.values<double>()[i] *= open * (1 + value * (1 - open));
+    }
+  }
   if (activation == Activation::gelu) gelu_backward(x, d, d);
   if (activation == Activation::gelu_tanh) gelu_tanh_backward(x, d, d);
   if (activation == Activation::relu) {
@@ -63,6 +74,7 @@ void activate_head_backward(Activation activation, const Tensor& x, Tensor& d) {
 // dense(x), before the activation.
 Tensor dense(ConstTensorView weight, ConstTensorView bias, const Tensor& x) {
   Tensor out = product(x, weight.transposed(0, 1));
+  if (!bias.given()) return out;
   const Tensor added = copy_of(bias, DType::f64);
   const std::size_t columns = added.values<double>().size();
   for (std::size_t i = 0; i < out.values<double>().size(); ++i)
@@ -77,26 +89,31 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   const OutputNames& names = all.output;
   if (!names.dense.empty() && !tensors.contains(names.dense + ".weight")) return std::nullopt;
   const std::int64_t e = description.hidden_size, vocabulary = description.vocabulary_size;
+  const std::int64_t row = description.table_size();  // of the table of tokens
   TokenHead head;
   head.source_ = tensors;
+  head.scale_ = description.output_scale;
   head.softcap_ = description.output_softcap;
   if (!names.dense.empty()) {
     const LayerDescription& layer = description.layers.back();
+    const auto bias_if = [&](bool wanted, const std::string& name) {
+      return wanted ? required_tensor(tensors, name + ".bias", {row}) : ConstTensorView();
+    };
     head.transform_ =
-        Transform{.weight = required_tensor(tensors, names.dense + ".weight", {e, e}),
-                  .bias = required_tensor(tensors, names.dense + ".bias", {e}),
+        Transform{.weight = required_tensor(tensors, names.dense + ".weight", {row, e}),
+                  .bias = bias_if(names.dense_bias, names.dense),
                   .activation = names.own_activation ? layer.feed_forward->activation : Activation::gelu,
-                  .gamma = required_tensor(tensors, names.norm + ".weight", {e}),
-                  .beta = required_tensor(tensors, names.norm + ".bias", {e}),
+                  .gamma = required_tensor(tensors, names.norm + ".weight", {row}),
+                  .beta = bias_if(layer.norm.bias, names.norm),
                   .epsilon = layer.norm.epsilon};
   }
   const std::string table = first_of(tensors, names.tables);
   if (head.transform_ && head.softcap_ > 0)
     refuse("model", "a cap on logits after a dense layer is not computed");
   if (names.table_input_first) {
-    head.table_ = required_tensor(tensors, names.tables.front(), {e, vocabulary}).transposed(0, 1);
+    head.table_ = required_tensor(tensors, names.tables.front(), {row, vocabulary}).transposed(0, 1);
   } else {
-    head.table_ = required_tensor(tensors, table.empty() ? all.words : table, {vocabulary, e});
+    head.table_ = required_tensor(tensors, table.empty() ? all.words : table, {vocabulary, row});
   }
   if (const std::string bias = first_of(tensors, names.biases); !bias.empty())
     head.bias_ = required_tensor(tensors, bias, {vocabulary});
@@ -113,6 +130,7 @@ PackedMatrix TokenHead::packed() const {
 
 Tensor TokenHead::transformed(ConstTensorView hidden) const {
   Tensor x = copy_of(hidden, DType::f64);
+  for (double& value : x.values<double>()) value *= scale_;
   if (!transform_) return x;
   x = dense(transform_->weight, transform_->bias, x);
   activate_head(transform_->activation, x);
@@ -122,7 +140,7 @@ Tensor TokenHead::transformed(ConstTensorView hidden) const {
 
 void TokenHead::require_token(std::int32_t token) const {
   if (token < 0 || token >= table_.size(0))
-    refuse("lens", "token is ", token, ", and the vocabulary has 0 to ", table_.size(0) - 1);
+    refuse("lens", "token is ", token, ", expected 0 to ", table_.size(0) - 1);
 }
 
 Tensor TokenHead::logits(ConstTensorView hidden) const {
@@ -167,10 +185,12 @@ std::vector<double> TokenHead::gradient(std::span<const double> hidden, std::int
   require_token(token);
   Tensor d = copy_of(table_.slice(0, token, token + 1), DType::f64);
   if (softcap_ > 0) {  // in models that write, which have no other part before or after the table
-    const double logit = std::inner_product(hidden.begin(), hidden.end(), d.values<double>().begin(), 0.0);
+    const double logit =
+        scale_ * std::inner_product(hidden.begin(), hidden.end(), d.values<double>().begin(), 0.0);
     const double capped = std::tanh(logit / softcap_);
     for (double& value : d.values<double>()) value *= 1 - capped * capped;
   }
+  for (double& value : d.values<double>()) value *= scale_;
   if (!transform_) return values_of(d);
   const Tensor before = dense(transform_->weight, transform_->bias, row_of(hidden));
   Tensor after = copy_of(before);

@@ -2,8 +2,10 @@
 #include <attend/transformer.h>
 
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
+#include "model/distance_bias.h"
 #include "model/embeddings.h"
 #include "model/pass_plan.h"
 #include "model/transformer_parts.h"
@@ -29,8 +31,6 @@ void require_writer(const ModelDescription& description) {
            "the tokens of this model see those after them, so it cannot write: its family is ",
            description.family);
   }
-  if (description.uses(PositionKind::relative))
-    refuse(kCacheOperation, "a model with relative positions cannot read with a cache");
 }
 
 // Where a read is interrupted, no layer keeps tokens that the others have not read.
@@ -147,12 +147,17 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
   embed(model, weights, ids, places, x);
   Workspace work(model, n);
   EveryRotaryTable tables;
+  std::optional<DistanceBias> distances;
   UndoRead undo{.cache = cache, .length = first};
   for (std::size_t i = 0; i < cache.layers_.size(); ++i) {
     const std::int64_t index = model.encoder_layers + static_cast<std::int64_t>(i);
     const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
-    const StoredLayer& stored = weights.layers[static_cast<std::size_t>(index)];
-    const AttentionOptions options = attention_options(layer.attention, stored.sinks);
+    AttentionOptions options = attention_options(layer.attention, weights.stored(index).sinks);
+    if (layer.attention.positions == PositionKind::relative) {
+      if (!distances)
+        distances.emplace(weights.relative_bias, layer.attention.relative_buckets, first, n, first + n);
+      options.bias = distances->view();
+    }
     const bool rotates = layer.attention.positions == PositionKind::rotary;
     const RotaryTables* const rotary = rotates ? &tables.of(layer.attention, places, lengths) : nullptr;
     const LayerRun run{.layer = layer,

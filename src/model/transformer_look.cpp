@@ -11,7 +11,7 @@ namespace attend {
 Tensor Transformer::word_rows(std::span<const std::int32_t> ids) const {
   const ModelDescription& model = description();
   const auto count = static_cast<std::int64_t>(ids.size());
-  Tensor rows(DType::f32, {count, model.hidden_size});
+  Tensor rows(DType::f32, {count, model.table_size()});
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int32_t id = ids[static_cast<std::size_t>(i)];
     if (id < 0 || id >= model.vocabulary_size)
@@ -43,7 +43,7 @@ void Transformer::project_head(std::int64_t layer, std::int64_t head, ConstTenso
   // The packed matrix has all heads; the other heads get zeros.
   Tensor all_heads(DType::f32, {values.size(0), attention.heads * size});
   copy(values, all_heads.view().slice(1, (head - 1) * size, head * size));
-  matmul(all_heads, parts_->weights.layers[static_cast<std::size_t>(layer) - 1].out.matrix, out);
+  matmul(all_heads, parts_->weights.stored(layer - 1).out.matrix, out);
 }
 
 }  // namespace attend

@@ -175,6 +175,10 @@ model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces&
 void require_learnable(const ModelDescription& description) {
   if (description.embedding_scale != 1) refuse("train", "a scale of the embeddings cannot be trained here");
   if (description.output_softcap > 0) refuse("train", "a cap on logits cannot be trained here");
+  if (description.embedding_size) {
+    refuse("train", "a linear layer after the embeddings cannot be trained here: their rows have ",
+           *description.embedding_size, " elements, and the hidden vectors ", description.hidden_size);
+  }
   for (const LayerDescription& layer : description.layers) {
     if (layer.attention.positions == PositionKind::relative)
       refuse("train", "tables of relative positions cannot be trained here");
@@ -183,6 +187,9 @@ void require_learnable(const ModelDescription& description) {
       refuse("train", "norms whose weights are stored without their 1 cannot be trained here");
     if (layer.attention.positions == PositionKind::rotary && layer.attention.rotary.long_text > 0)
       refuse("train", "rotary positions that depend on the length of a text cannot be trained here");
+    if (layer.weights_of) refuse("train", "layers that share their weights cannot be trained here");
+    if (!layer.attention_norm || (layer.norm.kind == NormKind::layer && !layer.norm.bias))
+      refuse("train", "layers without a norm, and norms without a bias, cannot be trained here");
     if (layer.norm.place == NormPlace::around || layer.norm.place == NormPlace::inside)
       refuse("train", "norms of a part's output cannot be trained here");
   }
