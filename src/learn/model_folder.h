@@ -17,7 +17,7 @@ inline constexpr const char *kConfigFile = "config.json", *kTokenizerFile = "tok
 void save_model_folder(const std::filesystem::path& folder, train::Model& model,
                        const std::string& tokenizer_json);
 
-// What says so in it.
+// The config.json of such a folder.
 std::string config_json(const ModelDescription& description);
 
 // Bytes into a file, whole or not at all.

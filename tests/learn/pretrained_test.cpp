@@ -168,7 +168,7 @@ TEST(Pretrained, RefusesOtherFamilies) {
   EXPECT_FILE_ERROR(Pretrained((kModels / "mpnet").string()), "model_type",
                     "\"mpnet\" has a table of distances in its scores");
   EXPECT_FILE_ERROR(Pretrained((kModels / "gpt2").string()), "model_type",
-                    "\"gpt2\" is not an encoder, and pairs trains encoders alone");
+                    "\"gpt2\" is not an encoder, and pairs only trains encoders");
   EXPECT_FILE_ERROR(Pretrained((kModels / "bert-relu").string()), "hidden_act",
                     "is an activation that pairs does not train");
 }
