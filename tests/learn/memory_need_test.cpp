@@ -29,7 +29,7 @@ Complaint start_with(const TemporaryFolder& folder, const char* task, const Sett
   return {};
 }
 
-TEST(MemoryNeed, IsNamedByTheKeyThatAddsMost) {
+TEST(MemoryNeed, NamesTheKeyThatAddsMost) {
   const TemporaryFolder folder;
   const std::string text = folder.write("text.txt", std::string(100000, 'x')).string();
   struct Case {
@@ -73,8 +73,8 @@ TEST(MemoryNeed, NoSequenceIsLongerThanAModelMayBe) {
   EXPECT_EQ(start_with(folder, "recall", {{"data.distance", "16777216"}}).key, "data.distance");
 }
 
-// Batches of a step are drawn one after the other, so that they may be many.
-TEST(MemoryNeed, HasNothingToDoWithHowManyBatchesMakeAStep) {
+// Batches of a step are drawn one after the other, so there may be many.
+TEST(MemoryNeed, DoesNotDependOnTheBatchesOfAStep) {
   Config config = default_config("recall");
   config.accumulate = 1 << 20;
   EXPECT_NO_THROW(
