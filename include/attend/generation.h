@@ -61,8 +61,9 @@ class Generator {
 
   // What follows a prompt; for a model with an encoder and a decoder, its answer. A prompt that is longer
   // than the model can read is cut at its start. When positions run out, the second half of the tokens so far
-  // is read again from the first position on. The same prompt, options and seed give the same text on any
-  // number of threads.
+  // is read again from the first position on; where a model rotates longer texts differently
+  // (Rotary::long_text), all of them are read again. The same prompt, options and seed give the same text on
+  // any number of threads.
   Generated generate(std::string_view prompt, const GenerateOptions& options = {});
   Generated generate(std::span<const std::int32_t> prompt, const GenerateOptions& options = {});
 

@@ -32,6 +32,7 @@ struct NormDescription {
   NormKind kind = NormKind::layer;
   NormPlace place = NormPlace::after;
   double epsilon = 1e-12;
+  bool plus_one = false;  // a stored weight w counts as 1 + w: Gemma. Added once, when the file is read
 };
 
 enum class PositionKind : std::uint8_t { none, sinusoidal, learned, rotary, alibi, relative };
@@ -99,19 +100,22 @@ struct ModelDescription {
   std::int64_t position_count = 0;                 // rows of the table, or the most there may be
   std::int64_t first_position = 0;                 // the row of the first token: 2 in RoBERTa and MPNet
   std::int64_t token_types = 0;                    // 0: the family has none
+  double embedding_scale = 1;                      // of the rows of the table of words: sqrt(E) in Gemma
   std::optional<NormDescription> embedding_norm{};
 
   std::vector<LayerDescription> layers{};
   std::optional<NormDescription> final_norm{};
 
   // The output layer, which guesses tokens.
-  bool tied_output = true;  // it is the table of words
+  bool tied_output = true;    // it is the table of words
+  double output_softcap = 0;  // c: a logit x becomes c tanh(x / c); 0: it stays as it is
 
   // How many of the first layers are the encoder, where there are an encoder and a decoder; else 0. The final
   // norm then comes once after them and once after the last.
   std::int64_t encoder_layers = 0;
   std::optional<std::int32_t> start_token{};  // the first of the target; the answer follows it
   std::optional<std::int32_t> pad_token{};
+  std::vector<std::int32_t> end_tokens{};  // after which a text is complete, as config.json names them
 
   std::int64_t layer_count() const noexcept { return static_cast<std::int64_t>(layers.size()); }
   const LayerDescription& layer(std::int64_t number) const {  // from 1
@@ -127,6 +131,10 @@ struct ModelDescription {
   bool is_causal() const noexcept;
   // Whether any layer's scores, or the embeddings, use positions of this kind.
   bool uses(PositionKind kind) const noexcept;
+
+  // Whether a text that grows from some tokens to more is rotated differently in all its places, so that it
+  // has to be read again from its beginning: Rotary::long_text.
+  bool rotation_changes(std::int64_t tokens_before, std::int64_t tokens_after) const noexcept;
 
   // The most tokens that have positions; of source and target each, where there are both.
   std::int64_t max_tokens() const noexcept { return position_count - first_position; }

@@ -78,12 +78,31 @@ struct EdgeEdit {
   double scale = 0;
 };
 
-// Changes to a pass while it runs, to see their effect. Several edits of one thing multiply; their order does
-// not matter.
+// A head whose attended values are replaced before the output projection, for example by those of another
+// text: activation patching.
+struct HeadPatch {
+  std::int64_t layer = 1, head = 1;
+  std::int64_t text = 0;                // which of the batch
+  std::optional<std::int64_t> token{};  // one of that text; default: all
+  ConstTensorView values{};             // (tokens of that text, D), f32
+};
+
+// A pass that goes on from what left a layer, instead of starting with the batch's own embeddings. The layers
+// up to there do not run, and an observer does not see them.
+struct PassStart {
+  std::int64_t layer = 0;    // 0: the embeddings
+  ConstTensorView hidden{};  // (tokens, E), f32
+};
+
+// Changes to a pass while it runs, to see their effect. Several edits of one thing multiply, after any patch
+// of it; their order does not matter. Of several patches of one value the last one counts.
 struct PassEdits {
   std::vector<HeadEdit> heads{};
   std::vector<EdgeEdit> edges{};
-  bool empty() const noexcept { return heads.empty() && edges.empty(); }
+  std::vector<HeadPatch> patches{};
+  std::optional<PassStart> start{};
+  bool change_heads() const noexcept { return !heads.empty() || !edges.empty() || !patches.empty(); }
+  bool empty() const noexcept { return !change_heads() && !start; }
 };
 
 // How a number L changes with the intermediate values of a pass: dL / d each element.
@@ -141,8 +160,13 @@ class Transformer {
   // layers, from its gradient with respect to them: d_out (tokens, E), of any floating type. f32. Memory is
   // O(n) per layer and, from the first call on, a transposed copy of the model's matrices. A text's gradients
   // have the same bits whatever the other texts and the number of threads.
+  // embeddings (tokens, E), f32: what enters the first layer instead of the batch's own.
   PassGradients gradients(const TokenBatch& batch, ConstTensorView d_out,
-                          std::optional<std::int64_t> layers = {}) const;
+                          std::optional<std::int64_t> layers = {}, ConstTensorView embeddings = {}) const;
+
+  // What the vectors of any layer would leave the model as: the final norm of them, where the model has one.
+  // hidden (rows, E), f32; out may be hidden. The vectors that leave the last layer have it already.
+  void apply_final_norm(ConstTensorView hidden, TensorView out) const;
 
   // Reads these tokens after all that the cache holds, and adds them to it: the vectors that leave the last
   // layer for them, (ids, E). The model is causal, or has a source, which read_source() put into the cache.

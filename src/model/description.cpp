@@ -1,8 +1,10 @@
 #include <attend/model_description.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
+#include "nn/frequencies.h"
 
 namespace attend {
 namespace {
@@ -35,6 +37,7 @@ void check_attention(const AttentionDescription& attention) {
     if (turning % 2 != 0)
       refuse(kDescriptionOperation, "a head has ", turning,
              " dimensions, but rotary positions turn them in pairs");
+    detail::rotated_dimensions(kDescriptionOperation, attention.rotary, attention.head_size);
   }
 }
 
@@ -90,6 +93,14 @@ bool ModelDescription::uses(PositionKind kind) const noexcept {
          });
 }
 
+bool ModelDescription::rotation_changes(std::int64_t tokens_before,
+                                        std::int64_t tokens_after) const noexcept {
+  return std::any_of(layers.begin(), layers.end(), [&](const LayerDescription& layer) {
+    return layer.attention.positions == PositionKind::rotary &&
+           attend::rotation_changes(layer.attention.rotary, tokens_before, tokens_after);
+  });
+}
+
 std::string_view name_of(NormKind kind) noexcept { return kind == NormKind::layer ? "layer" : "rms"; }
 
 std::string_view name_of(NormPlace place) noexcept {
@@ -111,6 +122,14 @@ void check(const ModelDescription& description) {
   check_count("vocabulary", description.vocabulary_size, 1);
   check_count("hidden", description.hidden_size, 1);
   check_count("length", description.max_tokens(), 1);
+  if (!(description.embedding_scale > 0) || std::isinf(description.embedding_scale)) {
+    refuse(kDescriptionOperation, "embedding_scale is ", description.embedding_scale,
+           ", expected a positive finite number");
+  }
+  if (!(description.output_softcap >= 0) || std::isinf(description.output_softcap)) {
+    refuse(kDescriptionOperation, "output_softcap is ", description.output_softcap,
+           ", expected a finite number from 0");
+  }
   check_count("the number of layers", description.layer_count(), 0, kMostModelLayers);
   for (const LayerDescription& layer : description.layers) check_layer(description, layer);
   if (description.encoder_layers < 0 || description.encoder_layers > description.layer_count()) {

@@ -15,10 +15,11 @@ namespace attend::model {
 struct EmbeddingTables {
   ConstTensorView words{}, types{}, positions{};
   std::int64_t first_position = 0;  // the row of place 0
+  double words_scale = 1;           // in f32 where the result is
 };
 
-// out[i] = words[ids[i]] + types[types[i]] + positions[places[i] + first_position], (ids, E), f32 or f64. No
-// types: all 0. Nothing is checked.
+// out[i] = words_scale words[ids[i]] + types[types[i]] + positions[places[i] + first_position], (ids, E), f32
+// or f64. No types: all 0. Nothing is checked.
 void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t> ids,
                     std::span<const std::int32_t> types, std::span<const std::int64_t> places,
                     TensorView out);

@@ -35,15 +35,18 @@ struct RotaryTables {
   Tensor cosines, sines;
 };
 
-// Those of all layers of a model, for the same places: made once for each base and number of dimensions.
+// Those of all layers of a model, for the same places: made once for each way to rotate.
 class EveryRotaryTable {
  public:
-  const RotaryTables& of(const AttentionDescription& attention, std::span<const std::int64_t> places);
+  // lengths: of each place how many tokens its text has, which some models rotate by; none: they do not
+  // matter.
+  const RotaryTables& of(const AttentionDescription& attention, std::span<const std::int64_t> places,
+                         std::span<const std::int64_t> lengths = {});
 
  private:
   struct Entry {
-    double base;
-    std::int64_t dimensions, head_size;
+    Rotary rotary;
+    std::int64_t head_size;
     RotaryTables tables;
   };
   std::deque<Entry> made_;  // a deque: views look at them, so they must not move

@@ -38,8 +38,9 @@ struct TensorNames {
   std::string relative_bias{};  // a whole name
   OutputNames output{};
 
-  bool input_first = false;     // matrices are (in, out), as GPT-2's Conv1D has them; else (out, in)
-  bool gamma_and_beta = false;  // norms are stored under these names
+  bool projected_by_head = false;  // rows of the one tensor `projected` are (heads, 3, size): GPT-NeoX
+  bool input_first = false;        // matrices are (in, out), as GPT-2's Conv1D has them; else (out, in)
+  bool gamma_and_beta = false;     // norms are stored under these names
 
   // Prefixes of every name except those of the output, in files of models that were saved with a head.
   std::vector<std::string> prefixes{""};

@@ -136,7 +136,12 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
            " positions of the model");
   }
   check_ids(ids, model);
+  if (first > 0 && model.rotation_changes(first, first + n)) {
+    refuse(kCacheOperation, "this model rotates a text of ", first + n, " tokens otherwise than one of ",
+           first, ": clear the cache and read the text again from its beginning");
+  }
   const std::vector<std::int64_t> places = places_from(first, n);
+  const std::vector<std::int64_t> lengths(places.size(), first + n);
   const RowRange rows{0, n};
   Tensor x(DType::f32, {n, model.hidden_size});
   embed(model, weights, ids, places, x);
@@ -149,7 +154,7 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
     const StoredLayer& stored = weights.layers[static_cast<std::size_t>(index)];
     const AttentionOptions options = attention_options(layer.attention, stored.sinks);
     const bool rotates = layer.attention.positions == PositionKind::rotary;
-    const RotaryTables* const rotary = rotates ? &tables.of(layer.attention, places) : nullptr;
+    const RotaryTables* const rotary = rotates ? &tables.of(layer.attention, places, lengths) : nullptr;
     const LayerRun run{.layer = layer,
                        .weights = weights.layer(index),
                        .options = options,

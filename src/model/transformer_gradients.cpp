@@ -116,12 +116,14 @@ class BackwardWork {
 }  // namespace
 
 PassGradients Transformer::gradients(const TokenBatch& batch, ConstTensorView d_out,
-                                     std::optional<std::int64_t> layers) const {
+                                     std::optional<std::int64_t> layers, ConstTensorView embeddings) const {
   const ModelDescription& model = description();
   const ModelWeights& weights = parts_->weights;
   const std::int64_t e = model.hidden_size, tokens = batch.tokens();
   require_shape("model", {"d_out", d_out}, {tokens, e});
 
+  PassEdits edits;
+  if (embeddings.given()) edits.start = PassStart{.hidden = embeddings};
   std::vector<KeptLayer> kept;
   Tensor entering;
   forward(
@@ -139,7 +141,7 @@ PassGradients Transformer::gradients(const TokenBatch& batch, ConstTensorView d_
         }
         entering = copy_of(moment.hidden);
       },
-      layers);
+      layers, edits);
 
   PassGradients result{.embeddings = copy_of(d_out, DType::f32),
                        .attended = std::vector<Tensor>(kept.size())};

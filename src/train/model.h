@@ -58,7 +58,6 @@ struct LayerStack {
   NormPlaces embedding_norm{}, final_norm{};
   TensorView embedded{}, entering{};  // (rows, E): before and after the norm of the embeddings
   TensorView leaving{};               // (rows, E): after the final norm, where there is one
-  std::vector<std::int32_t> places{};
 };
 
 class Model {

@@ -173,10 +173,16 @@ model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces&
 }
 
 void require_learnable(const ModelDescription& description) {
+  if (description.embedding_scale != 1) refuse("train", "a scale of the embeddings cannot be trained here");
+  if (description.output_softcap > 0) refuse("train", "a cap on logits cannot be trained here");
   for (const LayerDescription& layer : description.layers) {
     if (layer.attention.positions == PositionKind::relative)
       refuse("train", "tables of relative positions cannot be trained here");
     if (layer.attention.sinks) refuse("train", "attention sinks cannot be trained here");
+    if (layer.norm.plus_one)
+      refuse("train", "norms whose weights are stored without their 1 cannot be trained here");
+    if (layer.attention.positions == PositionKind::rotary && layer.attention.rotary.long_text > 0)
+      refuse("train", "rotary positions that depend on the length of a text cannot be trained here");
     if (layer.norm.place == NormPlace::around || layer.norm.place == NormPlace::inside)
       refuse("train", "norms of a part's output cannot be trained here");
   }

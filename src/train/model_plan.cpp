@@ -12,7 +12,6 @@ void Model::plan_stack(LayerStack& stack, std::int64_t rows) {
   const std::int64_t e = description_.hidden_size;
   if (description_.embedding_norm) arena_.want(stack.embedded, {rows, e});
   arena_.want(stack.entering, {rows, e});
-  stack.places.reserve(static_cast<std::size_t>(rows));
   if (is_recurrent()) return;
   for (std::int64_t i = stack.first; i < stack.last; ++i) {
     if (description_.layers[static_cast<std::size_t>(i)].feed_forward)
