@@ -29,7 +29,7 @@ LogitLens logit_lens(const Reading& reading, std::int64_t place, std::size_t mos
   LogitLens result{.watched = watched.value_or(0)};
   if (!watched) result.watched = lens::best_guesses(of_layer(layers), 1).front().token;
   if (result.watched < 0 || result.watched >= tokens)
-    refuse("lens", "token is ", result.watched, ", and the vocabulary has 0 to ", tokens - 1);
+    refuse("lens", "token is ", result.watched, ", expected 0 to ", tokens - 1);
   for (std::int64_t layer = 0; layer <= layers; ++layer) {
     const std::span<const double> row = of_layer(layer);
     const double logit = row[static_cast<std::size_t>(result.watched)];

@@ -92,7 +92,7 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   }
   const std::string table = first_of(tensors, names.tables);
   if (head.transform_ && head.softcap_ > 0)
-    refuse("model", "a cap on logits after a dense layer is not computed");
+    refuse("model", "a cap on logits is not supported after a dense layer");
   if (names.table_input_first) {
     head.table_ = required_tensor(tensors, names.tables.front(), {e, vocabulary}).transposed(0, 1);
   } else {
@@ -122,7 +122,7 @@ Tensor TokenHead::transformed(ConstTensorView hidden) const {
 
 void TokenHead::require_token(std::int32_t token) const {
   if (token < 0 || token >= table_.size(0))
-    refuse("lens", "token is ", token, ", and the vocabulary has 0 to ", table_.size(0) - 1);
+    refuse("lens", "token is ", token, ", expected 0 to ", table_.size(0) - 1);
 }
 
 Tensor TokenHead::logits(ConstTensorView hidden) const {
