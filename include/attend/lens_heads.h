@@ -25,7 +25,8 @@ struct HeadProfile {
   double same_word = 0;   // the other tokens of its word
   double first = 0;       // the first token of the text, special or not
   double separator = 0;   // special tokens, such as [CLS] and [SEP]
-  // The mean over the tokens that the text had before, of which there are `repeated`; 0 where there are none.
+  // Means over the tokens that already occurred earlier in the text, of which there are `repeated`; 0 where
+  // there are none.
   double duplicate = 0;  // the earlier places of the same token
   double induction = 0;  // the tokens that came after those: what may come again (Olsson et al. 2022)
   std::int64_t repeated = 0;

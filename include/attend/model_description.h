@@ -125,7 +125,7 @@ struct ModelDescription {
   std::int64_t encoder_layers = 0;
   std::optional<std::int32_t> start_token{};  // the first of the target; the answer follows it
   std::optional<std::int32_t> pad_token{};
-  std::vector<std::int32_t> end_tokens{};  // after which a text is complete, as config.json names them
+  std::vector<std::int32_t> end_tokens{};  // a text is complete after one of these, as config.json says
 
   std::int64_t layer_count() const noexcept { return static_cast<std::int64_t>(layers.size()); }
   const LayerDescription& layer(std::int64_t number) const {  // from 1

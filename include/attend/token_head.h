@@ -23,7 +23,7 @@ class TokenHead {
   std::vector<double> logits(std::span<const double> hidden) const;
   // The same for several such vectors, (rows, E), of any floating type: (rows, vocabulary), f64.
   Tensor logits(ConstTensorView hidden) const;
-  // Those of some tokens alone, in their order.
+  // The same for some tokens only, in their order.
   std::vector<double> logits(std::span<const double> hidden, std::span<const std::int32_t> tokens) const;
 
   // For a model that writes: the table of tokens, (E, vocabulary), packed for computing f32 logits, before
@@ -36,7 +36,7 @@ class TokenHead {
 
  private:
   TokenHead() = default;
-  Tensor transformed(ConstTensorView hidden) const;  // what the table of tokens is multiplied with, f64
+  Tensor transformed(ConstTensorView hidden) const;  // what the table of tokens is multiplied by, f64
   void require_token(std::int32_t token) const;
 
   // Before the table of tokens: dense, activation, norm. None in models that write.

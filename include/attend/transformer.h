@@ -87,8 +87,8 @@ struct HeadPatch {
   ConstTensorView values{};             // (tokens of that text, D), f32
 };
 
-// A pass that goes on from what left a layer, instead of starting with the batch's own embeddings. The layers
-// up to there do not run, and an observer does not see them.
+// A pass that continues from what left a layer, instead of starting with the batch's own embeddings. The
+// layers up to there do not run, and an observer does not see them.
 struct PassStart {
   std::int64_t layer = 0;    // 0: the embeddings
   ConstTensorView hidden{};  // (tokens, E), f32
@@ -164,8 +164,9 @@ class Transformer {
   PassGradients gradients(const TokenBatch& batch, ConstTensorView d_out,
                           std::optional<std::int64_t> layers = {}, ConstTensorView embeddings = {}) const;
 
-  // What the vectors of any layer would leave the model as: the final norm of them, where the model has one.
-  // hidden (rows, E), f32; out may be hidden. The vectors that leave the last layer have it already.
+  // The vectors of any layer as they would leave the model: through the final norm, where the model has one.
+  // hidden (rows, E), f32; out may be hidden. The vectors that leave the last layer have been through it
+  // already.
   void apply_final_norm(ConstTensorView hidden, TensorView out) const;
 
   // Reads these tokens after all that the cache holds, and adds them to it: the vectors that leave the last

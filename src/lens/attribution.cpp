@@ -25,7 +25,7 @@ TokenBatch batch_of(const Reading& reading) {
   return batch;
 }
 
-// A pass with embeddings of its own: the logit, and its gradient with respect to them.
+// A pass over given embeddings: the logit, and its gradient with respect to them.
 class EmbeddedPass {
  public:
   EmbeddedPass(const Reading& reading, std::int64_t place, std::int32_t token)
@@ -68,7 +68,7 @@ class EmbeddedPass {
   std::int32_t token_;
 };
 
-// into[t] += weight * sum over e of (a - b)[t, e] * d[t, e]; b may be not given.
+// into[t] += weight * sum over e of (a - b)[t, e] * d[t, e]; b is optional.
 void add_products(std::vector<double>& into, const Tensor& a, const Tensor* b, const Tensor& d,
                   double weight) {
   const auto e = static_cast<std::size_t>(a.size(1));

@@ -58,8 +58,8 @@ void for_each_weights(const Reading& reading, std::int64_t number, const std::ve
   }
 }
 
-// A token that a long text has very often is looked for at its first places alone: else a text of one word
-// repeated would take n² steps.
+// For a token that occurs very often, only its first places are searched: otherwise a text of one repeated
+// word would take n² steps.
 constexpr std::size_t kMostEarlier = 256;
 
 class Profiler {

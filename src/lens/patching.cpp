@@ -20,14 +20,14 @@ void require_comparable(const Reading& clean, const Reading& changed) {
   if (&first.transformer() != &second.transformer())
     refuse("lens", "the two prompts were read by different models");
   if (!first.transformer().description().is_causal())
-    refuse("lens", "answers are patched in models that write, and ", first.files().name, " does not");
+    refuse("lens", "patching needs a model that writes, and ", first.files().name, " does not");
   if (clean.size() != changed.size()) {
     refuse("lens", "the prompts have ", clean.size(), " and ", changed.size(),
-           " tokens; patching puts one token's vectors in the place of the other's, so they need as many");
+           " tokens; patching replaces one token's vectors by another's, so both need the same number");
   }
 }
 
-// Passes over the second prompt, many at a time, each with a change of its own.
+// Passes over the second prompt, many at a time, each with its own change.
 class PatchedPasses {
  public:
   PatchedPasses(const Reading& clean, const Reading& changed, const PatchedAnswers& answers,
@@ -43,8 +43,8 @@ class PatchedPasses {
     return logits[0] - logits[1];
   }
 
-  // The differences of `count` passes that go on after `layer`; change(pass, text, hidden, edits) makes each
-  // of them different: hidden (tokens, E) is its own.
+  // The differences of `count` passes that continue after `layer`; change(pass, text, hidden, edits) makes
+  // each of them different: hidden (tokens, E) is its own.
   template <class Change>
   std::vector<double> differences(std::int64_t count, std::int64_t layer, const Change& change) const {
     std::vector<double> result;
@@ -93,7 +93,7 @@ class PatchedPasses {
   std::int64_t copies_;
 };
 
-// What the heads of every layer brought to the tokens of a text, (tokens, H, D) each.
+// What the heads of every layer contributed to the tokens of a text, (tokens, H, D) each.
 std::vector<Tensor> attended_of(const Reading& reading) {
   TokenBatch batch;
   batch.add(reading.tokens().ids, reading.tokens().type_ids);

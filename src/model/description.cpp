@@ -37,7 +37,7 @@ void check_attention(const AttentionDescription& attention) {
         attention.rotary.dimensions == 0 ? attention.head_size : attention.rotary.dimensions;
     if (turning % 2 != 0)
       refuse(kDescriptionOperation, "a head has ", turning,
-             " dimensions, and rotary positions turn them in pairs");
+             " dimensions, but rotary positions turn them in pairs");
     detail::rotated_dimensions(kDescriptionOperation, attention.rotary, attention.head_size);
   }
 }

@@ -38,8 +38,8 @@ struct RotaryTables {
 // Those of all layers of a model, for the same places: made once for each way to rotate.
 class EveryRotaryTable {
  public:
-  // lengths: of each place how many tokens its text has, which some models rotate by; none: they do not
-  // matter.
+  // lengths: for each place, the number of tokens in its text, on which some models' rotation depends; none:
+  // it does not matter.
   const RotaryTables& of(const AttentionDescription& attention, std::span<const std::int64_t> places,
                          std::span<const std::int64_t> lengths = {});
 

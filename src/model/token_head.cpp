@@ -109,7 +109,7 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   }
   const std::string table = first_of(tensors, names.tables);
   if (head.transform_ && head.softcap_ > 0)
-    refuse("model", "a cap on logits after a dense layer is not computed");
+    refuse("model", "a cap on logits is not supported after a dense layer");
   if (names.table_input_first) {
     head.table_ = required_tensor(tensors, names.tables.front(), {row, vocabulary}).transposed(0, 1);
   } else {

@@ -137,7 +137,7 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
   }
   check_ids(ids, model);
   if (first > 0 && model.rotation_changes(first, first + n)) {
-    refuse(kCacheOperation, "this model rotates a text of ", first + n, " tokens otherwise than one of ",
+    refuse(kCacheOperation, "this model rotates a text of ", first + n, " tokens differently from one of ",
            first, ": clear the cache and read the text again from its beginning");
   }
   const std::vector<std::int64_t> places = places_from(first, n);

@@ -52,7 +52,7 @@ TensorView as_matrix(TensorView memory, std::int64_t rows, std::int64_t columns)
   return {memory.raw(), memory.dtype(), shape, row_major_strides(shape)};
 }
 
-// Where each row stands in its sequence.
+// The place of each row in its sequence.
 template <class Integer>
 std::vector<Integer> places_of(const Rows& rows) {
   std::vector<Integer> places(static_cast<std::size_t>(rows.count()));

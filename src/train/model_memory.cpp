@@ -169,7 +169,7 @@ void require_memory(const ModelDescription& description, const TrainingOptions& 
   const double need = model_memory(description, options, dtype).total(), most = memory_limit();
   if (need <= most) return;
   refuse("train", "a model of this shape would take ", memory_text(need), " to learn in batches of ",
-         options.sequences, ", but only ", memory_text(most), " is available");
+         options.sequences, ", but this process can have at most ", memory_text(most));
 }
 
 }  // namespace attend::train

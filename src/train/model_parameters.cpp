@@ -184,7 +184,7 @@ void require_learnable(const ModelDescription& description) {
       refuse("train", "tables of relative positions cannot be trained here");
     if (layer.attention.sinks) refuse("train", "attention sinks cannot be trained here");
     if (layer.norm.plus_one)
-      refuse("train", "norms whose weights are stored without their 1 cannot be trained here");
+      refuse("train", "norms whose weights are stored as w for 1 + w cannot be trained here");
     if (layer.attention.positions == PositionKind::rotary && layer.attention.rotary.long_text > 0)
       refuse("train", "rotary positions that depend on the length of a text cannot be trained here");
     if (layer.weights_of) refuse("train", "layers that share their weights cannot be trained here");

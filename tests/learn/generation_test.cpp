@@ -29,7 +29,7 @@ class GenerationTest : public testing::Test {
     save_model_folder(folder.path(), model, byte_tokenizer());
     for (std::int32_t i = 0; i < 12; ++i) ids.push_back(static_cast<std::int32_t>(random_bits(1, i) % 256));
   }
-  // Of the token at the end of the first `count`, by the model that learns.
+  // The logits after the first `count` tokens, by the model that learns.
   Tensor expected(std::int64_t count) {
     train::Batch batch{.tokens = {.count = 1, .length = count, .ids = {ids.begin(), ids.begin() + count}}};
     batch.targets.assign(static_cast<std::size_t>(count), kNoTarget);
@@ -53,7 +53,7 @@ TEST_F(GenerationTest, SaysWhatTheTrainedModelSays) {
   Generator whole = generator();
   EXPECT_LT(max_abs_difference(whole.read(ids), expected(12)), 1e-5);
   EXPECT_EQ(whole.cache().length(), 12);
-  // Token by token, over the cache.
+  // Token by token, with the cache.
   Generator pieces = generator();
   for (std::int64_t i = 0; i < 12; ++i) {
     const Tensor logits = pieces.read(std::span(ids).subspan(static_cast<std::size_t>(i), 1));
@@ -63,7 +63,7 @@ TEST_F(GenerationTest, SaysWhatTheTrainedModelSays) {
   EXPECT_LT(max_abs_difference(pieces.read(std::span(ids).subspan(0, 5)), expected(5)), 1e-5);
 }
 
-TEST_F(GenerationTest, GoesOnWherePositionsRunOut) {
+TEST_F(GenerationTest, ContinuesWhenPositionsRunOut) {
   Generator one = generator(), other = generator();
   const auto written = [&](Generator& by, std::span<const std::int32_t> prompt, std::int64_t count,
                            const Sampling& sampling) {
@@ -203,7 +203,7 @@ void expect_same_logits(const model::OwnModel& shape) {
     batch.source = {.count = 1, .length = 6, .ids = {9, 8, 7, 200, 100, 0}};
     EXPECT_EQ(generator.model().transformer().description().start_token, 7);
     EXPECT_REFUSES(generator.read(batch.tokens.ids), "[generate] the source has not been read yet");
-    // Another source before, and tokens of another answer, leave no trace.
+    // A previous source, and tokens of another answer, leave no trace.
     generator.read_source(std::vector<std::int32_t>{1, 2, 3});
     generator.read(batch.tokens.ids);
     generator.read_source(batch.source.ids);

@@ -121,14 +121,14 @@ TEST_F(Next, IntegratedGradientsAddUpToTheDifferenceOfTheLogits) {
   EXPECT_NEAR(sum, whole, 0.01 * std::abs(whole));
   EXPECT_NEAR(fine.missing, std::abs(sum - whole) / std::abs(whole), 1e-12);
   EXPECT_LT(fine.missing, attribute_guess(reading_, last_, token, {.steps = 1}).missing);
-  // A token that is the neutral one already did nothing.
+  // A token that is the neutral one itself contributed nothing.
   const TokenAttributions same =
       attribute_guess(reading_, last_, token, {.steps = 4, .neutral_token = reading_.tokens().ids[4]});
   EXPECT_EQ(same.neutral_token, reading_.tokens().ids[4]);
   EXPECT_EQ(same.tokens[4], 0);
 }
 
-TEST_F(Next, APassGoesOnFromAnyLayer) {
+TEST_F(Next, APassContinuesFromAnyLayer) {
   TokenBatch batch;
   batch.add(reading_.tokens().ids, reading_.tokens().type_ids);
   const Tensor whole = model_.transformer().forward(batch);
@@ -238,13 +238,15 @@ TEST_F(Next, InductionAndDuplicateLookBackAtTheSameToken) {
 
 TEST_F(Next, WhatCannotBeAskedIsRefused) {
   EXPECT_NE(refusal_of([&] { logit_lens(reading_, 99, 1); }).find("place is 99"), std::string::npos);
-  EXPECT_NE(refusal_of([&] { logit_lens(reading_, 0, 1, 1 << 30); }).find("expected 0 to"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal_of([&] { logit_lens(reading_, 0, 1, 1 << 30); }).find("token is 1073741824, expected 0 to"),
+      std::string::npos);
   EXPECT_NE(refusal_of([&] { attribute_guess(reading_, 0, -1); }).find("token is -1"), std::string::npos);
   EXPECT_NE(refusal_of([&] { attribute_guess(reading_, 0, 1, {.steps = 0}); }).find("steps is 0"),
             std::string::npos);
   const Reading shorter(model_, "the river");
-  EXPECT_NE(refusal_of([&] { patch_answers(reading_, shorter); }).find("need as many"), std::string::npos);
+  EXPECT_NE(refusal_of([&] { patch_answers(reading_, shorter); }).find("both need the same number"),
+            std::string::npos);
   EXPECT_NE(refusal_of([&] { patch_answers(reading_, reading_); }).find("the same answer"),
             std::string::npos);
   TokenBatch batch;

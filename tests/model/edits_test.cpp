@@ -1,4 +1,4 @@
-// What comes of a pass in which heads and edges were changed.
+// The results of a pass in which heads and edges are changed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ TEST_P(Edits, AnObserverSeesWhatTheHeadsBecame) {
       {}, edits);
 }
 
-TEST_P(Edits, AHeadTakenOutIsOneWhosePartOfTheMixingIsZero) {
+TEST_P(Edits, ARemovedHeadIsOneWithZerosInTheOutputProjection) {
   const Transformer transformer(config, tensors);
   const model::TensorNames names = model::names_in(config, tensors);
   const std::string mixing = names.layers[1].out + ".weight";
@@ -160,7 +160,7 @@ TEST_P(Edits, OtherTextsKeepTheirBitsAndSoDoesATextAlone) {
 class EditsOfBert : public EachGoldenModel {};
 INSTANTIATE_TEST_SUITE_P(Families, EditsOfBert, testing::Values("bert"), golden_name);
 
-TEST_P(EditsOfBert, RefuseWhatIsNotThere) {
+TEST_P(EditsOfBert, RefuseWhatDoesNotExist) {
   const Transformer transformer(config, tensors);
   const auto with_head = [&](const HeadEdit& edit) {
     return transformer.forward(batch(), {}, {}, {.heads = {edit}});

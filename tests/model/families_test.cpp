@@ -14,8 +14,7 @@ ModelDescription config_of(const std::string& text) {
   return read_model_description(folder.write("config.json", text));
 }
 
-// A small BERT, with more keys at its end; a key that comes again would be refused, so `without` takes one
-// out.
+// A small BERT, with more keys at its end; a repeated key would be refused, so `without` removes one.
 std::string bert(const std::string& more = "", const std::string& without = "") {
   std::string text = R"({"model_type":"bert")";
   for (const char* const field :

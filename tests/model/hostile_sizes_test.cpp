@@ -128,7 +128,7 @@ TEST_P(HostileSizes, MoreLayersThanThereAre) {
   EXPECT_EQ(refusal_of(hostile, zeros), "there is no such tensor");
 }
 
-// More heads than the bias is for.
+// More heads than the bias has.
 TEST(HostileSizesOfMpnet, HeadsAreThoseOfTheBias) {
   ModelDescription description = small_model("mpnet");
   const RandomCheckpoint zeros(description, "", DType::f32, 0);

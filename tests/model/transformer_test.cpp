@@ -103,7 +103,7 @@ TEST_P(Families, StopsAfterTheLayerThatIsAskedFor) {
                  "[model] layer 3 was asked for, but the layers are 0 to 2");
 }
 
-// By a transformer as the papers write it, in float64.
+// Against a transformer as the papers write it, in float64.
 TEST_P(Families, ComputesWhatItsDescriptionSays) {
   const ModelDescription config = description_named(GetParam());
   const RandomCheckpoint checkpoint(config);
@@ -118,8 +118,8 @@ TEST_P(Families, ComputesWhatItsDescriptionSays) {
   }
 }
 
-// Over a cache, three tokens at once and then one by one.
-TEST_P(Families, ReadsOverACacheWhatItReadsAtOnce) {
+// With a cache, three tokens at once and then one by one.
+TEST_P(Families, ReadsWithACacheWhatItReadsAtOnce) {
   const ModelDescription config = description_named(GetParam());
   const RandomCheckpoint checkpoint(config);
   const Transformer transformer(config, checkpoint.source());
@@ -181,7 +181,7 @@ TEST(Transformer, TakesThePrefixOfAModelWithAHeadAndTheNamesOfOldConverters) {
                         Transformer(config, headed.source()).forward(batch)));
 }
 
-TEST(Transformer, TypesOfTokensCount) {
+TEST(Transformer, TokenTypesMatter) {
   const ModelDescription config = small_model("bert");
   const RandomCheckpoint checkpoint(config);
   const Transformer transformer(config, checkpoint.source());
@@ -232,7 +232,7 @@ TEST(Transformer, SaysWhichTensorIsWrong) {
             "of the family bert needs it");
 }
 
-TEST(Transformer, RefusesWhatHasNoMeaning) {
+TEST(Transformer, RefusesMeaninglessInput) {
   const ModelDescription config = small_model("bert");
   const RandomCheckpoint checkpoint(config);
   const Transformer transformer(config, checkpoint.source());

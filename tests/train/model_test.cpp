@@ -154,7 +154,7 @@ TEST_P(EveryModel, GradientsAccumulate) {
   EXPECT_LT(max_abs_difference(apart.parameters().gradients(), together.parameters().gradients()), 2e-5);
 }
 
-// More rows than are worked on together anywhere: the gradient is the sum of those of single sequences.
+// More rows than are processed together anywhere: the gradient is the sum of those of single sequences.
 TEST(Model, ManyRowsAreTheSumOfFew) {
   for (const FeedForwardKind kind : {FeedForwardKind::gelu_tanh, FeedForwardKind::swiglu}) {
     ModelShape shape = tiny(ModelKind::decoder);
@@ -271,7 +271,7 @@ TEST(Model, Refuses) {
                  "[train] dropout is 1, expected a number from 0 to below 1");
 }
 
-// Heads, norms and the like do not make it another model; nor does it become an encoder.
+// Heads, norms and the like do not change it; nor can it become an encoder.
 TEST(GruModel, HasNothingButItsLayers) {
   ModelShape shape = tiny(ModelKind::decoder);
   shape.mixer = MixerKind::gru;
