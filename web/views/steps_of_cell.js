@@ -33,7 +33,7 @@ export async function stepsOfCell(pane, from, to, layer, head, picked) {
   await fill(strongest);
   const name = `Layer ${layerName(layer, pane.source.facts)}, head ${head}`;
   return [
-    element("h3", {}, picked ? `The strongest of them, made: layer ${layerName(layer, pane.source.facts)}, head ${head}` : name),
+    element("h3", {}, picked ? `How the strongest of them is made: layer ${layerName(layer, pane.source.facts)}, head ${head}` : name),
     ...(pairs.length === 1 ? [] : [tokenPairs(pane, pairs, from, to, strongest, fill)]),
     body,
   ];
@@ -80,17 +80,17 @@ async function cellSteps(pane, layer, head, query, key) {
     ]),
     step("Scale", [sum(`Divided by √${cell.q.length} = ${number(1 / cell.scale)}, so that scores keep their size whatever the number of dimensions: `, dot * cell.scale)]),
   ];
-  if (cell.bias !== 0) steps.push(step("Distance", [sum(`This model adds a number for the distance of the two tokens, ${number(cell.bias)}: `, dot * cell.scale + cell.bias)]));
+  if (cell.bias !== 0) steps.push(step("Distance", [sum(`This model adds a number for the distance between the two tokens, ${number(cell.bias)}: `, dot * cell.scale + cell.bias)]));
   steps.push(step("Mask", [element("p", {}, maskSentence(attends, query, key, from, to))]));
   if (!looks(attends, query)) return [element("ol", {}, ...steps)];
   steps.push(step("Softmax", [
-    element("p", {}, `Each score of the row becomes e to the power of its distance from the largest, ${number(cell.max)}; divided by their sum, ${number(cell.sum)}, they add up to 1.`),
+    element("p", {}, `Each score of the row, less the largest, ${number(cell.max)}, becomes a power of e; divided by their sum, ${number(cell.sum)}, these add up to 1.`),
     softmaxTable(scores, weights, cell.max, key, tokens),
     sum(`e^(${number(cell.score)} − ${number(cell.max)}) ÷ ${number(cell.sum)} = `, cell.weight),
   ]));
   const taken = Array.from(cell.v, (value) => value * cell.weight), tall = largest(cell.v.map(Math.abs));
   steps.push(step("What is taken", [vector(`v of “${to}”`, cell.v, tall), vector(`${number(cell.weight)} × v`, taken, tall)]));
-  if (cell.contribution !== null) steps.push(step("Contribution", [sum(`After the output projection this vector is, by its length, the following share of all that “${from}” takes in this head: `, cell.contribution, percent(cell.contribution))]));
+  if (cell.contribution !== null) steps.push(step("Contribution", [sum(`By its length after the output projection, this vector is the following share of all that “${from}” takes in this head: `, cell.contribution, percent(cell.contribution))]));
   return [element("ol", {}, ...steps)];
 }
 
