@@ -100,7 +100,7 @@ export function howRnn(book) {
   const back = other.map((row, i) => other[i === 0 ? last : i === last ? 0 : i] ?? row);
   return answered("How is this different from an RNN?",
     `An RNN reads word after word: what “${book.preset.tokens[0]}” says passes through ${last} updates before it reaches “${book.preset.tokens[last]}”, and each must wait for the one before. Here the two are `,
-    live("1"), ` step apart, whatever lies between, and all ${last + 1} rows are made at once. The price: attention does not know the order. Swap the first word and the last, and each word's result changes by `,
+    live("1"), ` step apart, whatever lies between, and all ${last + 1} rows are made at once. The drawback: attention does not know the order. Swap the first word and the last, and each word's result changes by `,
     live(number(farthest(straight, back)), "order"), book.on.positions || book.on.mask ? ", because of the positions or the mask." : ". Positions, below, bring the order back.");
 }
 

@@ -130,5 +130,5 @@ function softmaxTable(scores, weights, max, key, tokens) {
     element("tbody", {},
       ...shown.map((j) => element("tr", { class: j === key ? "chosen" : null }, element("th", { scope: "row" }, tokens[j].text),
         ...[scores[j], Math.exp(scores[j] - max), weights[j]].map((value) => element("td", { class: "number" }, number(value))))),
-      ...(shown.length === order.length ? [] : [element("tr", { class: "rest" }, element("th", { scope: "row" }, `${order.length - shown.length} others`), element("td", {}), element("td", {}), element("td", { class: "number" }, number(rest)))]))));
+      ...(shown.length === order.length ? [] : [element("tr", { class: "rest" }, element("th", { scope: "row" }, order.length - shown.length === 1 ? "1 other" : `${order.length - shown.length} others`), element("td", {}), element("td", {}), element("td", { class: "number" }, number(rest)))]))));
 }
