@@ -1,8 +1,10 @@
 #include <attend/model_description.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
+#include "nn/frequencies.h"
 
 namespace attend {
 namespace {
@@ -35,6 +37,7 @@ void check_attention(const AttentionDescription& attention) {
     if (turning % 2 != 0)
       refuse(kDescriptionOperation, "a head has ", turning,
              " dimensions, and rotary positions turn them in pairs");
+    detail::rotated_dimensions(kDescriptionOperation, attention.rotary, attention.head_size);
   }
 }
 
@@ -43,15 +46,15 @@ void check_layer(const ModelDescription& description, const LayerDescription& la
   if (layer.kind == LayerKind::recurrent) return;
   check_attention(layer.attention);
   if (layer.attention.heads != description.heads()) {
-    refuse(kDescriptionOperation, "a layer has ", layer.attention.heads, " heads, and the first has ",
+    refuse(kDescriptionOperation, "a layer has ", layer.attention.heads, " heads, but the first has ",
            description.heads());
   }
   if (!layer.feed_forward) return;
   check_count("inner", layer.feed_forward->size, 1);
   if (layer.feed_forward->activation == Activation::silu && !layer.feed_forward->gated)
-    refuse(kDescriptionOperation, "silu is an activation of gates, and the feed-forward part has none");
+    refuse(kDescriptionOperation, "silu needs a gate, and the feed-forward part has none");
   if (layer.feed_forward->parallel && layer.norm.place != NormPlace::before)
-    refuse(kDescriptionOperation, "a parallel feed-forward part needs norms that stand before the parts");
+    refuse(kDescriptionOperation, "a parallel feed-forward part needs norms that come before the parts");
 }
 
 }  // namespace
@@ -90,6 +93,14 @@ bool ModelDescription::uses(PositionKind kind) const noexcept {
          });
 }
 
+bool ModelDescription::rotation_changes(std::int64_t tokens_before,
+                                        std::int64_t tokens_after) const noexcept {
+  return std::any_of(layers.begin(), layers.end(), [&](const LayerDescription& layer) {
+    return layer.attention.positions == PositionKind::rotary &&
+           attend::rotation_changes(layer.attention.rotary, tokens_before, tokens_after);
+  });
+}
+
 std::string_view name_of(NormKind kind) noexcept { return kind == NormKind::layer ? "layer" : "rms"; }
 
 std::string_view name_of(NormPlace place) noexcept {
@@ -111,10 +122,18 @@ void check(const ModelDescription& description) {
   check_count("vocabulary", description.vocabulary_size, 1);
   check_count("hidden", description.hidden_size, 1);
   check_count("length", description.max_tokens(), 1);
+  if (!(description.embedding_scale > 0) || std::isinf(description.embedding_scale)) {
+    refuse(kDescriptionOperation, "embedding_scale is ", description.embedding_scale,
+           ", expected a positive finite number");
+  }
+  if (!(description.output_softcap >= 0) || std::isinf(description.output_softcap)) {
+    refuse(kDescriptionOperation, "output_softcap is ", description.output_softcap,
+           ", expected a finite number from 0");
+  }
   check_count("the number of layers", description.layer_count(), 0, kMostModelLayers);
   for (const LayerDescription& layer : description.layers) check_layer(description, layer);
   if (description.encoder_layers < 0 || description.encoder_layers > description.layer_count()) {
-    refuse(kDescriptionOperation, "encoder_layers is ", description.encoder_layers, ", and there are ",
+    refuse(kDescriptionOperation, "encoder_layers is ", description.encoder_layers, ", but there are ",
            description.layer_count(), " layers");
   }
 }

@@ -6,7 +6,7 @@ namespace attend::model {
 
 DistanceBias::DistanceBias(ConstTensorView table, const RelativeBuckets& buckets, std::int64_t n)
     : n_(n), rows_(DType::f32, {table.size(1), std::max<std::int64_t>(0, 2 * n - 1)}) {
-  // One query at place n - 1 meets every distance there is.
+  // The row of one query at place n - 1 covers every distance.
   if (n > 0) relative_bias(table, buckets, n - 1, rows_.view().with_axis(1));
 }
 

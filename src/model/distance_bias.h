@@ -1,5 +1,5 @@
-// A bias that depends on the distance of query and key alone, as attention() takes it: (1, heads, n, n) seen
-// through strides, held as one row of 2 n - 1 numbers a head. Nothing of size n x n exists.
+// A bias that depends only on the distance between query and key, as attention() takes it: (1, heads, n, n)
+// seen through strides, stored as one row of 2 n - 1 numbers per head. Nothing of size n x n is made.
 #pragma once
 
 #include <attend/positions.h>

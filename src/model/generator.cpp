@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "model/softcap.h"
 
 namespace attend {
 namespace {
@@ -113,6 +114,7 @@ Tensor Generator::read(std::span<const std::int32_t> ids) {
     cache_.truncate(before);
     throw;
   }
+  model::softcap(logits.values<float>(), model_.transformer().description().output_softcap);
   return copy_of(logits.view().select(0, 0));
 }
 
@@ -148,6 +150,11 @@ Generated Generator::generate(std::span<const std::int32_t> prompt, const Genera
     if (cache_.length() + std::ssize(next) > description.max_tokens()) {
       clear();
       next = last_tokens(std::max<std::size_t>(1, most / 2));
+    }
+    if (cache_.length() > 0 &&
+        description.rotation_changes(cache_.length(), cache_.length() + std::ssize(next))) {
+      next = last_tokens(static_cast<std::size_t>(cache_.length()) + next.size());
+      clear();
     }
     const Tensor logits = read(next);
     GeneratedToken token{.id = sample(logits, sampling, static_cast<std::uint64_t>(i)),

@@ -55,8 +55,9 @@ void LayerBackward::backward(ConstTensorView x, ConstTensorView source, TensorVi
       });
 }
 
-// d: the gradient of out = x + part becomes that of x. d_out: that of out once more, or d itself.
-// part(read, d_part, d_read, residual): d_read = its gradient + residual; d_read may be residual or d_part.
+// d: the gradient of out = x + part, which becomes that of x. d_out: a copy of the gradient of out, or d
+// itself. part(read, d_part, d_read, residual): d_read = its gradient + residual; d_read may be residual or
+// d_part.
 template <class Part>
 void LayerBackward::through_part(const NormWeights& norm, const NormGradients& norm_gradients,
                                  const NormWeights& out_norm, const NormGradients& out_norm_gradients,
@@ -128,7 +129,7 @@ void LayerBackward::through_head_norms() const {
   if (run.layer.kind != LayerKind::cross) back(run.weights.key_norm, learned().key_norm, q, k);
 }
 
-// What was activated is made again from what was not: a third less to keep, for a pass over it.
+// Activations are recomputed from their inputs: a third less to keep, for one more pass over them.
 void LayerBackward::through_feed_forward(ConstTensorView read, ConstTensorView d_out, TensorView d_read,
                                          ConstTensorView residual) const {
   const FeedForwardDescription& part = *run.layer.feed_forward;

@@ -1,7 +1,9 @@
-// Parts of a transformer by themselves, for those who want to know what they did.
+// Single parts of a transformer, for callers that inspect what each did.
 #include <attend/transformer.h>
 
+#include "base/check.h"
 #include "base/counting.h"
+#include "model/layer_math.h"
 #include "model/transformer_parts.h"
 
 namespace attend {
@@ -17,6 +19,15 @@ Tensor Transformer::word_rows(std::span<const std::int32_t> ids) const {
     copy(parts_->weights.words.slice(0, id, id + 1), rows.view().slice(0, i, i + 1));
   }
   return rows;
+}
+
+void Transformer::apply_final_norm(ConstTensorView hidden, TensorView out) const {
+  const ModelDescription& model = description();
+  const Dims shape{hidden.size(0), model.hidden_size};
+  require_shape("apply_final_norm", {"hidden", hidden}, shape);
+  require_shape("apply_final_norm", {"out", out}, shape);
+  if (model.final_norm) return normalise(*model.final_norm, parts_->weights.final_norm.view(), hidden, out);
+  if (hidden.raw() != out.raw()) copy(hidden, out);
 }
 
 void Transformer::project_head(std::int64_t layer, std::int64_t head, ConstTensorView values,

@@ -60,11 +60,10 @@ TensorNames names_in(const ModelDescription& description, const TensorSource& te
   }
   throw FileError(
       tensors.file, names.words,
-      joined("there is no such tensor, which a model of the family ", description.family, " has"));
+      joined("there is no such tensor, and a model of the family ", description.family, " needs it"));
 }
 
-// Without memory for packed matrices it compares every tensor with the description, and makes nothing of
-// them.
+// Without memory for packed matrices, it only compares every tensor with the description.
 class ModelWeights::Loader {
  public:
   Loader(const ModelDescription& description, const TensorSource& tensors,
@@ -78,17 +77,22 @@ class ModelWeights::Loader {
   std::int64_t packed_size() const { return used_; }  // in floats, after everything was read
   const TensorNames& names() const { return names_; }
 
-  // A tensor where it lies.
+  // A tensor in place, not copied.
   ConstTensorView view(const std::string& name, const Dims& shape) const {
     return required_tensor(tensors_, name, shape);
   }
 
-  StoredNorm norm(const std::string& name, NormKind kind) const { return norm(name, kind, hidden_); }
-  StoredNorm norm(const std::string& name, NormKind kind, std::int64_t size) const {
+  StoredNorm norm(const std::string& name, const NormDescription& described) const {
+    return norm(name, described, hidden_);
+  }
+  StoredNorm norm(const std::string& name, const NormDescription& described, std::int64_t size) const {
     if (name.empty()) return {};
     const NormTensorNames parts = norm_tensors(tensors_, name);
     StoredNorm norm{.gamma = vector(parts.gamma, size), .beta = {}};
-    if (kind == NormKind::layer) norm.beta = vector(parts.beta, size);
+    if (described.plus_one) {
+      for (float& weight : norm.gamma.values<float>()) weight += 1;
+    }
+    if (described.kind == NormKind::layer) norm.beta = vector(parts.beta, size);
     return norm;
   }
 
@@ -102,7 +106,8 @@ class ModelWeights::Loader {
     return layer;
   }
 
-  // Several of the same input, side by side, of these numbers of columns; or one that holds them all.
+  // Several matrices with the same input, packed side by side, each with its number of columns; or one tensor
+  // that holds them all.
   StoredLinear side_by_side(const std::vector<std::string>& names, std::int64_t in,
                             const std::vector<std::int64_t>& columns, bool bias) const {
     const std::int64_t out = std::accumulate(columns.begin(), columns.end(), std::int64_t{0});
@@ -115,7 +120,7 @@ class ModelWeights::Loader {
       }
       return {};
     }
-    // As most files have them: (out, in).
+    // Most files store them as (out, in).
     Tensor stack(DType::f32, {out, in}), biases(DType::f32, {bias ? out : 0});
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -128,33 +133,55 @@ class ModelWeights::Loader {
     return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place), .bias = std::move(biases)};
   }
 
+  // One tensor whose rows are (heads, 3, size), put in the order (3, heads, size).
+  StoredLinear by_head(const std::string& name, const AttentionDescription& attention) const {
+    const std::int64_t heads = attention.heads, size = attention.head_size, out = 3 * heads * size;
+    const TensorView place = next_place(hidden_, out);
+    const ConstTensorView weight = view(name + ".weight", {out, hidden_});
+    const ConstTensorView bias = attention.bias ? view(name + ".bias", {out}) : ConstTensorView();
+    if (only_compares()) return {};
+    const auto ordered = [&](ConstTensorView rows) {
+      return rows.split(0, heads, 3 * size).split(1, 3, size).transposed(0, 1);
+    };
+    const auto places = [&](Tensor& rows) {
+      return rows.view().split(0, 3, heads * size).split(1, heads, size);
+    };
+    Tensor stack(DType::f32, {out, hidden_}), biases(DType::f32, {attention.bias ? out : 0});
+    copy(ordered(weight), places(stack));
+    if (attention.bias) copy(ordered(bias), places(biases));
+    forget(name + ".weight");
+    return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place), .bias = std::move(biases)};
+  }
+
   StoredLayer layer(const LayerDescription& description, const LayerNames& n) const {
     const AttentionDescription& attention = description.attention;
     const std::int64_t q = query_columns(attention), k = key_columns(attention);
-    const NormKind norm_kind = description.norm.kind;
+    const NormDescription& described = description.norm;
     StoredLayer layer;
     if (description.kind == LayerKind::cross) {
       layer.projected = side_by_side(n.projected, hidden_, {q}, attention.bias);
       layer.context = side_by_side(n.context, hidden_, {k, k}, attention.bias);
     } else {
-      layer.projected = side_by_side(n.projected, hidden_, {q, k, k}, attention.bias);
+      layer.projected = names_.projected_by_head
+                            ? by_head(n.projected.front(), attention)
+                            : side_by_side(n.projected, hidden_, {q, k, k}, attention.bias);
     }
     if (attention.query_key_norm != QueryKeyNorm::none) {
       const bool heads = attention.query_key_norm == QueryKeyNorm::heads;
-      layer.query_norm = norm(n.query_norm, norm_kind, heads ? attention.head_size : q);
-      layer.key_norm = norm(n.key_norm, norm_kind, heads ? attention.head_size : k);
+      layer.query_norm = norm(n.query_norm, described, heads ? attention.head_size : q);
+      layer.key_norm = norm(n.key_norm, described, heads ? attention.head_size : k);
     }
     if (attention.sinks) layer.sinks = numbers(n.sinks, attention.heads);
     layer.out = linear(n.out, q, hidden_, attention.output_bias);
-    layer.attention_norm = norm(n.attention_norm, norm_kind);
-    layer.attention_out_norm = norm(n.attention_out_norm, norm_kind);
+    layer.attention_norm = norm(n.attention_norm, described);
+    layer.attention_out_norm = norm(n.attention_out_norm, described);
     if (!description.feed_forward) return layer;
     const FeedForwardDescription& part = *description.feed_forward;
     layer.up = side_by_side(
         n.up, hidden_, part.gated ? std::vector{part.size, part.size} : std::vector{part.size}, part.bias);
     layer.down = linear(n.down, part.size, hidden_, part.bias);
-    layer.feed_forward_norm = norm(n.feed_forward_norm, norm_kind);
-    layer.feed_forward_out_norm = norm(n.feed_forward_out_norm, norm_kind);
+    layer.feed_forward_norm = norm(n.feed_forward_norm, described);
+    layer.feed_forward_out_norm = norm(n.feed_forward_out_norm, described);
     return layer;
   }
 
@@ -173,7 +200,7 @@ class ModelWeights::Loader {
     return {exact.values<double>().begin(), exact.values<double>().end()};
   }
 
-  // The next piece of the memory for packed matrices; none where tensors are only compared.
+  // The next piece of the memory for packed matrices; not given when tensors are only compared.
   TensorView next_place(std::int64_t in, std::int64_t out) const {
     const std::int64_t begin = std::exchange(used_, used_ + packed_floats(in, out));
     return only_compares() ? TensorView() : packed_->slice(0, begin, used_);
@@ -230,15 +257,15 @@ void ModelWeights::read(const ModelDescription& description, const Loader& load)
   if (description.token_types > 0 && !names.types.empty())
     types = load.view(names.types, {description.token_types, e});
   if (description.embedding_norm) {
-    embedding_norm = load.norm(names.embedding_norm, description.embedding_norm->kind);
-    source_embedding_norm = load.norm(names.source_embedding_norm, description.embedding_norm->kind);
+    embedding_norm = load.norm(names.embedding_norm, *description.embedding_norm);
+    source_embedding_norm = load.norm(names.source_embedding_norm, *description.embedding_norm);
   }
   layers.clear();
   for (std::size_t index = 0; index < description.layers.size(); ++index)
     layers.push_back(load.layer(description.layers[index], names.layers[index]));
   if (description.final_norm) {
-    final_norm = load.norm(names.final_norm, description.final_norm->kind);
-    source_final_norm = load.norm(names.source_final_norm, description.final_norm->kind);
+    final_norm = load.norm(names.final_norm, *description.final_norm);
+    source_final_norm = load.norm(names.source_final_norm, *description.final_norm);
   }
   if (names.relative_bias.empty() || layers.empty()) return;
   const AttentionDescription& attention = description.layers.front().attention;

@@ -41,18 +41,18 @@ class ModelWeights {
   ModelWeights(const ModelDescription& description, const TensorSource& tensors);
 
   TensorSource source;                      // keeps alive what the next three look at
-  ConstTensorView words, positions, types;  // where they lie: a text touches few of their rows
+  ConstTensorView words, positions, types;  // in place, not copied: a text touches few rows
   StoredNorm embedding_norm, source_embedding_norm;
   std::vector<StoredLayer> layers;
   StoredNorm final_norm, source_final_norm;
   Tensor relative_bias;  // (buckets, heads)
 
   const LayerWeights& layer(std::int64_t index) const { return views_[static_cast<std::size_t>(index)]; }
-  // With matrices that gradients can be multiplied by: as many numbers once more. Made by whoever asks first,
-  // from the packed ones: the file may have changed since, and its numbers may have been rounded.
+  // With the transposed matrices that gradients are multiplied by, which double the memory. Made on first
+  // use, from the packed ones: the file may have changed since, and its numbers may have been rounded.
   const LayerWeights& layer_for_backward(std::int64_t index) const;
 
-  // The norm after layer `index`, from 0, which is not the layer's own; none: a null pointer.
+  // The norm after layer `index`, from 0, which is not the layer's own; null if there is none.
   const StoredNorm* norm_after(const ModelDescription& description, std::int64_t index) const noexcept;
 
  private:

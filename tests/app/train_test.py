@@ -375,7 +375,7 @@ def test_generate_answers_a_source(tmp_path):
     assert answer.out.split() == "s4 s4 s0 s2 s1 s3".split()
     assert len(run("generate", "-m", folder, "s3 s1 s2 s0 s4 s4", "-n", "2").out.split()) == 2
     long = run("generate", "-m", folder, " ".join(["s1"] * 7))
-    assert long.code == 1 and "the source has 7 tokens, and the model has positions for 6" in long.err
+    assert long.code == 1 and "the source has 7 tokens, but the model has positions for only 6" in long.err
 
 
 def test_generate_refuses_a_gru(tmp_path):

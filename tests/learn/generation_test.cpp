@@ -138,7 +138,7 @@ TEST_F(GenerationTest, Refuses) {
   full.read(ids);
   EXPECT_REFUSES(full.read(std::span(ids).subspan(0, 1)),
                  "[generate] 13 tokens are more than the 12 positions of the model");
-  EXPECT_REFUSES(full.read({}), "[generate] there is no token to go on from");
+  EXPECT_REFUSES(full.read({}), "[generate] there are no tokens to read");
   EXPECT_REFUSES(full.read_source(ids), "[generate] the model has no encoder to read a source");
   EXPECT_REFUSES(full.generate(""), "[generate] the prompt is empty");
   EXPECT_REFUSES(full.generate(ids, {.max_tokens = -1}), "[generate] max_tokens is -1");
@@ -202,7 +202,7 @@ void expect_same_logits(const model::OwnModel& shape) {
   if (shape.kind == model::ModelKind::encoder_decoder) {
     batch.source = {.count = 1, .length = 6, .ids = {9, 8, 7, 200, 100, 0}};
     EXPECT_EQ(generator.model().transformer().description().start_token, 7);
-    EXPECT_REFUSES(generator.read(batch.tokens.ids), "[generate] there is no source yet to answer");
+    EXPECT_REFUSES(generator.read(batch.tokens.ids), "[generate] the source has not been read yet");
     // Another source before, and tokens of another answer, leave no trace.
     generator.read_source(std::vector<std::int32_t>{1, 2, 3});
     generator.read(batch.tokens.ids);

@@ -258,8 +258,9 @@ TEST(Lens, RefusesWhatIsNotThere) {
             }),
             "[project_head] head is 0, and heads count from 1 to 4");
   EXPECT_EQ(refusal([&] { lens_row(reading, {.method = LensMethod::raw, .heads = {}}, reading.words(), 9); }),
-            "[lens] unit is 9, and there are 4");
-  EXPECT_EQ(refusal([&] { word_vector(reading, 9, 0); }), "[lens] word is 9, and there are 4");
+            "[lens] unit is 9, but there are 4, counted from 0");
+  EXPECT_EQ(refusal([&] { word_vector(reading, 9, 0); }),
+            "[lens] word is 9, but there are 4, counted from 0");
   EXPECT_EQ(lens_method_named("norm"), LensMethod::norm);
   EXPECT_EQ(lens_method_named("magic"), std::nullopt);
 }

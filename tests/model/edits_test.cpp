@@ -176,14 +176,14 @@ TEST_P(EditsOfBert, RefuseWhatIsNotThere) {
                  "edits.heads[0].scale is nan, expected a finite number");
   EXPECT_REFUSES(with_edge({.layer = -1}), "edits.edges[1].layer is -1, and layers count from 1 to 2");
   EXPECT_REFUSES(with_edge({.head = -1}), "edits.edges[1].head is -1, and heads count from 1 to 4");
-  EXPECT_REFUSES(with_edge({.text = 4}), "edits.edges[1].text is 4, and there are 4 texts, from 0");
+  EXPECT_REFUSES(with_edge({.text = 4}), "edits.edges[1].text is 4, but there are 4 texts, counted from 0");
   EXPECT_REFUSES(with_edge({.query = 7}),
-                 "edits.edges[1].query is 7, and there are 7 tokens in its text, from 0");
+                 "edits.edges[1].query is 7, but there are 7 tokens in its text, counted from 0");
   EXPECT_REFUSES(with_edge({.key = -1}),
-                 "edits.edges[1].key is -1, and there are 7 tokens in its text, from 0");
+                 "edits.edges[1].key is -1, but there are 7 tokens in its text, counted from 0");
   EXPECT_REFUSES(with_edge({.scale = HUGE_VAL}), "edits.edges[1].scale is inf, expected a finite number");
   EXPECT_REFUSES(transformer.forward(TokenBatch{}, {}, {}, {.edges = {{}}}),
-                 "edits.edges[0].text is 0, and there are 0 texts, from 0");
+                 "edits.edges[0].text is 0, but there are 0 texts, counted from 0");
 }
 
 }  // namespace

@@ -185,7 +185,8 @@ TEST_P(EncoderGradient, OfNothingAndOfNoLayers) {
       transformer.gradients(TokenBatch{}, Tensor(DType::f32, {0, config.hidden_size}));
   EXPECT_EQ(empty.attended.at(1).shape(),
             (Dims{0, config.heads(), config.layers.front().attention.head_size}));
-  EXPECT_REFUSES(transformer.gradients(texts, d_out, 3), "[model] layer 3 is asked for, there are 0 to 2");
+  EXPECT_REFUSES(transformer.gradients(texts, d_out, 3),
+                 "[model] layer 3 was asked for, but the layers are 0 to 2");
   EXPECT_REFUSES(transformer.gradients(texts, d_out.view().slice(0, 1, 57)),
                  "[model] d_out has shape (56, 32), expected (57, 32)");
   EXPECT_REFUSES(transformer.gradients(texts, {}), "[model] d_out is not given");

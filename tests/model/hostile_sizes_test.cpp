@@ -114,7 +114,7 @@ TEST_P(HostileSizes, AreComparedBeforeAnythingIsAllocated) {
     size.set(hostile, kHuge);
     const std::string rule = refusal_of(hostile, zeros);
     EXPECT_TRUE(rule.starts_with("its shape is (") &&
-                rule.find(", the configuration says (") != std::string::npos)
+                rule.find(", but the configuration says (") != std::string::npos)
         << rule;
     ++refused;
   }

@@ -59,7 +59,7 @@ TEST(Pooling, Refuses) {
   const std::vector<std::int64_t> short_ends{0, 3}, falling{0, 3, 1, 4};
   const std::vector<Pooling> mean{Pooling::mean};
   EXPECT_REFUSES(pool(kVectors, short_ends, mean, out), "[pool] ends must start at 0 and end at the 4 rows");
-  EXPECT_REFUSES(pool(kVectors, falling, mean, out), "[pool] ends must not go down");
+  EXPECT_REFUSES(pool(kVectors, falling, mean, out), "[pool] ends must not decrease");
 }
 
 // Differences of pool() itself: it is linear, but for the maximum, which no step here turns over.

@@ -98,7 +98,7 @@ TEST(TextModel, OptionsStandAboveTheFolder) {
   const Tensor first = pooled_of(hidden_of(model, kTexts[0], 1), {Pooling::max});
   EXPECT_TRUE(
       same_bits(model.embed(one, {.pooling = {Pooling::max}, .normalize = false, .layer = 1}), first));
-  EXPECT_REFUSES(model.embed(one, {.layer = 3}), "[embed] layer is 3, and the model has 0 to 2");
+  EXPECT_REFUSES(model.embed(one, {.layer = 3}), "[embed] layer is 3, expected 0 to 2");
   EXPECT_REFUSES(model.embed(one, {.batch_tokens = 0}), "[embed] batch_tokens is 0");
 }
 
@@ -150,7 +150,7 @@ TEST(TextModel, SaysWhatContradicts) {
   std::string many = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
   for (int i = 5; i < 70; ++i) many += "w" + std::to_string(i) + "\n";
   files.write("vocab.txt", many);
-  EXPECT_FILE_ERROR(files.load(), "vocab", "it has ids up to 69, and the model has vectors for 64");
+  EXPECT_FILE_ERROR(files.load(), "vocab", "it has ids up to 69, but the model has vectors for 64");
   std::filesystem::remove(files.path() / "vocab.txt");
   EXPECT_FILE_ERROR(files.load(), "", "there is neither tokenizer.json nor vocab.txt in this folder");
 }

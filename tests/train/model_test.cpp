@@ -231,8 +231,8 @@ TEST(Model, WithoutAnOutputLayerItKeepsNoRoomForLogits) {
   EXPECT_LT(model.activation_bytes(), guessing.activation_bytes());
   for (Model* const each : {&guessing, &model}) each->parameters().initialise(kSeed);
   EXPECT_TRUE(same_bits(model.hidden(batch), guessing.hidden(batch)));
-  EXPECT_REFUSES(model.evaluate(batch), "[train] the model has no output layer, so it guesses nothing");
-  EXPECT_REFUSES(model.logits(batch, 0), "[train] the model has no output layer, so it guesses nothing");
+  EXPECT_REFUSES(model.evaluate(batch), "[train] the model has no output layer, so it cannot guess tokens");
+  EXPECT_REFUSES(model.logits(batch, 0), "[train] the model has no output layer, so it cannot guess tokens");
 }
 
 TEST(Model, EvaluationHasNoDropoutAndLeavesGradientsAlone) {
@@ -286,7 +286,7 @@ TEST(GruModel, HasNothingButItsLayers) {
   EXPECT_EQ(other.parameters().numbers(), one.parameters().numbers());
   EXPECT_EQ(other.description().positions, PositionKind::none);
   shape.kind = ModelKind::encoder;
-  EXPECT_REFUSES(SmallModel(shape), "[model] layers of GRUs read forwards");
+  EXPECT_REFUSES(SmallModel(shape), "[model] GRU layers read forwards");
 }
 
 }  // namespace

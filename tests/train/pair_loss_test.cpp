@@ -119,7 +119,7 @@ TEST(PairLoss, Refuses) {
   const Tensor a = random_vectors(1), short_one(DType::f64, {kPairs - 1, kWidth});
   const std::vector<double> two{1, 0};
   EXPECT_REFUSES(cosine_regression(a, a, two, 1), "[pair_loss] got 2 scores for 5 pairs");
-  EXPECT_REFUSES(contrastive(a, short_one, {}, 1), "[pair_loss] 5 and 4 vectors make no pairs");
+  EXPECT_REFUSES(contrastive(a, short_one, {}, 1), "[pair_loss] 5 and 4 vectors do not make pairs");
   EXPECT_REFUSES(contrastive(a, a, {.first_texts = std::span(kFirst).first(2)}, 1),
                  "[pair_loss] got 2 numbers of texts for 5 pairs");
 }

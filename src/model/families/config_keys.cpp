@@ -82,7 +82,8 @@ Activation read_activation(const io::JsonFields& config, std::string_view key, s
   if (name == "gelu" || name == "gelu_python") return Activation::gelu;
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::gelu_tanh;
   if (name == "relu") return Activation::relu;
-  config.refuse(key, "\"", io::shown(name), "\" is not an activation that attend has: gelu, gelu_new, relu");
+  config.refuse(key, "\"", io::shown(name),
+                "\" is not an activation that attend supports: gelu, gelu_new, relu");
 }
 
 double read_epsilon(const io::JsonFields& config, std::string_view key, double fallback) {

@@ -1,0 +1,16 @@
+// A cap on numbers that bends them towards it: Gemma's logits.
+#pragma once
+
+#include <cmath>
+#include <span>
+
+namespace attend::model {
+
+// x becomes c tanh(x / c); c = 0: it stays.
+template <class T>
+void softcap(std::span<T> values, double c) {
+  if (c == 0) return;
+  for (T& value : values) value = static_cast<T>(c * std::tanh(static_cast<double>(value) / c));
+}
+
+}  // namespace attend::model
