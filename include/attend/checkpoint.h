@@ -56,11 +56,11 @@ class Checkpoint {
   // ends when the tensor is forgotten.
   ConstTensorView tensor(std::string_view name) const;
 
-  // The same, of this shape or refused: what config.json promises need not be what the file holds.
+  // The same, refused unless it has this shape: what config.json promises need not be what the file holds.
   ConstTensorView tensor(std::string_view name, const Dims& shape) const;
 
   // Throws FileError when a file has been cut short or changed since it was opened. Lost memory reads as
-  // zeros, so what was computed from views may be believed once this has returned.
+  // zeros, so what was computed from views can be trusted only after this has returned.
   void require_intact() const;
 
   // Gives the memory of a tensor back to the system after its one use, such as packing. Its views stay valid,
