@@ -15,6 +15,7 @@
 #include <attend/file_error.h>
 #include <attend/gelu.h>
 #include <attend/generation.h>
+#include <attend/gguf.h>
 #include <attend/interrupt.h>
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
