@@ -5,31 +5,64 @@
 
 namespace attend::io {
 
-JsonFields::JsonFields(FileText text, const Nested& nested) : text_(std::move(text)) {
+namespace {
+
+// Of one file, in all objects and arrays that are opened: far more than any has.
+constexpr std::size_t kMostOpened = std::size_t{1} << 16;
+
+}  // namespace
+
+JsonFields::JsonFields(FileText text, const Nested& nested) : JsonFields(std::move(text), nested, {}) {}
+
+JsonFields::JsonFields(FileText text, const Nested& nested, std::span<const std::string_view> opened)
+    : text_(std::move(text)) {
   JsonReader json(text_.name, text_.span());
-  json.object("", [&](std::string_view key) {
-    Value value{json.kind(), false, {}};
-    switch (value.kind) {
-      case JsonKind::string:
-        value.text = json.string(key);
-        break;
-      case JsonKind::number:
-        value.text = json.number_word(key);
-        break;
-      case JsonKind::boolean:
-        value.truth = json.boolean(key);
-        break;
-      case JsonKind::null:
-        json.null();
-        break;
-      case JsonKind::object:
-      case JsonKind::array:
-        if (!nested || !nested(json, key)) json.skip(key);
-        break;
-    }
-    values_.emplace(key, value);
-  });
+  json.object("", [&](std::string_view key) { read(json, key, nested, opened); });
   json.end();
+}
+
+void JsonFields::read(JsonReader& json, std::string_view key, const Nested& nested,
+                      std::span<const std::string_view> opened) {
+  Value value{.kind = json.kind()};
+  if (value.kind != JsonKind::object && value.kind != JsonKind::array) {
+    open(json, key, value);
+  } else if (std::find(opened.begin(), opened.end(), key) != opened.end()) {
+    open(json, key, value);
+  } else if (!nested || !nested(json, key)) {
+    json.skip(key);
+  }
+  values_.emplace(key, value);
+}
+
+// Reads a value, and what is inside it.
+void JsonFields::open(JsonReader& json, std::string_view path, Value& value) {
+  const auto inside = [&](std::string_view name) {
+    if (paths_.size() == kMostOpened) fail(file(), path, "has more than ", kMostOpened, " values in it");
+    const std::string& inner = paths_.emplace_back(std::string(path).append(".").append(name));
+    Value element{.kind = json.kind()};
+    open(json, inner, element);
+    values_.emplace(inner, element);
+  };
+  switch (value.kind) {
+    case JsonKind::string:
+      value.text = json.string(path);
+      break;
+    case JsonKind::number:
+      value.text = json.number_word(path);
+      break;
+    case JsonKind::boolean:
+      value.truth = json.boolean(path);
+      break;
+    case JsonKind::null:
+      json.null();
+      break;
+    case JsonKind::object:
+      json.object(path, inside);
+      break;
+    case JsonKind::array:
+      json.array(path, [&] { inside(std::to_string(value.elements++)); });
+      break;
+  }
 }
 
 const JsonFields::Value* JsonFields::find(std::string_view key) const {
@@ -46,6 +79,16 @@ const JsonFields::Value& JsonFields::require(std::string_view key, JsonKind kind
 }
 
 bool JsonFields::has(std::string_view key) const { return find(key) != nullptr; }
+
+bool JsonFields::is_null(std::string_view key) const {
+  const auto found = values_.find(key);
+  return found != values_.end() && found->second.kind == JsonKind::null;
+}
+
+std::int64_t JsonFields::elements(std::string_view key) const {
+  const Value* const value = find(key);
+  return value == nullptr ? 0 : value->elements;
+}
 
 std::int64_t JsonFields::integer(Keys keys, std::int64_t low, std::int64_t high) const {
   std::string_view key = *keys.begin();

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,9 +25,14 @@ class JsonFields {
   // unread, though it must be JSON.
   using Nested = std::function<bool(JsonReader& json, std::string_view key)>;
   explicit JsonFields(FileText text, const Nested& nested = {});
+  // `opened`: keys whose objects and arrays are read too, with what is inside them. Their values are asked
+  // for by a path: "rope_parameters.full_attention.rope_theta", "layer_types.0".
+  JsonFields(FileText text, const Nested& nested, std::span<const std::string_view> opened);
 
   const std::string& file() const noexcept { return text_.name; }
-  bool has(std::string_view key) const;  // and it is not null
+  bool has(std::string_view key) const;               // and it is not null
+  bool is_null(std::string_view key) const;           // it is there, as null
+  std::int64_t elements(std::string_view key) const;  // of an array that was opened; anything else has none
 
   // A whole number in [low, high], under the first of these keys that is there. Without a fallback one must
   // be.
@@ -46,12 +53,17 @@ class JsonFields {
   struct Value {
     JsonKind kind = JsonKind::null;
     bool truth = false;
-    std::string_view text;  // a string, or a number's digits
+    std::int64_t elements = 0;
+    std::string_view text{};  // a string, or a number's digits
   };
+  void read(JsonReader& json, std::string_view key, const Nested& nested,
+            std::span<const std::string_view> opened);
+  void open(JsonReader& json, std::string_view path, Value& value);
   const Value* find(std::string_view key) const;
   const Value& require(std::string_view key, JsonKind kind, const char* expected) const;
 
   FileText text_;
+  std::deque<std::string> paths_;  // keys of what was opened, which values_ looks at
   std::map<std::string_view, Value> values_;
 };
 

@@ -24,7 +24,7 @@ ModelSizes read_sizes(const io::JsonFields& config, std::int64_t inner_per_hidde
     sizes.inner =
         config.integer({"n_inner", "intermediate_size"}, 1, kLargestSize, inner_per_hidden * sizes.hidden);
   } else {
-    sizes.inner = config.integer({"intermediate_size", "hidden_dim"}, 1, kLargestSize);
+    sizes.inner = config.integer({"intermediate_size", "hidden_dim", "n_inner"}, 1, kLargestSize);
   }
   if (sizes.hidden % sizes.heads != 0) {
     io::fail(config.file(), "num_attention_heads", sizes.heads, " does not divide the hidden size ",

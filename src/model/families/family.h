@@ -24,6 +24,10 @@ struct Family {
   // that says so. None of both where nothing is stored under this family's names.
   bool (*stores)(const ModelDescription& description) = nullptr;
   std::string (*config_json)(const ModelDescription& description) = nullptr;
+
+  // Models of this family were published with program code of their own, which config.json names under
+  // auto_map; this family's file takes its place. Elsewhere such code is one more model that attend lacks.
+  bool published_with_code = false;
 };
 
 // All of them, those that store models in the order in which they are asked.

@@ -11,9 +11,14 @@ namespace attend {
 namespace model {
 namespace {
 
-constexpr std::array<const Family*, 6> kFamilies = {
-    &kBert, &kRoberta, &kDistilbert, &kMpnet, &kGpt2, &kAttend,
+constexpr std::array kFamilies = {
+    &kBert,       &kRoberta,   &kDistilbert, &kMpnet,  &kGpt2, &kAttend,  //
+    &kModernbert, &kNomicBert, &kElectra,    &kAlbert, &kT5,
 };
+
+// Keys of config.json whose values have parts that families ask for.
+constexpr std::array<std::string_view, 4> kOpenedKeys = {"architectures", "layer_types", "rope_parameters",
+                                                         "rope_scaling"};
 
 const Family& family_of_type(const io::JsonFields& config) {
   const std::string_view type = config.string("model_type");
@@ -46,29 +51,26 @@ const Family& storing_family(const ModelDescription& description) {
 }
 
 ModelDescription describe_model(io::FileText config_json) {
-  std::vector<std::string> architectures;
   using io::JsonKind;
   using io::JsonReader;
-  const io::JsonFields config(std::move(config_json), [&](JsonReader& json, std::string_view key) {
-    if (key == "architectures" && json.kind() == JsonKind::array) {
-      json.array(key, [&] { architectures.emplace_back(json.string(key)); });
-      return true;
-    }
+  bool names_code = false;
+  const auto nested = [&](JsonReader& json, std::string_view key) {
     if (key != "auto_map" || json.kind() != JsonKind::object) return false;
     json.object(key, [&](std::string_view what) {
       json.skip(key);
-      if (what == "AutoModel" || what == "AutoConfig") {
-        io::fail(json.file(), key,
-                 "asks for program code that comes with the model, which attend does not run");
-      }
+      if (what == "AutoModel" || what == "AutoConfig") names_code = true;
     });
     return true;
-  });
+  };
+  const io::JsonFields config(std::move(config_json), nested, kOpenedKeys);
   const Family& family = family_of_type(config);
+  if (names_code && !family.published_with_code)
+    config.refuse("auto_map", "asks for program code that comes with the model, which attend does not run");
   ModelDescription description = family.describe(config);
   description.family = family.name;
   description.model_type = config.string("model_type");
-  description.architectures = std::move(architectures);
+  for (std::int64_t i = 0; i < config.elements("architectures"); ++i)
+    description.architectures.emplace_back(config.string("architectures." + std::to_string(i)));
   return description;
 }
 
