@@ -121,6 +121,7 @@ struct ModelDescription {
   std::int64_t encoder_layers = 0;
   std::optional<std::int32_t> start_token{};  // of the target: an answer follows it
   std::optional<std::int32_t> pad_token{};
+  std::vector<std::int32_t> end_tokens{};  // after which a text is complete, as config.json names them
 
   std::int64_t layer_count() const noexcept { return static_cast<std::int64_t>(layers.size()); }
   const LayerDescription& layer(std::int64_t number) const {  // from 1

@@ -242,8 +242,9 @@ def make_pairs(name, seed):
         model.lm_head.weight = torch.nn.Parameter(torch.randn(model.lm_head.weight.shape, generator=generator))
         config.tie_word_embeddings = model.config.tie_word_embeddings = False
     larger(model, generator)
-    for parameter in model.decoder.block.parameters():  # so that what is written depends on more than the last token
-        parameter.data += torch.randn(parameter.shape, generator=generator) * 0.4
+    for key, parameter in model.decoder.block.named_parameters():  # so that what is written depends on more than the last token
+        if key.endswith(("v.weight", "o.weight", "wi.weight", "wi_0.weight", "wi_1.weight", "bias.weight")):
+            parameter.data += torch.randn(parameter.shape, generator=generator) * 0.3
     model.shared.weight.data *= 0.3
     same = config.num_decoder_layers == config.num_layers  # transformers' cache fails where they differ
     folder = ROOT / name

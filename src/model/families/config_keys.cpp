@@ -74,6 +74,11 @@ bool is_classic(const ModelDescription& description, NormPlace place, bool causa
          std::all_of(description.layers.begin(), description.layers.end(), classic);
 }
 
+std::vector<std::string_view> read_architectures(const io::JsonFields& config) {
+  if (!config.is_list("architectures")) return {};
+  return config.strings("architectures", io::JsonFields::kMaxElements);
+}
+
 void read_pad_token(const io::JsonFields& config, ModelDescription& description) {
   if (!config.has("pad_token_id")) return;
   description.pad_token =
@@ -86,6 +91,18 @@ Activation read_activation(const io::JsonFields& config, std::string_view key, s
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::gelu_tanh;
   if (name == "relu") return Activation::relu;
   config.refuse(key, "\"", io::shown(name), "\" is not an activation that attend has: gelu, gelu_new, relu");
+}
+
+double read_rotary_base(const io::JsonFields& config, std::string_view key, double fallback) {
+  const double base = config.number(key, fallback);
+  if (!(base > 0)) config.refuse(key, base, " is not a positive number");
+  return base;
+}
+
+void require_plain_rotary(const io::JsonFields& rotary) {
+  const std::string_view type = rotary.string("rope_type", "default");
+  if (type != "default")
+    rotary.refuse("rope_type", "\"", io::shown(type), "\" is not supported, expected \"default\"");
 }
 
 double read_epsilon(const io::JsonFields& config, std::string_view key, double fallback) {

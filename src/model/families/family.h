@@ -25,9 +25,9 @@ struct Family {
   bool (*stores)(const ModelDescription& description) = nullptr;
   std::string (*config_json)(const ModelDescription& description) = nullptr;
 
-  // Models of this family were published with program code of their own, which config.json names under
-  // auto_map; this family's file takes its place. Elsewhere such code is one more model that attend lacks.
-  bool published_with_code = false;
+  // Whether config.json may name program code that comes with the model (auto_map): this family computes what
+  // that code does. transformers, too, then takes its own code unless it is told to trust the other.
+  bool replaces_code = false;
 };
 
 // All of them, those that store models in the order in which they are asked.

@@ -1,7 +1,7 @@
 // ModernBERT (Warner et al. 2024): norms before the parts and without biases, rotary positions, gates, and
 // windows in most layers.
 #include <array>
-#include <cmath>
+#include <vector>
 
 #include "model/families/config_keys.h"
 #include "model/families/families.h"
@@ -12,31 +12,33 @@ namespace {
 constexpr std::array<std::string_view, 1> kModernbertTypes = {"modernbert"};
 
 // The base of the layers of one kind: under rope_parameters, or under the older key.
-double rotary_base(const io::JsonFields& config, const std::string& kind, std::string_view older,
+double rotary_base(const io::JsonFields& config, std::string_view kind, std::string_view older,
                    double fallback) {
-  const std::string path = "rope_parameters." + kind + ".";
-  const std::string_view type = config.string(path + "rope_type", "default");
-  if (type != "default")
-    config.refuse(path + "rope_type", "\"", io::shown(type), "\" is not supported, expected \"default\"");
-  const std::string key = config.has(path + "rope_theta") ? path + "rope_theta" : std::string(older);
-  const double base = config.number(key, fallback);
-  if (!(base > 0)) config.refuse(key, base, " is not a positive number");
-  return base;
+  const io::JsonFields* const both = config.object("rope_parameters");
+  const io::JsonFields* const own = both != nullptr ? both->object(kind) : nullptr;
+  if (own != nullptr) require_plain_rotary(*own);
+  if (own == nullptr || !own->has("rope_theta")) return read_rotary_base(config, older, fallback);
+  return read_rotary_base(*own, "rope_theta", fallback);
 }
 
-bool is_global(const io::JsonFields& config, std::int64_t index, std::int64_t layers) {
+// Whether each layer sees whole texts.
+std::vector<bool> read_global_layers(const io::JsonFields& config, std::int64_t layers) {
+  std::vector<bool> global;
   const std::int64_t every = config.integer({"global_attn_every_n_layers"}, 1, io::kLargestSize, 3);
-  if (!config.has("layer_types")) return index % every == 0;
-  if (config.elements("layer_types") != layers) {
-    config.refuse("layer_types", "it has ", config.elements("layer_types"), " names for ", layers, " layers");
+  if (!config.has("layer_types")) {
+    for (std::int64_t i = 0; i < layers; ++i) global.push_back(i % every == 0);
+    return global;
   }
-  const std::string key = "layer_types." + std::to_string(index);
-  const std::string_view type = config.string(key);
-  if (type != "full_attention" && type != "sliding_attention") {
-    config.refuse(key, "\"", io::shown(type), "\" is not a kind of layer that attend has: full_attention, ",
-                  "sliding_attention");
+  for (const std::string_view type : config.strings("layer_types", io::JsonFields::kMaxElements)) {
+    if (type != "full_attention" && type != "sliding_attention") {
+      config.refuse("layer_types", "\"", io::shown(type),
+                    "\" is not a kind of layer that attend has: full_attention, sliding_attention");
+    }
+    global.push_back(type == "full_attention");
   }
-  return type == "full_attention";
+  if (std::ssize(global) != layers)
+    config.refuse("layer_types", "has ", global.size(), " names for ", layers, " layers");
+  return global;
 }
 
 ModelDescription describe_modernbert(const io::JsonFields& config) {
@@ -67,9 +69,10 @@ ModelDescription describe_modernbert(const io::JsonFields& config) {
                                         config.is_null("local_rope_theta") ? global_base : 10000);
   // As many tokens as a window has in all, of which half are on each side.
   const std::int64_t side = config.integer({"local_attention"}, 1, io::kLargestSize, 128) / 2;
+  const std::vector<bool> globals = read_global_layers(config, sizes.layers);
   for (std::int64_t i = 0; i < sizes.layers; ++i) {
     AttentionDescription& attention = description.layers[static_cast<std::size_t>(i)].attention;
-    const bool global = is_global(config, i, sizes.layers);
+    const bool global = globals[static_cast<std::size_t>(i)];
     attention.rotary.base = global ? global_base : local_base;
     if (!global) attention.window = {.left = side, .right = side};
   }

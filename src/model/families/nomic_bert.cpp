@@ -1,7 +1,7 @@
 // Nomic BERT (Nussbaum et al. 2024): BERT with rotary positions and gates, published with its own code, whose
 // keys it has; transformers' are read as well.
+#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "model/families/config_keys.h"
 #include "model/families/families.h"
@@ -27,13 +27,11 @@ void refuse_unknown_nomic(const io::JsonFields& config) {
 
 Rotary read_nomic_rotary(const io::JsonFields& config, std::int64_t head_size) {
   Rotary rotary;
-  const std::string_view key =
-      config.has("rope_parameters.rope_theta") ? "rope_parameters.rope_theta" : "rotary_emb_base";
-  rotary.base = config.number(key, 1000);
-  if (!(rotary.base > 0)) config.refuse(key, rotary.base, " is not a positive number");
-  if (const std::string_view type = config.string("rope_parameters.rope_type", "default"); type != "default")
-    config.refuse("rope_parameters.rope_type", "\"", io::shown(type),
-                  "\" is not supported, expected \"default\"");
+  rotary.base = read_rotary_base(config, "rotary_emb_base", 1000);
+  if (const io::JsonFields* const newer = config.object("rope_parameters")) {
+    require_plain_rotary(*newer);
+    rotary.base = read_rotary_base(*newer, "rope_theta", rotary.base);
+  }
   const double fraction = config.number("rotary_emb_fraction", 1);
   const auto turning = static_cast<std::int64_t>(static_cast<double>(head_size) * fraction);
   if (!(fraction > 0 && fraction <= 1) || turning < 2 || turning % 2 != 0) {
@@ -114,6 +112,6 @@ constinit const Family kNomicBert{.name = "nomic_bert",
                                   .model_types = kNomicBertTypes,
                                   .describe = describe_nomic_bert,
                                   .names = name_nomic_bert,
-                                  .published_with_code = true};
+                                  .replaces_code = true};
 
 }  // namespace attend::model

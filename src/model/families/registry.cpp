@@ -16,9 +16,10 @@ constexpr std::array kFamilies = {
     &kModernbert, &kNomicBert, &kElectra,    &kAlbert, &kT5,
 };
 
-// Keys of config.json whose values have parts that families ask for.
-constexpr std::array<std::string_view, 4> kOpenedKeys = {"architectures", "layer_types", "rope_parameters",
-                                                         "rope_scaling"};
+// Objects and lists that families look into.
+constexpr std::array<std::string_view, 6> kKeptKeys = {
+    "architectures", "rope_parameters", "rope_scaling", "full_attention", "sliding_attention", "layer_types",
+};
 
 const Family& family_of_type(const io::JsonFields& config) {
   const std::string_view type = config.string("model_type");
@@ -51,26 +52,25 @@ const Family& storing_family(const ModelDescription& description) {
 }
 
 ModelDescription describe_model(io::FileText config_json) {
+  bool has_code = false;
   using io::JsonKind;
   using io::JsonReader;
-  bool names_code = false;
   const auto nested = [&](JsonReader& json, std::string_view key) {
     if (key != "auto_map" || json.kind() != JsonKind::object) return false;
     json.object(key, [&](std::string_view what) {
       json.skip(key);
-      if (what == "AutoModel" || what == "AutoConfig") names_code = true;
+      has_code = has_code || what == "AutoModel" || what == "AutoConfig";
     });
     return true;
   };
-  const io::JsonFields config(std::move(config_json), nested, kOpenedKeys);
+  const io::JsonFields config(std::move(config_json), nested, kKeptKeys);
   const Family& family = family_of_type(config);
-  if (names_code && !family.published_with_code)
+  if (has_code && !family.replaces_code)
     config.refuse("auto_map", "asks for program code that comes with the model, which attend does not run");
   ModelDescription description = family.describe(config);
   description.family = family.name;
   description.model_type = config.string("model_type");
-  for (std::int64_t i = 0; i < config.elements("architectures"); ++i)
-    description.architectures.emplace_back(config.string("architectures." + std::to_string(i)));
+  for (const std::string_view name : read_architectures(config)) description.architectures.emplace_back(name);
   return description;
 }
 

@@ -1,5 +1,6 @@
 // T5 (Raffel et al. 2019) and T5 1.1: an encoder and a decoder whose scores know distances by tables; or the
 // encoder alone.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -38,9 +39,8 @@ FeedForwardDescription read_t5_feed_forward(const io::JsonFields& config) {
 }
 
 bool is_encoder_alone(const io::JsonFields& config) {
-  for (std::int64_t i = 0; i < config.elements("architectures"); ++i)
-    if (config.string("architectures." + std::to_string(i)) == "T5EncoderModel") return true;
-  return false;
+  const std::vector<std::string_view> names = read_architectures(config);
+  return std::find(names.begin(), names.end(), "T5EncoderModel") != names.end();
 }
 
 // An attention of this kind, and the feed-forward part where one follows.
@@ -109,6 +109,10 @@ ModelDescription describe_t5(const io::JsonFields& config) {
   }
   description.start_token = static_cast<std::int32_t>(
       config.integer({"decoder_start_token_id", "pad_token_id"}, 0, description.vocabulary_size - 1, 0));
+  if (config.has("eos_token_id")) {
+    description.end_tokens.push_back(
+        static_cast<std::int32_t>(config.integer({"eos_token_id"}, 0, description.vocabulary_size - 1)));
+  }
   description.tied_output = config.boolean("tie_word_embeddings", true);
   if (config.boolean("scale_decoder_outputs", description.tied_output))
     description.output_scale = 1 / std::sqrt(static_cast<double>(description.hidden_size));
