@@ -6,5 +6,6 @@
 namespace attend::model {
 
 extern const Family kBert, kRoberta, kDistilbert, kMpnet, kGpt2, kAttend;
+extern const Family kModernbert, kNomicBert, kElectra, kAlbert, kT5;
 
 }  // namespace attend::model
