@@ -135,7 +135,7 @@ TEST(ModelDescription, RefusesByKeyAndRule) {
       {"{}", "model_type", "is missing"},
       {R"({"model_type":null})", "model_type", "is missing"},
       {R"({"model_type":7})", "model_type", "expected a string"},
-      {R"({"model_type":"llama"})", "model_type", "\"llama\" is not a family that attend has: bert, roberta"},
+      {R"({"model_type":"mamba"})", "model_type", "\"mamba\" is not a family that attend has: bert, roberta"},
       {R"({"model_type":"bert\u001b[2J"})", "model_type", "bert\\x1b[2J"},
       {bert("", "hidden_size"), "hidden_size", "is missing"},
       {bert("", "num_attention_heads"), "num_attention_heads", "is missing"},

@@ -35,6 +35,8 @@ Activation read_activation(const io::JsonFields& config, std::string_view key, s
 // Between 0 and 1, both excluded.
 double read_epsilon(const io::JsonFields& config, std::string_view key, double fallback);
 
+double read_positive(const io::JsonFields& config, std::string_view key, double fallback);
+
 // Options that change what a model computes, in ways that attend does not have.
 void refuse_unless(const io::JsonFields& config, std::string_view key, bool expected);
 void refuse_other_kinds(const io::JsonFields& config);

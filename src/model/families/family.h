@@ -24,6 +24,10 @@ struct Family {
   // that says so. None of both where nothing is stored under this family's names.
   bool (*stores)(const ModelDescription& description) = nullptr;
   std::string (*config_json)(const ModelDescription& description) = nullptr;
+
+  // Whether config.json may name program code that comes with the model (auto_map): this family computes what
+  // that code does. transformers, too, then takes its own code unless it is told to trust the other.
+  bool replaces_code = false;
 };
 
 // All of them, those that store models in the order in which they are asked.

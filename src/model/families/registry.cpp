@@ -11,8 +11,15 @@ namespace attend {
 namespace model {
 namespace {
 
-constexpr std::array<const Family*, 6> kFamilies = {
-    &kBert, &kRoberta, &kDistilbert, &kMpnet, &kGpt2, &kAttend,
+constexpr std::array<const Family*, 15> kFamilies = {
+    &kBert,  &kRoberta, &kDistilbert, &kMpnet,  &kGpt2, &kAttend, &kLlama,   &kMistral,
+    &kQwen2, &kQwen3,   &kGemma2,     &kGemma3, &kPhi3, &kOlmo2,  &kGptNeox,
+};
+
+// Objects and lists that families look into.
+constexpr std::array<std::string_view, 9> kKeptKeys = {
+    "text_config",  "rope_parameters", "rope_scaling", "full_attention", "sliding_attention",
+    "short_factor", "long_factor",     "layer_types",  "eos_token_id",
 };
 
 const Family& family_of_type(const io::JsonFields& config) {
@@ -47,9 +54,10 @@ const Family& storing_family(const ModelDescription& description) {
 
 ModelDescription describe_model(io::FileText config_json) {
   std::vector<std::string> architectures;
+  bool has_code = false;
   using io::JsonKind;
   using io::JsonReader;
-  const io::JsonFields config(std::move(config_json), [&](JsonReader& json, std::string_view key) {
+  const auto nested = [&](JsonReader& json, std::string_view key) {
     if (key == "architectures" && json.kind() == JsonKind::array) {
       json.array(key, [&] { architectures.emplace_back(json.string(key)); });
       return true;
@@ -57,14 +65,14 @@ ModelDescription describe_model(io::FileText config_json) {
     if (key != "auto_map" || json.kind() != JsonKind::object) return false;
     json.object(key, [&](std::string_view what) {
       json.skip(key);
-      if (what == "AutoModel" || what == "AutoConfig") {
-        io::fail(json.file(), key,
-                 "asks for program code that comes with the model, which attend does not run");
-      }
+      has_code = has_code || what == "AutoModel" || what == "AutoConfig";
     });
     return true;
-  });
+  };
+  const io::JsonFields config(std::move(config_json), nested, kKeptKeys);
   const Family& family = family_of_type(config);
+  if (has_code && !family.replaces_code)
+    config.refuse("auto_map", "asks for program code that comes with the model, which attend does not run");
   ModelDescription description = family.describe(config);
   description.family = family.name;
   description.model_type = config.string("model_type");
