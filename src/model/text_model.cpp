@@ -28,16 +28,6 @@ namespace {
 
 constexpr const char* kTextModelOperation = "embed";
 
-Tokenizer load_tokenizer(const ModelFiles& files, const ModelDescription& description) {
-  Tokenizer tokenizer = Tokenizer::load(files);
-  if (tokenizer.vocabulary_size() > description.vocabulary_size) {
-    throw FileError(files.tokenizer.string(), "vocab",
-                    joined("it has ids up to ", tokenizer.vocabulary_size() - 1,
-                           ", but the model has vectors for ", description.vocabulary_size));
-  }
-  return tokenizer;
-}
-
 std::vector<Pooling> pooling_of(const ModelFiles& files, const EmbedOptions& options) {
   if (!options.pooling.empty()) return options.pooling;
   return files.pooling.empty() ? std::vector{Pooling::mean} : files.pooling;
@@ -49,7 +39,7 @@ TextModel TextModel::load(std::string_view name_or_folder) {
   const ModelFiles files = find_model(name_or_folder);
   const ModelDescription description = read_model_description(files.config);
   const Checkpoint checkpoint = Checkpoint::open(files.weights);
-  Tokenizer tokenizer = load_tokenizer(files, description);
+  Tokenizer tokenizer = Tokenizer::load(files);
   std::int64_t max_tokens = description.max_tokens();
   if (files.max_tokens) max_tokens = std::min(max_tokens, *files.max_tokens);
   // A sentence model's own limit overrides its tokenizer file's, which is often meant for another use.

@@ -121,7 +121,7 @@ TEST(EncoderFamilies, ModernbertRefusesByKeyAndRule) {
   refuses(R"("rope_parameters":[1])", "rope_parameters", "expected an object");
   refuses(R"("rope_scaling":{"type":"linear","factor":2})", "rope_scaling", "is not supported");
   refuses(R"("classifier_activation":"tanh")", "classifier_activation", "\"tanh\" is not supported");
-  refuses(R"("hidden_activation":"mish")", "hidden_activation", "is not an activation that attend has");
+  refuses(R"("hidden_activation":"mish")", "hidden_activation", "is not an activation that attend supports");
   refuses(R"("norm_eps":0)", "norm_eps", "0 is not between 0 and 1");
 }
 

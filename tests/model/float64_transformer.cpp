@@ -38,18 +38,32 @@ Matrix columns_of(const Matrix& x, std::int64_t begin, std::int64_t end) {
   return part;
 }
 
-// Pair i of the head that begins at `first` turns by the angle place / base^(2 i / turning).
+// How many positions pair i takes to turn by one radian, of `pairs` of them, in a text of n tokens.
+double radian(const Rotary& rotary, std::int64_t i, std::int64_t pairs, std::int64_t n) {
+  const auto real = [](std::int64_t number) { return static_cast<double>(number); };
+  const bool is_long = rotary.long_text > 0 && n > rotary.long_text;
+  double base = rotary.base;
+  if (is_long && rotary.growth > 0) {
+    base *= std::pow(rotary.growth * real(n) / real(rotary.long_text) - rotary.growth + 1,
+                     real(pairs) / real(pairs - 1));
+  }
+  const auto& divisors = is_long && !rotary.long_divisors.empty() ? rotary.long_divisors : rotary.divisors;
+  return std::pow(base, real(i) / real(pairs)) *
+         (divisors.empty() ? 1 : divisors[static_cast<std::size_t>(i)]);
+}
+
+// Pair i of the head that begins at `first` turns by the angle place / radian(i).
 void rotate(Matrix& x, const Rotary& rotary, std::int64_t first, std::int64_t size) {
   const std::int64_t turning = rotary.dimensions == 0 ? size : rotary.dimensions, pairs = turning / 2;
   for (std::int64_t row = 0; row < x.rows; ++row) {
     for (std::int64_t i = 0; i < pairs; ++i) {
-      const double angle = static_cast<double>(row) /
-                           std::pow(rotary.base, 2.0 * static_cast<double>(i) / static_cast<double>(turning));
+      const double angle = static_cast<double>(row) / radian(rotary, i, pairs, x.rows);
+      const double cosine = rotary.magnitude * std::cos(angle), sine = rotary.magnitude * std::sin(angle);
       const bool halves = rotary.pairing == RotaryPairing::halves;
       const std::int64_t a = first + (halves ? i : 2 * i), b = first + (halves ? i + pairs : 2 * i + 1);
       const double u = x.at(row, a), v = x.at(row, b);
-      x.at(row, a) = u * std::cos(angle) - v * std::sin(angle);
-      x.at(row, b) = u * std::sin(angle) + v * std::cos(angle);
+      x.at(row, a) = u * cosine - v * sine;
+      x.at(row, b) = u * sine + v * cosine;
     }
   }
 }
@@ -60,6 +74,17 @@ bool asks(LayerKind kind, std::int64_t row, std::int64_t source) {
 }
 bool answers(LayerKind kind, std::int64_t row, std::int64_t source) {
   return kind == LayerKind::whole || (kind != LayerKind::decoder) == (row < source);
+}
+
+// Columns that are (heads, 3, size) as (3, heads, size).
+Matrix heads_inside(const Matrix& x, std::int64_t heads, std::int64_t size) {
+  Matrix out(x.rows, x.columns);
+  for (std::int64_t i = 0; i < x.rows; ++i)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t part = 0; part < 3; ++part)
+        for (std::int64_t d = 0; d < size; ++d)
+          out.at(i, (part * heads + h) * size + d) = x.at(i, (h * 3 + part) * size + d);
+  return out;
 }
 
 bool sees(const AttentionDescription& attention, std::int64_t query, std::int64_t key) {
@@ -160,7 +185,7 @@ Matrix Float64Transformer::normalised(const Matrix& x, const NormDescription& no
       for (std::int64_t j = 0; j < size; ++j) {
         const auto at = static_cast<std::size_t>(j);
         double& value = out.at(i, first + j);
-        value = (value - mean) / std::sqrt(variance + norm.epsilon) * gamma[at];
+        value = (value - mean) / std::sqrt(variance + norm.epsilon) * (gamma[at] + (norm.plus_one ? 1 : 0));
         if (norm.kind == NormKind::layer && norm.bias) value += beta[at];
       }
     }
@@ -234,7 +259,7 @@ Matrix Float64Transformer::embedded(std::span<const std::int32_t> text, std::int
     const std::int64_t position = (i < source ? i : i - source) + description_.first_position;
     for (std::int64_t j = 0; j < e; ++j) {
       const auto at = [&](std::int64_t row) { return static_cast<std::size_t>(row * e + j); };
-      x.at(i, j) = tensor(names_.words)[at(text[static_cast<std::size_t>(i)])];
+      x.at(i, j) = description_.embedding_scale * tensor(names_.words)[at(text[static_cast<std::size_t>(i)])];
       if (description_.positions == PositionKind::learned)
         x.at(i, j) += tensor(names_.positions)[at(position)];
       if (description_.token_types > 0) x.at(i, j) += tensor(names_.types)[at(0)];
@@ -268,6 +293,7 @@ Matrix Float64Transformer::forward(std::span<const std::int32_t> text, const Pas
     };
 
     Matrix all = side_by_side(read(names.attention_norm), names.projected);
+    if (names_.projected_by_head) all = heads_inside(all, layer.attention.heads, layer.attention.head_size);
     const std::int64_t q = layer.attention.heads * layer.attention.head_size;
     const std::int64_t k = layer.attention.key_heads * layer.attention.head_size;
     Matrix queries = columns_of(all, 0, q);

@@ -35,6 +35,10 @@ void read_attention_words(const io::JsonFields& config, ModelDescription& descri
     if (attention.heads % attention.key_heads != 0)
       config.refuse("key_heads", attention.key_heads, " does not divide the ", attention.heads, " heads");
     attention.head_size = config.integer({"head_size"}, 1, io::kLargestSize, attention.head_size);
+    if (attention.heads * attention.head_size > io::kLargestSize) {
+      config.refuse("head_size", attention.heads, " heads of ", attention.head_size,
+                    " dimensions are more than ", io::kLargestSize);
+    }
     if (attention.positions == PositionKind::rotary && attention.head_size % 2 != 0)
       config.refuse("head_size", attention.head_size, " dimensions cannot be rotated in pairs");
     if (layer.kind != LayerKind::cross)

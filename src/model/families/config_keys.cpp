@@ -112,6 +112,12 @@ double read_epsilon(const io::JsonFields& config, std::string_view key, double f
   return epsilon;
 }
 
+double read_positive(const io::JsonFields& config, std::string_view key, double fallback) {
+  const double value = config.number(key, fallback);  // finite, as all that a file says
+  if (!(value > 0)) config.refuse(key, value, " is not a positive number");
+  return value;
+}
+
 void refuse_unless(const io::JsonFields& config, std::string_view key, bool expected) {
   if (config.boolean(key, expected) != expected) {
     config.refuse(key, expected ? "false" : "true", " is not supported, expected ",

@@ -44,6 +44,8 @@ void require_plain_rotary(const io::JsonFields& rotary);
 // Between 0 and 1, both excluded.
 double read_epsilon(const io::JsonFields& config, std::string_view key, double fallback);
 
+double read_positive(const io::JsonFields& config, std::string_view key, double fallback);
+
 // Refuse options that change what a model computes in ways that attend does not support.
 void refuse_unless(const io::JsonFields& config, std::string_view key, bool expected);
 void refuse_other_kinds(const io::JsonFields& config);

@@ -61,7 +61,9 @@ FeedForwardDescription read_nomic_feed_forward(const io::JsonFields& config) {
 ModelDescription describe_nomic_bert(const io::JsonFields& config) {
   refuse_unknown_nomic(config);
   const ModelSizes sizes = read_sizes(config);
-  LayerDescription layer{.feed_forward = read_nomic_feed_forward(config)};
+  const FeedForwardDescription feed_forward = read_nomic_feed_forward(config);
+  LayerDescription layer;
+  layer.feed_forward = feed_forward;
   layer.norm.epsilon =
       read_epsilon(config, config.has("layer_norm_epsilon") ? "layer_norm_epsilon" : "layer_norm_eps", 1e-12);
   layer.attention.bias = layer.attention.output_bias = config.boolean("qkv_proj_bias", false);

@@ -12,13 +12,15 @@ namespace model {
 namespace {
 
 constexpr std::array kFamilies = {
-    &kBert,       &kRoberta,   &kDistilbert, &kMpnet,  &kGpt2, &kAttend,  //
-    &kModernbert, &kNomicBert, &kElectra,    &kAlbert, &kT5,
+    &kBert,      &kRoberta, &kDistilbert, &kMpnet, &kGpt2,  &kAttend,  &kModernbert,
+    &kNomicBert, &kElectra, &kAlbert,     &kT5,    &kLlama, &kMistral, &kQwen2,
+    &kQwen3,     &kGemma2,  &kGemma3,     &kPhi3,  &kOlmo2, &kGptNeox,
 };
 
 // Objects and lists that families look into.
-constexpr std::array<std::string_view, 6> kKeptKeys = {
-    "architectures", "rope_parameters", "rope_scaling", "full_attention", "sliding_attention", "layer_types",
+constexpr std::array<std::string_view, 10> kKeptKeys = {
+    "architectures",     "text_config",  "rope_parameters", "rope_scaling", "full_attention",
+    "sliding_attention", "short_factor", "long_factor",     "layer_types",  "eos_token_id",
 };
 
 const Family& family_of_type(const io::JsonFields& config) {
