@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "model/families/family.h"
+#include "model/families/gguf_form.h"
 #include "model/tensor_source.h"
 
 namespace attend::model {
@@ -37,6 +38,7 @@ NormTensorNames norm_tensors(const TensorSource& tensors, const std::string& nam
 }
 
 TensorNames names_in(const ModelDescription& description, const TensorSource& tensors) {
+  if (has_gguf_names(tensors)) return gguf_names(description, tensors);
   TensorNames names = family_of(description).names(description);
   for (const std::string& prefix : names.prefixes) {
     const bool usual = tensors.contains(prefix + names.words);
@@ -82,7 +84,7 @@ class ModelWeights::Loader {
 
   // A tensor in place, not copied.
   ConstTensorView view(const std::string& name, const Dims& shape) const {
-    return required_tensor(tensors_, name, shape);
+    return only_compares() ? required_form(tensors_, name, shape) : required_tensor(tensors_, name, shape);
   }
 
   StoredNorm norm(const std::string& name, const NormDescription& described) const {

@@ -1,4 +1,5 @@
 // The list of families.
+#include <attend/gguf.h>
 #include <attend/model_files.h>
 
 #include <array>
@@ -6,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/families/families.h"
+#include "model/families/gguf_form.h"
 
 namespace attend {
 namespace model {
@@ -79,11 +81,11 @@ ModelDescription describe_model(io::FileText config_json) {
 }  // namespace model
 
 ModelDescription read_model_description(const std::filesystem::path& config_json) {
-  using namespace io;
-  return model::describe_model(read_text(InputFile(config_json), kMaxConfigBytes));
+  return read_model_description(ModelFile(config_json, std::make_shared<const io::InputFile>(config_json)));
 }
 
 ModelDescription read_model_description(const ModelFile& config_json) {
+  if (Gguf::recognises(config_json)) return model::describe_gguf(Gguf::open(config_json));
   return model::describe_model(io::read_text(*config_json.opened(), io::kMaxConfigBytes));
 }
 
