@@ -29,11 +29,32 @@ struct Rotary {
   double base = 10000.0;
   std::int64_t dimensions = 0;  // how many leading elements rotate, even; 0 = all of them
   RotaryPairing pairing = RotaryPairing::halves;
+
+  // For models that were stretched to longer texts than those they were trained on: the wavelength of each
+  // pair is multiplied by its divisor (of the frequency), cosines and sines by the magnitude.
+  std::vector<double> divisors{};  // one for each pair; none: all are 1
+  double magnitude = 1;
+
+  // A text of more than long_text tokens is rotated differently, in all its places; 0: none is.
+  std::int64_t long_text = 0;
+  std::vector<double> long_divisors{};  // in place of divisors (LongRoPE), where there are any
+  double growth = 0;  // n tokens: the base times (growth n / long_text - growth + 1)^(r / (r - 2)), where r
+                      // dimensions rotate (dynamic NTK)
+
+  bool operator==(const Rotary&) const = default;
 };
 
-// Rotates pair i of the vector at position p by the angle p / base^(2i/dimensions). x and out (..., L, d),
-// one position per row of the axis before the last; out may be x. inverse = true rotates back, which is also
-// the gradient.
+// How many positions it takes for each pair of a vector of d elements to turn by one radian, in a text of
+// this many tokens: base^(2i/dimensions), times what stretches it.
+std::vector<double> rotary_wavelengths(const Rotary& rotary, std::int64_t d, std::int64_t text_length = 0);
+
+// Whether the rotations of a text change when it grows from some tokens to more: keys that were already
+// rotated must then be recomputed.
+bool rotation_changes(const Rotary& rotary, std::int64_t tokens_before, std::int64_t tokens_after) noexcept;
+
+// Rotates pair i of the vector at position p by the angle p / wavelength i. x and out (..., L, d), one
+// position per row of the axis before the last; out may be x. The text's length is the largest position plus
+// one. inverse = true is the gradient and, where the magnitude is 1, rotates back.
 void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
                   TensorView out, bool inverse = false);
 

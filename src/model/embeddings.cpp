@@ -10,40 +10,41 @@ namespace attend::model {
 namespace {
 
 template <class From, class To>
-void add_numbers(const From* from, std::int64_t n, To* to) noexcept {
-  for (std::int64_t j = 0; j < n; ++j) to[j] += static_cast<To>(widen(from[j]));
+void add_numbers(const From* from, std::int64_t n, To scale, To* to) noexcept {
+  for (std::int64_t j = 0; j < n; ++j) to[j] += scale * static_cast<To>(widen(from[j]));
 }
 
 template <class To>
-void add_row(ConstTensorView table, std::int64_t row, To* to) noexcept {
+void add_row(ConstTensorView table, std::int64_t row, To* to, To scale = 1) noexcept {
   const std::int64_t n = table.size(1);
   const auto at = [&]<class T>(const T*) {
     return static_cast<const T*>(table.raw()) + row * table.stride(0);
   };
   switch (table.dtype()) {
     case DType::f32:
-      return add_numbers(at(static_cast<const float*>(nullptr)), n, to);
+      return add_numbers(at(static_cast<const float*>(nullptr)), n, scale, to);
     case DType::f64:
-      return add_numbers(at(static_cast<const double*>(nullptr)), n, to);
+      return add_numbers(at(static_cast<const double*>(nullptr)), n, scale, to);
     case DType::bf16:
-      return add_numbers(at(static_cast<const bfloat16*>(nullptr)), n, to);
+      return add_numbers(at(static_cast<const bfloat16*>(nullptr)), n, scale, to);
     case DType::f16:
-      return add_numbers(at(static_cast<const float16*>(nullptr)), n, to);
+      return add_numbers(at(static_cast<const float16*>(nullptr)), n, scale, to);
     default:
       return;
   }
 }
 
-// The tables of a model that reads. Sinusoidal positions are made for each pass, up to the last place: how
-// many there may be is what config.json says, and no tensor of the file proves it.
+// The tables of a model that reads. Sinusoidal positions are made for each pass, up to the last place: their
+// number comes from config.json alone, and no tensor of the file confirms it.
 class ReadTables {
  public:
   ReadTables(const ModelDescription& description, const ModelWeights& weights,
              std::span<const std::int64_t> places)
-      : tables_{weights.words, weights.types, weights.positions, description.first_position} {
+      : tables_{weights.words, weights.types, weights.positions, description.first_position,
+                description.embedding_scale} {
     if (description.positions != PositionKind::sinusoidal || places.empty()) return;
     const auto [first, last] = std::minmax_element(places.begin(), places.end());
-    computed_ = Tensor(DType::f32, {*last - *first + 1, description.hidden_size});
+    computed_ = Tensor(DType::f32, {*last - *first + 1, description.table_size()});
     sinusoidal_positions(computed_, *first);
     tables_.positions = computed_;
     tables_.first_position = -*first;
@@ -55,6 +56,17 @@ class ReadTables {
   EmbeddingTables tables_;
 };
 
+// fill(rows) writes sums of the tables' rows; where those are of another size, the projection makes `out` of
+// them.
+template <class Fill>
+void with_rows(const ModelDescription& description, const ModelWeights& weights, TensorView out,
+               const Fill& fill) {
+  if (!description.embedding_size) return fill(out);
+  Tensor rows(DType::f32, {out.size(0), *description.embedding_size});
+  fill(rows);
+  weights.embedding_projection.view().apply(rows, out);
+}
+
 }  // namespace
 
 void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t> ids,
@@ -63,11 +75,12 @@ void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t>
   const std::int64_t n = out.size(1);
   const auto run = [&]<class T>(T) {
     T* const data = out.data<T>();
+    const T scale = static_cast<T>(tables.words_scale);
     for_each_row(std::ssize(ids), n, [&](std::int64_t row, int) noexcept {
       const auto i = static_cast<std::size_t>(row);
       T* const to = data + row * out.stride(0);
       std::fill(to, to + n, T{0});
-      add_row(tables.words, ids[i], to);
+      add_row(tables.words, ids[i], to, scale);
       if (tables.types.given()) add_row(tables.types, types.empty() ? 0 : types[i], to);
       if (tables.positions.given()) add_row(tables.positions, places[i] + tables.first_position, to);
     });
@@ -77,21 +90,25 @@ void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t>
 
 void embed(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch,
            const PassPlan& plan, TensorView out) {
-  add_embeddings(*ReadTables(description, weights, plan.places()), batch.ids, batch.types, plan.places(),
-                 out);
-  if (!description.embedding_norm) return;
-  const NormDescription& norm = *description.embedding_norm;
-  const TensorView target = plan.target().of(out), source = plan.source().of(out);
-  if (!description.has_source()) return normalise(norm, weights.embedding_norm.view(), out, out);
-  normalise(norm, weights.source_embedding_norm.view(), source, source);
-  normalise(norm, weights.embedding_norm.view(), target, target);
+  with_rows(description, weights, out, [&](TensorView rows) {
+    add_embeddings(*ReadTables(description, weights, plan.places()), batch.ids, batch.types, plan.places(),
+                   rows);
+    if (!description.embedding_norm) return;
+    const NormDescription& norm = *description.embedding_norm;
+    const TensorView target = plan.target().of(rows), source = plan.source().of(rows);
+    if (!description.has_source()) return normalise(norm, weights.embedding_norm.view(), rows, rows);
+    normalise(norm, weights.source_embedding_norm.view(), source, source);
+    normalise(norm, weights.embedding_norm.view(), target, target);
+  });
 }
 
 void embed(const ModelDescription& description, const ModelWeights& weights,
            std::span<const std::int32_t> ids, std::span<const std::int64_t> places, TensorView out) {
-  add_embeddings(*ReadTables(description, weights, places), ids, {}, places, out);
-  if (description.embedding_norm)
-    normalise(*description.embedding_norm, weights.embedding_norm.view(), out, out);
+  with_rows(description, weights, out, [&](TensorView rows) {
+    add_embeddings(*ReadTables(description, weights, places), ids, {}, places, rows);
+    if (description.embedding_norm)
+      normalise(*description.embedding_norm, weights.embedding_norm.view(), rows, rows);
+  });
 }
 
 }  // namespace attend::model

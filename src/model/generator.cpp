@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "model/softcap.h"
 
 namespace attend {
 namespace {
@@ -113,6 +114,12 @@ Tensor Generator::read(std::span<const std::int32_t> ids) {
     cache_.truncate(before);
     throw;
   }
+  const ModelDescription& description = model_.transformer().description();
+  if (description.output_scale != 1) {
+    const auto scale = static_cast<float>(description.output_scale);
+    for (float& logit : logits.values<float>()) logit *= scale;
+  }
+  model::softcap(logits.values<float>(), description.output_softcap);
   return copy_of(logits.view().select(0, 0));
 }
 
@@ -148,6 +155,11 @@ Generated Generator::generate(std::span<const std::int32_t> prompt, const Genera
     if (cache_.length() + std::ssize(next) > description.max_tokens()) {
       clear();
       next = last_tokens(std::max<std::size_t>(1, most / 2));
+    }
+    if (cache_.length() > 0 &&
+        description.rotation_changes(cache_.length(), cache_.length() + std::ssize(next))) {
+      next = last_tokens(static_cast<std::size_t>(cache_.length()) + next.size());
+      clear();
     }
     const Tensor logits = read(next);
     GeneratedToken token{.id = sample(logits, sampling, static_cast<std::uint64_t>(i)),

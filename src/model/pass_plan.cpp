@@ -23,7 +23,7 @@ std::int64_t source_size(const TokenBatch& batch) {
 
 void check_length(const std::string& what, std::int64_t length, std::int64_t most) {
   if (length > most)
-    refuse(kPassOperation, what, " has ", length, " tokens, and the model has positions for ", most);
+    refuse(kPassOperation, what, " has ", length, " tokens, but the model has positions for only ", most);
 }
 
 void check_parts(const TokenBatch& batch, const ModelDescription& description) {
@@ -39,23 +39,25 @@ void check_parts(const TokenBatch& batch, const ModelDescription& description) {
     refuse(kPassOperation, "a token of the source comes after one of the target");
 }
 
-RotaryTables make_rotary_tables(const AttentionDescription& attention, std::span<const std::int64_t> places) {
-  const std::int64_t turning =
-      attention.rotary.dimensions == 0 ? attention.head_size : attention.rotary.dimensions;
-  const std::int64_t rows = std::ssize(places), pairs = turning / 2;
+RotaryTables make_rotary_tables(const AttentionDescription& attention, std::span<const std::int64_t> places,
+                                std::span<const std::int64_t> lengths) {
+  const Rotary& rotary = attention.rotary;
+  const std::int64_t rows = std::ssize(places);
+  std::int64_t length = 0;
+  std::vector<double> wavelengths = rotary_wavelengths(rotary, attention.head_size, length);
+  const std::int64_t pairs = std::ssize(wavelengths);
   RotaryTables tables{Tensor(DType::f64, {rows, pairs}), Tensor(DType::f64, {rows, pairs})};
-  std::vector<double> wavelengths;
-  for (std::int64_t i = 0; i < pairs; ++i) {
-    wavelengths.push_back(
-        std::pow(attention.rotary.base, static_cast<double>(i) / static_cast<double>(pairs)));
-  }
   const std::span<double> cosines = tables.cosines.values<double>(), sines = tables.sines.values<double>();
   std::size_t at = 0;
-  for (const std::int64_t place : places) {
+  for (std::size_t row = 0; row < places.size(); ++row) {
+    if (!lengths.empty() && length != lengths[row]) {  // another text
+      length = lengths[row];
+      wavelengths = rotary_wavelengths(rotary, attention.head_size, length);
+    }
     for (const double wavelength : wavelengths) {
-      const double angle = static_cast<double>(place) / wavelength;
-      cosines[at] = std::cos(angle);
-      sines[at++] = std::sin(angle);
+      const double angle = static_cast<double>(places[row]) / wavelength;
+      cosines[at] = rotary.magnitude * std::cos(angle);
+      sines[at++] = rotary.magnitude * std::sin(angle);
     }
   }
   return tables;
@@ -66,7 +68,8 @@ RotaryTables make_rotary_tables(const AttentionDescription& attention, std::span
 void require_layer_count(const ModelDescription& description, std::optional<std::int64_t> layers) {
   const std::int64_t count = layers.value_or(0);
   if (count < 0 || count > description.layer_count())
-    refuse(kPassOperation, "layer ", count, " is asked for, there are 0 to ", description.layer_count());
+    refuse(kPassOperation, "layer ", count, " was asked for, but the layers are 0 to ",
+           description.layer_count());
 }
 
 void check_ids(std::span<const std::int32_t> ids, const ModelDescription& description) {
@@ -87,7 +90,7 @@ void check_batch(const TokenBatch& batch, const ModelDescription& description) {
   }
   for (std::size_t s = 0; s + 1 < batch.ends.size(); ++s) {
     const std::int64_t length = batch.ends[s + 1] - batch.ends[s];
-    if (length < 0) refuse(kPassOperation, "the ends of a batch must not go down, but do after text ", s);
+    if (length < 0) refuse(kPassOperation, "the ends of a batch must not decrease, but do after text ", s);
     if (!description.has_source()) check_length(joined("text ", s), length, description.max_tokens());
   }
   if (description.has_source()) check_parts(batch, description);
@@ -101,16 +104,14 @@ void check_batch(const TokenBatch& batch, const ModelDescription& description) {
 }
 
 const RotaryTables& EveryRotaryTable::of(const AttentionDescription& attention,
-                                         std::span<const std::int64_t> places) {
-  const Rotary& rotary = attention.rotary;
+                                         std::span<const std::int64_t> places,
+                                         std::span<const std::int64_t> lengths) {
   for (const Entry& entry : made_) {
-    if (entry.base == rotary.base && entry.dimensions == rotary.dimensions &&
-        entry.head_size == attention.head_size)
-      return entry.tables;
+    if (entry.rotary == attention.rotary && entry.head_size == attention.head_size) return entry.tables;
   }
   return made_
       .emplace_back(
-          Entry{rotary.base, rotary.dimensions, attention.head_size, make_rotary_tables(attention, places)})
+          Entry{attention.rotary, attention.head_size, make_rotary_tables(attention, places, lengths)})
       .tables;
 }
 
@@ -123,10 +124,10 @@ AttentionOptions attention_options(const AttentionDescription& attention, std::s
   return options;
 }
 
-// What options and steps look at.
+// The memory that the views in options and steps refer to.
 struct PassPlan::Shared {
-  std::optional<DistanceBias> distances;
-  std::array<Tensor, 3> masks;  // of encoder, decoder and cross layers
+  std::array<std::optional<DistanceBias>, 2> distances;  // of an encoder with a decoder, and of all others
+  std::array<Tensor, 3> masks;                           // of encoder, decoder and cross layers
   EveryRotaryTable rotary;
 };
 
@@ -137,24 +138,31 @@ PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weig
   std::vector<std::int64_t> ends = batch.ends;
   if (description.has_source()) ends = {0, split_, tokens_};
   std::int64_t longest = 0;
+  std::vector<std::int64_t> lengths(batch.ids.size());
   for (std::size_t s = 0; s + 1 < ends.size(); ++s) {
     longest = std::max(longest, ends[s + 1] - ends[s]);
+    std::fill(lengths.begin() + ends[s], lengths.begin() + ends[s + 1], ends[s + 1] - ends[s]);
     for (std::int64_t i = ends[s]; i < ends[s + 1]; ++i) places_[static_cast<std::size_t>(i)] = i - ends[s];
   }
+
+  if (description.has_source()) longest = tokens_;  // attention reads source and target as one text
 
   const auto shared = std::make_shared<Shared>();
   for (std::size_t index = 0; index < description.layers.size(); ++index) {
     const LayerDescription& layer = description.layers[index];
     Step& step = steps_.emplace_back();
-    step.options = attention_options(layer.attention, weights.layers[index].sinks);
+    step.options = attention_options(layer.attention, weights.stored(static_cast<std::int64_t>(index)).sinks);
     step.options.cumulative_query_lengths = step.options.cumulative_key_lengths = batch.ends;
     if (layer.attention.positions == PositionKind::relative) {
-      if (!shared->distances)
-        shared->distances.emplace(weights.relative_bias, layer.attention.relative_buckets, longest);
-      step.options.bias = shared->distances->view();
+      std::optional<DistanceBias>& distances = shared->distances[layer.kind == LayerKind::encoder ? 0 : 1];
+      if (!distances) {
+        distances.emplace(weights.relative_bias_of(layer.kind), layer.attention.relative_buckets, 0, longest,
+                          longest);
+      }
+      step.options.bias = distances->view();
     }
     if (layer.attention.positions == PositionKind::rotary) {
-      const RotaryTables& tables = shared->rotary.of(layer.attention, places_);
+      const RotaryTables& tables = shared->rotary.of(layer.attention, places_, lengths);
       step.cosines = queries(layer.kind).of(tables.cosines.view());
       step.sines = queries(layer.kind).of(tables.sines.view());
     }
@@ -163,9 +171,9 @@ PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weig
   owner_ = shared;
 }
 
-// Source and target are one text with a mask, so that all that is known of a text's attention, its rows, maps
-// and edits, holds for them too. A mask has n² bytes: models of this kind are small, and read texts of the
-// length that they were trained for.
+// Source and target are one text with a mask, so that everything that works on a text's attention (rows,
+// maps, edits) works on theirs too. A mask has n² bytes: models of this kind are small, and read texts no
+// longer than those they were trained on.
 void PassPlan::mask_parts(const ModelDescription& description, Shared& shared) {
   constexpr std::array kKinds = {LayerKind::encoder, LayerKind::decoder, LayerKind::cross};
   for (std::size_t i = 0; i < kKinds.size(); ++i) {

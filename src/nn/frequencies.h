@@ -1,6 +1,8 @@
 // The geometric series of wavelengths that sinusoidal positions and rotary positions share.
 #pragma once
 
+#include <attend/positions.h>
+
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -24,5 +26,8 @@ inline std::vector<double> wavelengths_of(double base, std::int64_t d, std::int6
   }
   return wavelengths;
 }
+
+// How many elements of a vector of d rotate. Refuses numbers with which none could.
+std::int64_t rotated_dimensions(const char* operation, const Rotary& rotary, std::int64_t d);
 
 }  // namespace attend::detail

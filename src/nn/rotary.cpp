@@ -1,6 +1,7 @@
 // Rotary positions (Su et al. 2021): pairs of elements rotate, so that q.k depends on the distance alone.
 #include <attend/positions.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
@@ -11,12 +12,7 @@
 namespace attend {
 namespace {
 
-std::int64_t rotated_dimensions(const char* operation, const Rotary& rotary, std::int64_t d) {
-  const std::int64_t r = rotary.dimensions == 0 ? d : rotary.dimensions;
-  if (r < 0 || r > d) refuse(operation, "cannot rotate ", r, " dimensions of vectors of ", d);
-  if (r % 2 != 0) refuse(operation, "cannot rotate ", r, " dimensions in pairs: the number is odd");
-  return r;
-}
+using detail::rotated_dimensions;
 
 // The cosine and sine of each pair, f64, (..., L, pairs).
 struct Rotations {
@@ -26,7 +22,8 @@ struct Rotations {
   Tensor cosines, sines;
 };
 
-Rotations rotations_of(std::span<const std::int64_t> positions, const std::vector<double>& wavelengths) {
+Rotations rotations_of(std::span<const std::int64_t> positions, const std::vector<double>& wavelengths,
+                       double magnitude) {
   const auto rows = static_cast<std::int64_t>(positions.size());
   const auto pairs = static_cast<std::int64_t>(wavelengths.size());
   Rotations rotations({rows, pairs});
@@ -36,8 +33,8 @@ Rotations rotations_of(std::span<const std::int64_t> positions, const std::vecto
     const auto position = static_cast<double>(positions[static_cast<std::size_t>(row)]);
     for (std::int64_t i = 0; i < pairs; ++i) {
       const double angle = position / wavelengths[static_cast<std::size_t>(i)];
-      cosines[row * pairs + i] = std::cos(angle);
-      sines[row * pairs + i] = std::sin(angle);
+      cosines[row * pairs + i] = magnitude * std::cos(angle);
+      sines[row * pairs + i] = magnitude * std::sin(angle);
     }
   });
   return rotations;
@@ -117,16 +114,17 @@ void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, co
     refuse(kOperation, "got ", positions.size(), " positions for ", length, " rows");
   }
   rotated_dimensions(kOperation, rotary, row_size(x));
-  check_base(kOperation, rotary.base);
   require_writable_in_place(kOperation, {"out", out}, {"x", x});
   on_device(kOperation, &Operations::rotary, {{"x", x}, {"out", out}})(x, positions, rotary, out, inverse);
 }
 
 void host::rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
                   TensorView out, bool inverse) {
-  const std::int64_t r = rotated_dimensions("apply_rotary", rotary, row_size(x));
-  const std::vector<double> wavelengths = wavelengths_of(rotary.base, r, r / 2);
-  rotate_rows("apply_rotary", x, rotations_of(positions, wavelengths), rotary.pairing, out, inverse);
+  const auto last = std::max_element(positions.begin(), positions.end());
+  const std::vector<double> wavelengths =
+      rotary_wavelengths(rotary, row_size(x), last == positions.end() ? 0 : *last + 1);
+  rotate_rows("apply_rotary", x, rotations_of(positions, wavelengths, rotary.magnitude), rotary.pairing, out,
+              inverse);
 }
 
 void apply_rotary_tables(ConstTensorView x, ConstTensorView cosines, ConstTensorView sines,
