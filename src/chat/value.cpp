@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/fail.h"
 #include "io/utf8.h"
 
 namespace attend::chat {
@@ -104,7 +105,7 @@ int Value::depth() const noexcept {
 
 std::string Value::kind_name() const {
   if (const Undefined* const missing = get_if<Undefined>())
-    return joined("\"", *missing->name, "\", which is undefined,");
+    return io::quoted(*missing->name) + ", which is undefined,";
   constexpr const char* kNames[] = {"",         "none",    "a truth value", "a whole number", "a number",
                                     "a string", "a list",  "a dict",        "a namespace",    "an iterator",
                                     "a loop",   "a macro", "a function",    "a method"};

@@ -80,6 +80,7 @@ TEST(ChatTemplate, SaysWhereRenderingFails) {
   const auto render = [](std::string_view source) { return ChatTemplate::parse(source).render({}); };
   EXPECT_FILE_ERROR(render("\n{{ raise_exception('roles\nmust alternate') }}"), "line 2",
                     "the template refuses this conversation: roles\\x0amust alternate");
+  EXPECT_FILE_ERROR(render("{{ {}['\\x01'].x }}"), "line 1", "\"\\x01\", which is undefined");
   EXPECT_FILE_ERROR(render("{{ nobody.name }}"), "line 1",
                     "\"nobody\", which is undefined, has no attribute \"name\"");
 }
