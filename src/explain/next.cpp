@@ -48,4 +48,15 @@ std::string shown_token(const Reading& reading, std::int32_t token) {
   return draw::printable(reading.model().tokenizer().decode(std::span(&token, 1), false));
 }
 
+std::vector<std::string> token_labels(const Reading& reading) {
+  std::vector<std::string> labels;
+  for (const std::int32_t id : reading.tokens().ids) {
+    const std::string text = shown_token(reading, id);
+    const std::size_t first = text.find_first_not_of(' '), last = text.find_last_not_of(' ');
+    labels.push_back(first == text.npos ? draw::printable(std::string(reading.model().tokenizer().token(id)))
+                                        : text.substr(first, last - first + 1));
+  }
+  return labels;
+}
+
 }  // namespace attend::explain

@@ -35,6 +35,9 @@ NextAnswer find_next(const Reading& reading, const Reading* other, const NextReq
 // A token as people read it: “ Paris”, with its leading space.
 std::string shown_token(const Reading& reading, std::int32_t token);
 
+// The tokens of the text for the side of a chart: as people read them, without spaces around them.
+std::vector<std::string> token_labels(const Reading& reading);
+
 draw::Figure next_figure(const Reading& reading, const Reading* other, const NextRequest& request,
                          const NextAnswer& answer);
 std::string next_text(const Reading& reading, const Reading* other, const NextRequest& request,

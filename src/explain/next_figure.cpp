@@ -36,7 +36,7 @@ draw::Bars parts_of_tokens(const Reading& reading, const NextAnswer& answer) {
   draw::Bars bars{
       .title = joined("What each token did for ", in_quotes(shown_token(reading, answer.layers.watched))),
       .bars = {}};
-  const std::vector<std::string> labels = labels_of(single_tokens(reading));
+  const std::vector<std::string> labels = token_labels(reading);
   const std::vector<double>& parts = answer.attributions.tokens;
   const auto largest = std::max_element(parts.begin(), parts.end()) - parts.begin();
   for (std::size_t t = 0; t < parts.size(); ++t)
@@ -76,7 +76,7 @@ draw::Figure next_figure(const Reading& reading, const Reading* other, const Nex
   for (std::int64_t layer = 0; layer <= reading.layers(); ++layer) layers.push_back(std::to_string(layer));
   for (std::int64_t head = 1; head <= reading.heads(); ++head) heads.push_back(std::to_string(head));
   figure.parts.push_back(patched_map("One token's vector put into the other prompt, after each layer",
-                                     patched.states, layers, labels_of(single_tokens(*other))));
+                                     patched.states, layers, token_labels(*other)));
   layers.erase(layers.begin());
   figure.parts.push_back(
       patched_map("What one head (columns) brings, put into the other prompt", patched.heads, layers, heads));

@@ -249,6 +249,8 @@ TEST(EncoderFamilies, DescriptionsThatMakeNoModelAreRefused) {
           "[model] layer 2 has the weights of layer 1, and is not made like it");
   refuses([](ModelDescription& d) { d.layers[0].attention_norm = false; },
           "[model] a layer without a norm of attention needs norms before its parts");
+  refuses([](ModelDescription& d) { d.layers[0].attention.head_size = kLargestModelSize; },
+          "[model] heads × head_size is 67108864, expected a number from 1 to 16777216");
   refuses([](ModelDescription& d) { d.embedding_size = 0; },
           "[model] embedding_size is 0, expected a number from 1");
 }
