@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns coloured terminal output (standard input) into an SVG picture (standard output).
 
-    build/release/attend --color=always steps --example it | tools/capture.py > docs/images/steps.svg
+    build/release/attend --color=always steps --example it | tools/capture.py > docs/images/steps-it.svg
 
 Understands what attend writes: 24-bit and 256-colour backgrounds and texts, bold, dim, reset.
 """

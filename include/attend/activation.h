@@ -1,4 +1,4 @@
-// The functions that a layer may put after its product.
+// The activation functions that may follow a layer's product.
 #pragma once
 
 #include <cstdint>

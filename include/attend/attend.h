@@ -15,12 +15,14 @@
 #include <attend/file_error.h>
 #include <attend/gelu.h>
 #include <attend/generation.h>
+#include <attend/gguf.h>
 #include <attend/interrupt.h>
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
 #include <attend/lens.h>
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
+#include <attend/lens_next.h>
 #include <attend/lens_tiles.h>
 #include <attend/matmul.h>
 #include <attend/model_description.h>

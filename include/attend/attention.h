@@ -28,7 +28,7 @@ namespace attend {
 // and ALiBi measure from there. With a cache of past keys the offset is the number of past keys.
 class QueryOffset {
  public:
-  QueryOffset() = default;  // not given: top left, and where a cache attends, bottom right
+  QueryOffset() = default;  // not given: top left, or bottom right with a cache
   template <std::integral Integer>
   QueryOffset(Integer offset) : given_(true), values_{static_cast<std::int64_t>(offset)} {}
   QueryOffset(std::vector<std::int64_t> per_sequence)
@@ -68,7 +68,7 @@ struct Window {
 //   biased = capped + bias - slope |position - key|               (-inf for a key that takes no part)
 //   weights = exp(biased) / (sum over keys of exp(biased) + exp(sink))
 //
-// A row without any key gives output 0. What a key that takes no part holds, NaN included, changes nothing.
+// A row without any key gives output 0. The contents of a key that takes no part, even NaN, change nothing.
 //
 // Numbers and bias are rounded to the type that computes (f32, or f64 for f64 queries); those that do not fit
 // it are refused. A view keeps nothing alive: what mask and bias look at must outlive the call.
@@ -130,7 +130,7 @@ Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                  const AttentionOptions& options = {});
 
 // The kernel that attention() picks for such a call, and why. It follows from dtype and the lengths of each
-// sequence; a packed batch of short and long queries is shared by two.
+// sequence; a packed batch of short and long queries is split between two.
 struct KernelChoice {
   std::string_view name;
   std::string_view why;

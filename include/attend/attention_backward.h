@@ -1,4 +1,4 @@
-// The gradients of attention(), from its inputs, its output and its row state. The weights are made again
+// The gradients of attention(), from its inputs, its output and its row state. The weights are recomputed
 // tile by tile, so memory stays O(n).
 #pragma once
 
@@ -22,9 +22,9 @@ struct AttentionGradients {
 // d_q, d_k and d_v: the dtype of q or the one that computes. d_bias: the dtype of the bias or the one that
 // computes. d_alibi_slopes and d_sinks: the one that computes, or f64.
 //
-// A row without keys gives gradient 0, and what a key that takes no part holds reaches no gradient. The same
-// input gives the same bits with any number of threads, and d_q, d_k and d_v of a sequence do not depend on
-// the others of its batch.
+// A row without keys gives gradient 0, and the contents of a key that takes no part reach no gradient. The
+// same input gives the same bits with any number of threads, and d_q, d_k and d_v of a sequence do not depend
+// on the others of its batch.
 void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                         const AttentionOptions& options, ConstTensorView out, ConstRowStateView row_state,
                         ConstTensorView d_out, const AttentionGradients& gradients);

@@ -6,7 +6,7 @@
 //   cache.attention(q, {.causal = true}, out);
 //
 // Sequences of a batch may differ in length: append() with counts takes that many rows of each, and attention
-// sees of each sequence only what it has. Reading from several threads at once is fine, changing is not.
+// sees only the rows that each sequence has. Reading from several threads at once is fine, changing is not.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class KeyValueCache {
   // and v may be views of this cache. When there is not enough room, it is at least doubled, which copies
   // everything and makes views of the cache invalid.
   void append(ConstTensorView k, ConstTensorView v);
-  // counts (B): of sequence b the first counts[b] rows. The queries that belong to them are then at the
-  // lengths from before: options.query_offset = cache.lengths(), taken before appending.
+  // counts (B): appends the first counts[b] rows of sequence b. The queries that belong to them are then at
+  // the previous lengths: options.query_offset = cache.lengths(), taken before appending.
   void append(ConstTensorView k, ConstTensorView v, std::span<const std::int64_t> counts);
 
   void reserve(std::int64_t capacity);

@@ -8,13 +8,13 @@
 
 namespace attend {
 
-// A row whose target is this counts for nothing.
+// A row with this target does not count.
 inline constexpr std::int32_t kNoTarget = -1;
 
 struct CrossEntropy {
   double loss = 0;  // the sum of -log softmax(logits[i])[targets[i]] over the rows that have a target
-  std::int64_t counted = 0;  // how many have
-  std::int64_t right = 0;    // in how many the largest logit is the target's
+  std::int64_t counted = 0;  // rows that have a target
+  std::int64_t right = 0;    // rows in which the target has the largest logit
 };
 
 // logits (rows, n), f32 or f64, any strides; targets (rows), each from 0 to n - 1 or kNoTarget. d_logits =

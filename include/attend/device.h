@@ -1,5 +1,5 @@
-// Where the memory of a tensor is, and who computes with it. What is on another device than the host is
-// reached by the library's operations and by copy(), never by a pointer.
+// Where the memory of a tensor is, and who computes with it. Memory on a device other than the host is
+// reached through the library's operations and copy(), never through a pointer.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Device {
 
 std::string to_string(Device device);  // "cpu", "cuda:0"
 
-// Those that this process can compute on; the host is the first.
+// The devices that this process can compute on; the host is the first.
 std::vector<Device> devices();
 
 }  // namespace attend

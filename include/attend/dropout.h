@@ -14,7 +14,7 @@ namespace attend {
 struct Dropout {
   double probability = 0;  // from 0 to below 1
   std::uint64_t seed = 0;
-  std::uint64_t stream = 0;  // tells places of a model apart
+  std::uint64_t stream = 0;  // distinguishes places in a model
 };
 
 // x and out: one shape of rank 1 to 4, any strides; f32, bf16, f16 or f64; out may be x itself.

@@ -15,8 +15,8 @@ void embedding(std::span<const std::int32_t> ids, ConstTensorView table, TensorV
 // The same, added: out[i] += table[ids[i]].
 void add_embedding(std::span<const std::int32_t> ids, ConstTensorView table, TensorView out);
 
-// d_table[ids[i]] += d_out[i], in the order of i, so with the same bits whatever the threads. It adds,
-// because a table is large and few of its rows take part.
+// d_table[ids[i]] += d_out[i], in the order of i, so the bits do not depend on the number of threads. It
+// adds, because a table is large and few of its rows take part.
 void add_embedding_gradient(std::span<const std::int32_t> ids, ConstTensorView d_out, TensorView d_table);
 
 }  // namespace attend

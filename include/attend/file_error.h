@@ -1,4 +1,4 @@
-// What is wrong with a file that somebody else made.
+// What is wrong with an untrusted file.
 #pragma once
 
 #include <stdexcept>

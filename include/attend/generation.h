@@ -23,24 +23,24 @@ struct Sampling {
   std::uint64_t seed = 1;
 };
 
-// One of the ids of logits (vocabulary), f32: number `number` of the stream of the seed decides. Of equally
+// Draws an id from logits (vocabulary), f32, with random number `number` of the seed's stream. Of equally
 // probable tokens the one with the smaller id comes first. Throws std::invalid_argument for logits that are
 // not numbers.
 std::int32_t sample(ConstTensorView logits, const Sampling& sampling, std::uint64_t number);
 
 struct GeneratedToken {
   std::int32_t id = 0;
-  // Of the model's own distribution: that of temperature 1, before top_k. NaN unless it is asked for.
+  // In the model's own distribution, at temperature 1 and before top_k. NaN unless it is asked for.
   double log_probability = 0;
 };
 
 struct GenerateOptions {
   std::optional<std::int64_t> max_tokens{};  // default: 200, or as many as the source has
   Sampling sampling{};
-  std::vector<std::int32_t> stop_tokens{};  // it ends with the first of them, which is left out
-  std::vector<std::string> stop{};          // likewise, of texts
+  std::vector<std::int32_t> stop_tokens{};  // writing ends at the first of them, which is left out
+  std::vector<std::string> stop{};          // likewise for texts
   bool log_probabilities = false;
-  std::function<bool(const GeneratedToken& token)> on_token{};  // after each; false: it ends here
+  std::function<bool(const GeneratedToken& token)> on_token{};  // called after each; false: stop here
 };
 
 enum class StopReason : std::uint8_t { length, stop, callback };
@@ -59,18 +59,18 @@ class Generator {
 
   const TextModel& model() const noexcept { return model_; }
 
-  // What follows a prompt; of a model with an encoder and a decoder, what it answers to one. A prompt that is
-  // longer than the model can read is cut at its start. Where positions run out while it writes, the second
-  // half of what is there is read again from the start; so is all of it where a model rotates longer texts
-  // otherwise (Rotary::long_text). The same prompt, options and seed give the same text
-  // on any number of threads.
+  // What follows a prompt; for a model with an encoder and a decoder, its answer. A prompt that is longer
+  // than the model can read is cut at its start. When positions run out, the second half of the tokens so far
+  // is read again from the first position on; where a model rotates longer texts differently
+  // (Rotary::long_text), all of them are read again. The same prompt, options and seed give the same text on
+  // any number of threads.
   Generated generate(std::string_view prompt, const GenerateOptions& options = {});
   Generated generate(std::span<const std::int32_t> prompt, const GenerateOptions& options = {});
 
-  // The same by single steps: reads tokens after those that were read before; the logits of what follows the
-  // last, (vocabulary), f32.
+  // The same in single steps: reads tokens after those read so far, and returns the logits of what follows
+  // the last, (vocabulary), f32.
   Tensor read(std::span<const std::int32_t> ids);
-  // For a model with an encoder and a decoder: what is answered. Forgets the tokens so far.
+  // For a model with an encoder and a decoder: the source to answer. Forgets the tokens so far.
   void read_source(std::span<const std::int32_t> ids);
   void clear() { cache_.clear(); }  // all tokens; not the source
   const TransformerCache& cache() const noexcept { return cache_; }

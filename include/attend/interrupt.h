@@ -14,7 +14,7 @@ namespace attend {
 // next call as if nothing had happened. Calls that change an object by long work (a model that learns) say
 // what becomes of it.
 //
-// Inside another one it takes the other's place. An empty check: nothing ends the calls.
+// Inside another one, it replaces that one while it lives. An empty check: nothing ends the calls.
 class Interruptible {
  public:
   explicit Interruptible(std::function<void()> check);

@@ -1,5 +1,5 @@
-// Which instruction set the vector kernels use. Results differ between them by rounding only; on one of them
-// they are the same bits.
+// Which instruction set the vector kernels use. Results differ between them by rounding only; with the same
+// one, results are the same bits.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace attend {
 
-// Those that this build has and this machine can run, best first: "avx512", "avx2", "sse4", "ssse3", "neon",
-// "scalar", ...
+// The instruction sets that this build has and this machine can run, best first: "avx512", "avx2", "sse4",
+// "ssse3", "neon", "scalar", ...
 std::vector<std::string> available_isas();
 
 // The one in use: what set_isa() said, else the environment variable ATTEND_ISA, else the best. Throws when

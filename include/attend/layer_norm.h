@@ -6,8 +6,8 @@
 namespace attend {
 
 // The mean and 1 / sqrt(variance + epsilon) of each row, which is what a backward pass needs. Shape: that of
-// x without its last axis; f32, or f64 where x is f64. Rows without elements have neither: NaN. Each may be
-// not given.
+// x without its last axis; f32, or f64 where x is f64. Rows without elements have neither: NaN. Either may be
+// left out.
 struct LayerNormStateView {
   TensorView mean{};
   TensorView inverse_deviation{};
@@ -36,9 +36,9 @@ struct LayerNormGradients {
 //   with g = d_out gamma and y = (x - mean) / sqrt(variance + epsilon), means being those of the row
 //   d_gamma = sum of d_out y and d_beta = sum of d_out over the rows
 // residual, of the shape and dtype of x, is what reaches x past the norm, as in x + f(norm(x)); or not given.
-// d_x may be x, d_out or residual itself. A row of d_x has the same bits whatever the others, and all of it
-// with any number of threads. The mean and the variance are found again: a mean that was rounded to f32 would
-// cost digits where it is large.
+// d_x may be x, d_out or residual itself. A row of d_x has the same bits whatever the other rows, and every
+// gradient with any number of threads. The mean and the variance are recomputed: a mean that was rounded to
+// f32 would cost digits where it is large.
 void layer_norm_backward(ConstTensorView x, ConstTensorView gamma, double epsilon, ConstTensorView d_out,
                          const LayerNormGradients& gradients, ConstTensorView residual = {});
 

@@ -17,7 +17,7 @@
 
 namespace attend {
 
-// What of a pass a reading keeps. At 8,192 tokens of a model of 6 layers × 384: 320, 250 and 13 MB.
+// How much of a pass a reading keeps. For 8,192 tokens and a model of 6 layers × 384: 320, 250 and 13 MB.
 enum class Keep : std::uint8_t {
   all,         // hidden states, queries, keys and values of every layer
   attention,   // queries, keys and values of every layer, and what leaves the last one
@@ -26,7 +26,7 @@ enum class Keep : std::uint8_t {
 
 struct ReadingOptions {
   std::optional<std::int64_t> max_tokens{};  // default: as many as the model can read
-  // Keep this layer alone: for questions about its heads in a long text. Those after it are not run.
+  // Keep only this layer: for questions about its heads in a long text. Layers after it are not run.
   std::optional<std::int64_t> only_layer{};
   Keep keep = Keep::all;
 };
@@ -39,24 +39,23 @@ struct TokenRange {
 };
 
 // Where the numbers of a pass stop being finite: the first token of the first part of the first layer that
-// holds a NaN or an infinity. What is made from it is NaN, too.
+// holds a NaN or an infinity. Everything computed from it is NaN, too.
 struct NotFinite {
   std::int64_t layer = 0;  // 0: the embeddings
   std::string part{};      // "embeddings"; "queries", "keys", "values", "attended values" or "output"
   std::int64_t token = 0;  // from 0
 };
 
-// One pass of a model over a text, with all that questions about its attention need. Memory is O(n): the
-// hidden states, queries, keys and values of every layer, and no weights.
+// One pass of a model over a text, with everything that questions about its attention need. Memory is O(n):
+// the hidden states, queries, keys and values of every layer, and no weights.
 class Reading {
  public:
-  // second: the other text of a pair; of a model with an encoder and a decoder what it answers with, which,
-  // where it is empty, the model writes itself. What is longer than the model can read is cut:
-  // tokens().dropped.
+  // second: the other text of a pair; for a model with an encoder and a decoder its answer, which the model
+  // writes itself if this is empty. Text that is longer than the model can read is cut: tokens().dropped.
   Reading(const TextModel& model, std::string text, std::string second = {},
           const ReadingOptions& options = {});
 
-  // The same text once more, with edits.
+  // Reads the same text again, with edits.
   Reading(const Reading& original, const PassEdits& edits, Keep keep = Keep::all);
 
   const TextModel& model() const noexcept { return model_; }
@@ -70,9 +69,9 @@ class Reading {
   }  // kept or not
   std::int64_t heads() const noexcept { return model_.transformer().description().heads(); }
 
-  // The tokens that look at others in a layer, and those that are looked at: of a model with an encoder and a
-  // decoder source or target, of others all. The row of a token that does not look is 0, and means over
-  // layers are over those in which it does.
+  // The tokens that look at others in a layer, and those that are looked at: source or target in a model with
+  // an encoder and a decoder, all tokens in others. The row of a token that does not look is 0, and means
+  // over layers are over those in which it does.
   TokenRange looking(std::int64_t layer) const noexcept;
   TokenRange looked_at(std::int64_t layer) const noexcept;
   std::string layer_name(std::int64_t layer) const {
@@ -111,8 +110,8 @@ class Reading {
 // "Not all numbers are finite: NaN or infinity first appears in the queries of layer 1, at token 2 (bank)."
 std::string sentence_of(const Reading& reading, const NotFinite& where);
 
-// Which heads are meant: one, all of a layer, or (neither given) those of all layers. Of several the mean is
-// taken. A head needs its layer.
+// Which heads to look at: one, all of a layer, or (neither given) those of all layers. Several are averaged.
+// A head needs its layer.
 struct HeadChoice {
   std::optional<std::int64_t> layer{}, head{};
 };
@@ -125,9 +124,9 @@ enum class LensMethod : std::uint8_t {
             // chosen one (default: the last), each (weights + identity) / 2, the mean over heads (Abnar and
             // Zuidema 2020)
   flow,     // the most that can flow from each input token through those same layers as a network of pipes
-            // (likewise). One row at a time, and no distribution: each token's flow is found by itself
+            // (likewise). One row at a time, and not a distribution: each token's flow is found separately
   grad,     // weight · its gradient towards a chosen output, where that is positive; the mean over heads
-            // (Chefer, Gur and Wolf 2021). No distribution: rows that matter more have more
+            // (Chefer, Gur and Wolf 2021). Not a distribution: rows that matter more have more
 };
 std::string_view name_of(LensMethod method) noexcept;
 std::optional<LensMethod> lens_method_named(std::string_view name) noexcept;
@@ -139,18 +138,18 @@ struct LensQuery {
   const PassGradients* gradients = nullptr;  // for grad: gradients_towards() of lens_change.h
 };
 
-// Texts of more tokens than this have no flow: it takes one search of a network of layers × n² pipes for each
-// token.
+// There is no flow for texts of more tokens than this: it takes one search of a network of layers × n² pipes
+// for each token.
 inline constexpr std::int64_t kMostFlowTokens = 160;
 
 // The tokens of a reading one by one, in the form of words: for maps between tokens.
 std::vector<Word> single_tokens(const Reading& reading);
 
-// Units side by side made one, at most `count` a time, in order; a special token stays by itself. For maps of
-// texts that have more words than a map has room for.
+// Neighbouring units merged into one, at most `count` at a time, in order; a special token stays on its own.
+// For texts that have more words than a map has room for.
 std::vector<Word> stretches_of(std::span<const Word> units, std::size_t count);
 
-// Texts of more tokens than this have no rollout of every row, only of one: it takes n³ steps a layer.
+// For texts of more tokens than this, rollout is of one row at a time: all rows take n³ steps per layer.
 inline constexpr std::int64_t kMostRolloutTokens = 2048;
 
 // Who looks at whom, or takes from whom, between units, which are words(), single_tokens() or
@@ -172,13 +171,13 @@ std::vector<double> without_special(std::span<const double> row, std::span<const
 
 // The vector of a word: the mean of its tokens', as they leave a layer. f64, (E).
 std::vector<double> word_vector(const Reading& reading, std::size_t word, std::int64_t layer);
-// The mean of the bare rows of its tokens in the table of words, which no other word has touched.
+// The mean of the bare rows of its tokens in the table of words, before any context.
 std::vector<double> static_word_vector(const Reading& reading, std::size_t word);
 
 // Of two vectors of the same size; 0 where one of them is 0, NaN where one of them is not finite.
 double cosine(std::span<const double> a, std::span<const double> b);
 
-// One word in two places: how alike it starts, and how far its surroundings take it apart.
+// One word in two places: how similar its vectors are at first, and how far its contexts move them apart.
 struct WordComparison {
   double static_cosine = 0;
   std::vector<double> cosines;  // of what leaves layer 0 (the embeddings with position), 1, 2, ...

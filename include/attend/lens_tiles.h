@@ -14,7 +14,7 @@ namespace attend {
 
 inline constexpr std::int64_t kTileCells = 256;  // along a side
 
-// Texts of more tokens than this have no tiles of rollout: it is a product of whole maps, which takes O(n³).
+// Rollout has no tiles for texts of more tokens than this: it is a product of whole maps, which takes O(n³).
 inline constexpr std::int64_t kMostRolledTileTokens = 512;
 
 // A cell stands for low + (high - low) · (cell / top())². Squares, because most weights are small: 0.0001 and
@@ -52,11 +52,11 @@ class LensTiles {
   std::int64_t levels() const noexcept;
   std::int64_t cells(std::int64_t level) const;  // along a side of the whole map
 
-  // Cells [256 y, 256 y + 256) and [256 x, 256 x + 256), or as many as there are. Throws for those that are
-  // not there.
+  // Cells [256 y, 256 y + 256) and [256 x, 256 x + 256), or as many as there are. Throws for a tile that does
+  // not exist.
   LensTile tile(std::int64_t level, std::int64_t y, std::int64_t x);
 
-  // One row of the map, without what lens_row() would compute anew for each.
+  // One row of the map, without what lens_row() would compute again for each.
   std::vector<double> row(std::size_t unit);
 
   std::size_t bytes() const noexcept;  // that it holds

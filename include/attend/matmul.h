@@ -15,31 +15,31 @@ struct MatmulEpilogue {
   ConstTensorView residual{};  // the shape and dtype of out, any strides
 };
 
-// A right-hand matrix, copied once into the order in which the product reads it, so the original may go. What
-// that order is, and in which number type it is held, is the library's own affair. Moves are cheap. A const
-// one may be used by several threads at once.
+// A right-hand matrix, copied once into the order in which the product reads it, so the original may go. The
+// order and the number type are internal to the library. Moves are cheap. A const one may be used by several
+// threads at once.
 class PackedMatrix {
  public:
   PackedMatrix() = default;  // (0, 0)
   // w (k, n): any strides; f32, bf16 or f16. A weight stored as (out, in) is passed as
   // weight.transposed(0, 1).
   explicit PackedMatrix(ConstTensorView w);
-  // The same in memory of the caller's, which outlives it: on the device of w, contiguous, 64-byte aligned,
-  // of bytes_needed() or more; its type does not matter. The matrices of a model side by side in one tensor
-  // get large pages, which those of a few megabytes each do not.
+  // The same in memory that the caller owns and that outlives it: on the device of w, contiguous, 64-byte
+  // aligned, of bytes_needed() or more; its type does not matter. The matrices of a model side by side in one
+  // tensor get large pages, which those of a few megabytes each do not.
   PackedMatrix(ConstTensorView w, TensorView memory);
-  // A multiple of 64, so that a matrix after another is aligned, too.
+  // A multiple of 64, so that a matrix that follows another is aligned, too.
   static std::int64_t bytes_needed(std::int64_t rows, std::int64_t columns, Device device = {});
 
   std::int64_t rows() const noexcept { return rows_; }        // k
   std::int64_t columns() const noexcept { return columns_; }  // n
-  DType dtype() const noexcept { return dtype_; }             // in which its numbers are held
+  DType dtype() const noexcept { return dtype_; }             // of its numbers as stored
   Device device() const noexcept { return lent_.given() ? lent_.device() : owned_.device(); }
 
   // The transpose, (n, k), packed: what a gradient is multiplied by in a backward pass.
   PackedMatrix transposed() const;
 
-  // The packed numbers as plain memory, for those who know their order.
+  // The packed numbers as plain memory, for code that knows their order.
   ConstTensorView memory() const& { return lent_.given() ? lent_ : owned_.view(); }
   ConstTensorView memory() const&& = delete;
 

@@ -33,11 +33,12 @@ struct NormDescription {
   NormPlace place = NormPlace::after;
   double epsilon = 1e-12;
   bool plus_one = false;  // a stored weight w counts as 1 + w: Gemma. Added once, when the file is read
+  bool bias = true;       // of LayerNorm; RMSNorm never has one
 };
 
 enum class PositionKind : std::uint8_t { none, sinusoidal, learned, rotary, alibi, relative };
 
-// Norms of queries and keys, before they meet: of each head by itself, or of all heads as one vector.
+// Norms of queries and keys, before they meet: of each head separately, or of all heads as one vector.
 enum class QueryKeyNorm : std::uint8_t { none, heads, whole };
 
 // Which tokens of a text look at which in a layer. In a model with an encoder and a decoder a text is a
@@ -47,7 +48,7 @@ enum class LayerKind : std::uint8_t {
   encoder,    // those of the source at each other
   decoder,    // those of the target at those before them
   cross,      // those of the target at the source
-  recurrent,  // none: gated recurrent units pass a state on. Such layers learn, and do nothing else here
+  recurrent,  // none: gated recurrent units pass a state on. Supported in training only
 };
 
 struct AttentionDescription {
@@ -63,10 +64,13 @@ struct AttentionDescription {
   bool causal = false;
   Window window{};  // default: unlimited
 
-  // What scores know of positions: rotary, alibi or relative. Those of the embeddings are the model's.
+  // How scores depend on positions: rotary, alibi or relative. Those of the embeddings are in
+  // ModelDescription.
   PositionKind positions = PositionKind::none;
-  Rotary rotary{};                      // where positions are rotary
-  RelativeBuckets relative_buckets{0};  // where they are relative; the table is shared by all layers
+  Rotary rotary{};  // where positions are rotary
+  // Where they are relative. One table is shared by all layers; in a model with an encoder and a decoder by
+  // those of the encoder, and another by those of the decoder.
+  RelativeBuckets relative_buckets{0};
 };
 
 struct FeedForwardDescription {
@@ -82,8 +86,10 @@ struct FeedForwardDescription {
 struct LayerDescription {
   LayerKind kind = LayerKind::whole;
   NormDescription norm{};
+  bool attention_norm = true;  // else attention reads the stream as it is: the first layer of ModernBERT
   AttentionDescription attention{};
   std::optional<FeedForwardDescription> feed_forward{};
+  std::optional<std::int64_t> weights_of{};  // the number of an earlier layer that has the same: ALBERT
 };
 
 struct ModelDescription {
@@ -96,25 +102,30 @@ struct ModelDescription {
 
   // Embeddings: a row of the table of words, one of the types and one of the positions, added.
   PositionKind positions = PositionKind::learned;  // learned, sinusoidal or none
-  std::int64_t position_count = 0;                 // rows of the table, or as many as there may be
+  std::int64_t position_count = 0;                 // rows of the table, or the most there may be
   std::int64_t first_position = 0;                 // the row of the first token: 2 in RoBERTa and MPNet
   std::int64_t token_types = 0;                    // 0: the family has none
   double embedding_scale = 1;                      // of the rows of the table of words: sqrt(E) in Gemma
   std::optional<NormDescription> embedding_norm{};
+  // Of the rows of these tables, where a linear layer after the norm makes hidden vectors of them: ELECTRA
+  // and ALBERT. Not given: hidden_size, and there is no such layer.
+  std::optional<std::int64_t> embedding_size{};
+  std::int64_t table_size() const noexcept { return embedding_size.value_or(hidden_size); }
 
   std::vector<LayerDescription> layers{};
   std::optional<NormDescription> final_norm{};
 
   // The output layer, which guesses tokens.
   bool tied_output = true;    // it is the table of words
+  double output_scale = 1;    // of what enters it: 1 / sqrt(hidden_size) in T5 where it is tied
   double output_softcap = 0;  // c: a logit x becomes c tanh(x / c); 0: it stays as it is
 
-  // Of a model with an encoder and a decoder; else 0: its first layers. The final norm then stands once after
-  // them and once after the last.
+  // How many of the first layers are the encoder, where there are an encoder and a decoder; else 0. The final
+  // norm then comes once after them and once after the last.
   std::int64_t encoder_layers = 0;
-  std::optional<std::int32_t> start_token{};  // of the target: an answer follows it
+  std::optional<std::int32_t> start_token{};  // the first of the target; the answer follows it
   std::optional<std::int32_t> pad_token{};
-  std::vector<std::int32_t> end_tokens{};  // after which a text is complete, as config.json names them
+  std::vector<std::int32_t> end_tokens{};  // a text is complete after one of these, as config.json says
 
   std::int64_t layer_count() const noexcept { return static_cast<std::int64_t>(layers.size()); }
   const LayerDescription& layer(std::int64_t number) const {  // from 1
@@ -126,16 +137,16 @@ struct ModelDescription {
   std::int64_t heads() const noexcept { return layers.empty() ? 0 : layers.front().attention.heads; }
   std::int64_t largest_inner_size() const noexcept;
   bool has_source() const noexcept { return encoder_layers > 0; }
-  // Whether each token of a text sees those before it alone, so that the model can write.
+  // Whether each token of a text sees only those before it, so that the model can write.
   bool is_causal() const noexcept;
-  // Whether any layer's scores know of positions in this way, or the embeddings do.
+  // Whether any layer's scores, or the embeddings, use positions of this kind.
   bool uses(PositionKind kind) const noexcept;
 
-  // Whether a text that grows from some tokens to more is rotated otherwise in all its places, so that it has
-  // to be read again from its beginning: Rotary::long_text.
+  // Whether a text that grows from some tokens to more is rotated differently in all its places, so that it
+  // has to be read again from its beginning: Rotary::long_text.
   bool rotation_changes(std::int64_t tokens_before, std::int64_t tokens_after) const noexcept;
 
-  // Tokens that have a position of their own; of source and target each, where there are both.
+  // The most tokens that have positions; of source and target each, where there are both.
   std::int64_t max_tokens() const noexcept { return position_count - first_position; }
 };
 
@@ -145,18 +156,18 @@ std::string_view name_of(NormPlace place) noexcept;        // "before", ...
 std::string_view name_of(PositionKind kind) noexcept;      // "none", "sinusoidal", ...
 std::string_view name_of(Activation activation) noexcept;  // "none", "gelu", "gelu_tanh", "relu", "silu"
 
-// As large as any size of a model may be, so that the product of two counts in 64 bits.
+// The largest that any size of a model may be, so that the product of two fits in 64 bits.
 inline constexpr std::int64_t kLargestModelSize = std::int64_t{1} << 24, kMostModelLayers = 4096 * 3;
 
-// Throws std::invalid_argument, in one sentence, for numbers that make no model.
+// Throws std::invalid_argument, in one sentence, for numbers that do not make a model.
 void check(const ModelDescription& description);
 
 // What a config.json says. Throws FileError, with the key, for a family or an option that attend does not
-// have, and for numbers that make no sense. Keys that do not change what a model computes are not looked at.
+// support, and for numbers that make no sense. Keys that do not change what a model computes are ignored.
 ModelDescription read_model_description(const std::filesystem::path& config_json);
 ModelDescription read_model_description(const ModelFile& config_json);  // as find_model() opened it
 
-// The families that are read: "attend, bert, distilbert, ...".
+// The supported families:  "attend, bert, distilbert, ...".
 std::vector<std::string_view> family_names();
 
 }  // namespace attend

@@ -80,11 +80,11 @@ ModelFiles find_model(std::string_view name_or_folder);
 // ~/.cache/huggingface/hub.
 std::filesystem::path hub_cache_folder();
 
-// attend's own models, for those that came from elsewhere, as ORG/NAME: ATTEND_MODELS, else
+// attend's own folder for models that do not come from the hub's cache, as ORG/NAME: ATTEND_MODELS, else
 // XDG_CACHE_HOME/attend/models, else ~/.cache/attend/models.
 std::filesystem::path models_folder();
 
-// The model of commands and functions that are given none.
+// The model that commands and functions use when none is given.
 inline constexpr std::string_view kDefaultModel = "sentence-transformers/all-MiniLM-L6-v2";
 
 }  // namespace attend

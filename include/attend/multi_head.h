@@ -13,7 +13,7 @@ namespace attend {
 // What a small attention returns when it is asked to show its work.
 struct AttentionResult {
   Tensor output;   // (L, Dv)
-  Tensor weights;  // (L, L): this is the caller's wish, so the matrix is made
+  Tensor weights;  // (L, L): the caller asked for it, so the matrix is made
 };
 
 // softmax(X X^T) X, the parameter-free form: x (n, d) -> output (n, d), weights (n, n). f32 or f64.
@@ -50,11 +50,11 @@ struct MultiHeadGradients {
   TensorView x{}, context{};  // for self-attention (context is x) the caller adds the two
   TensorView wq{}, wk{}, wv{}, wo{};
   TensorView bq{}, bk{}, bv{}, bo{};
-  AttentionGradients attention{};  // bias, alibi_slopes and sinks; its q, k and v are not looked at
+  AttentionGradients attention{};  // bias, alibi_slopes and sinks; its q, k and v are ignored
 };
 
 // The gradients of multi_head_attention(), from its inputs and d_out, the gradient of its output. Projections
-// and heads are made again, so nothing has to be kept. All tensors of one dtype, f32 or f64, which comes from
+// and heads are recomputed, so nothing has to be kept. All tensors of one dtype, f32 or f64, which comes from
 // the reference. The same bits with any number of threads.
 void multi_head_attention_backward(ConstTensorView x, ConstTensorView context,
                                    const MultiHeadWeights& weights, std::int64_t heads,

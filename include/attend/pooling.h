@@ -26,7 +26,7 @@ void pool(ConstTensorView vectors, std::span<const std::int64_t> ends, std::span
 void pool_backward(ConstTensorView vectors, std::span<const std::int64_t> ends,
                    std::span<const Pooling> poolings, ConstTensorView d_out, TensorView d_vectors);
 
-// Each row of x (rows, E) divided by its Euclidean length; a row of zeros stays one. out may be x. f32 or
+// Each row of x (rows, E) divided by its Euclidean length; a row of zeros stays zero. out may be x. f32 or
 // f64.
 void normalize_rows(ConstTensorView x, TensorView out);
 

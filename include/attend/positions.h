@@ -30,12 +30,12 @@ struct Rotary {
   std::int64_t dimensions = 0;  // how many leading elements rotate, even; 0 = all of them
   RotaryPairing pairing = RotaryPairing::halves;
 
-  // Of models that were stretched to longer texts than they had learned: the wavelength of each pair is
-  // multiplied by its divisor (of the frequency), cosines and sines by the magnitude.
+  // For models that were stretched to longer texts than those they were trained on: the wavelength of each
+  // pair is multiplied by its divisor (of the frequency), cosines and sines by the magnitude.
   std::vector<double> divisors{};  // one for each pair; none: all are 1
   double magnitude = 1;
 
-  // A text of more than long_text tokens is rotated otherwise, in all its places; 0: none is.
+  // A text of more than long_text tokens is rotated differently, in all its places; 0: none is.
   std::int64_t long_text = 0;
   std::vector<double> long_divisors{};  // in place of divisors (LongRoPE), where there are any
   double growth = 0;  // n tokens: the base times (growth n / long_text - growth + 1)^(r / (r - 2)), where r
@@ -44,17 +44,17 @@ struct Rotary {
   bool operator==(const Rotary&) const = default;
 };
 
-// How far each pair of a vector of d elements moves along before it has turned by one radian, in a text of so
-// many tokens: base^(2i/dimensions) and what stretches it.
+// How many positions it takes for each pair of a vector of d elements to turn by one radian, in a text of
+// this many tokens: base^(2i/dimensions), times what stretches it.
 std::vector<double> rotary_wavelengths(const Rotary& rotary, std::int64_t d, std::int64_t text_length = 0);
 
-// Whether the rotations of a text change when it grows from some tokens to more: keys that were rotated
-// before then must be made again.
+// Whether the rotations of a text change when it grows from some tokens to more: keys that were already
+// rotated must then be recomputed.
 bool rotation_changes(const Rotary& rotary, std::int64_t tokens_before, std::int64_t tokens_after) noexcept;
 
 // Rotates pair i of the vector at position p by the angle p / wavelength i. x and out (..., L, d), one
-// position per row of the axis before the last; out may be x. The text has one token more than the largest
-// position. inverse = true is the gradient and, where the magnitude is 1, rotates back.
+// position per row of the axis before the last; out may be x. The text's length is the largest position plus
+// one. inverse = true is the gradient and, where the magnitude is 1, rotates back.
 void apply_rotary(ConstTensorView x, std::span<const std::int64_t> positions, const Rotary& rotary,
                   TensorView out, bool inverse = false);
 

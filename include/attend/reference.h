@@ -19,7 +19,7 @@ namespace attend::reference {
 // As attend::matmul, for any mixture of floating dtypes.
 void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue = {});
 
-// As attend::layer_norm and attend::add_layer_norm; residual may be not given.
+// As attend::layer_norm and attend::add_layer_norm; residual is optional.
 void layer_norm(ConstTensorView x, ConstTensorView residual, ConstTensorView gamma, ConstTensorView beta,
                 double epsilon, TensorView out);
 

@@ -18,8 +18,7 @@ Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptio
 WeightsSummary summarize_weights(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
                                  const WeightsRequest& request);
 
-// As attend::attention_backward, without need of what the forward pass left. d_out has the shape of the
-// output.
+// As attend::attention_backward, but needs nothing from the forward pass. d_out has the shape of the output.
 using attend::AttentionGradients;
 void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
                         const AttentionOptions& options, ConstTensorView d_out,

@@ -20,14 +20,14 @@ struct NamedTensor {
 };
 
 // Throw FileError when the disk or the folder refuses, std::invalid_argument for a type that the format does
-// not have (bf16 in NumPy's), a name that comes twice, or a tensor that is not given.
+// not have (bf16 in NumPy's), a name that occurs twice, or a tensor that is not given.
 void save_npy(const std::filesystem::path& file, ConstTensorView tensor);
 void save_npz(const std::filesystem::path& file, std::span<const NamedTensor> tensors);
 void save_safetensors(const std::filesystem::path& file, std::span<const NamedTensor> tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
-// An array of which the number of rows is known only when the last has come; memory does not grow with it.
-// The file's extension chooses its format: .npy, .npz or .safetensors.
+// An array whose number of rows is known only at the end; memory does not grow with it. The file's extension
+// chooses its format: .npy, .npz or .safetensors.
 class RowsWriter {
  public:
   // The array's name (which .npy does not keep), its type, and the shape of one row, with up to three
@@ -35,7 +35,7 @@ class RowsWriter {
   RowsWriter(const std::filesystem::path& file, const std::string& name, DType dtype, const Dims& row_shape);
   RowsWriter(RowsWriter&& other) noexcept;
   RowsWriter& operator=(RowsWriter&& other) noexcept;
-  ~RowsWriter();  // without finish() nothing remains
+  ~RowsWriter();  // without finish() no file remains
 
   // rows: (n, row_shape...), of this type.
   void append(ConstTensorView rows);

@@ -6,7 +6,7 @@
 namespace attend {
 
 // out = gate sigmoid(gate) up, element by element. One shape of rank 1 to 4 and one type, f32, bf16, f16 or
-// f64; any strides, so that gate and up may be the halves of one product. out may be either itself.
+// f64; any strides, so that gate and up may be the halves of one product. out may be either of them.
 void swiglu(ConstTensorView gate, ConstTensorView up, TensorView out);
 
 // d_gate = d_out up s (1 + gate (1 - s)) and d_up = d_out gate s with s = sigmoid(gate). All of one shape and

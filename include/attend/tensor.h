@@ -73,7 +73,7 @@ class BasicView {
 
   bool given() const noexcept { return given_; }
   Device device() const noexcept { return device_; }
-  Pointer raw() const noexcept { return data_; }  // an address of its device: for those who know which
+  Pointer raw() const noexcept { return data_; }  // an address on its device: for code that knows which
   DType dtype() const noexcept { return dtype_; }
   int rank() const noexcept { return shape_.rank(); }
   const Dims& shape() const noexcept { return shape_; }
@@ -151,7 +151,7 @@ class Tensor {
   std::int64_t size(int axis) const noexcept { return shape_[axis]; }
   std::int64_t count() const { return element_count(shape_); }
 
-  // Of a tensor on the host; throws for another.
+  // For a tensor on the host; throws for any other.
   template <Element T>
   std::span<T> values() {
     T* const data = view().data<T>();
@@ -163,7 +163,7 @@ class Tensor {
     return {data, static_cast<std::size_t>(count())};
   }
 
-  // A view of a temporary would outlive its memory, so it takes a tensor with a name. As an argument a
+  // A view of a temporary would outlive its memory, so this needs a tensor with a name. As an argument a
   // temporary may be read: it lives until the call returns.
   TensorView view() &;
   ConstTensorView view() const&;
@@ -185,8 +185,8 @@ class Tensor {
   std::unique_ptr<void, Free> memory_;
 };
 
-// Copies element by element, converting between the floating types (round to nearest even); the other types
-// only go to their own. Shapes must be equal. Between devices one of the two is the host, or both are of one
+// Copies element by element, converting between the floating types (round to nearest even); other types only
+// copy to the same type. Shapes must be equal. Between devices one of the two is the host, or both are of one
 // kind.
 void copy(ConstTensorView from, TensorView to);
 

@@ -17,15 +17,15 @@
 
 namespace attend {
 
-// What is not given is as the model's folder says.
+// What is not given comes from the model's folder.
 struct EmbedOptions {
-  std::vector<Pooling> pooling{};   // several stand side by side; a folder that says nothing means the mean
+  std::vector<Pooling> pooling{};   // several go side by side; a folder that says nothing means the mean
   std::optional<bool> normalize{};  // each vector to length 1
   // Vectors that leave this layer: 0 the embeddings, then 1, 2, ...; default: the last.
   std::optional<std::int64_t> layer{};
   std::optional<std::int64_t> max_tokens{};  // of a text, special ones included; what is longer is cut
   std::optional<std::string> prompt{};       // put in front of every text
-  // How many tokens go through a layer at once: changes time and memory, and no bit of a result.
+  // How many tokens go through a layer at once: changes time and memory, but not one bit of the result.
   std::int64_t batch_tokens = 2048;
 };
 
@@ -55,11 +55,11 @@ class TextModel {
                   std::optional<std::int64_t> max_tokens = {}) const;
 
   // Throws FileError when the files of the weights were changed or cut short since they were opened; embed()
-  // asks by itself.
+  // calls it itself.
   void require_intact() const;
 
-  // One vector a text: (texts, embedding_size()), f32. A text's vector has the same bits whatever texts stand
-  // around it. Texts that were tokenized already may be given as such.
+  // One vector a text: (texts, embedding_size()), f32. A text's vector has the same bits whatever other texts
+  // are given. Texts may also be given already tokenized.
   Tensor embed(std::span<const std::string_view> texts, const EmbedOptions& options = {}) const;
   Tensor embed(std::span<const Encoding> texts, const EmbedOptions& options = {}) const;
 

@@ -14,16 +14,21 @@ namespace attend {
 
 class TokenHead {
  public:
-  // None where the checkpoint has no such part, as that of a sentence model. Throws FileError for one whose
+  // None where the checkpoint has no such part, as with a sentence model. Throws FileError for one whose
   // tensors do not fit.
   static std::optional<TokenHead> find(const ModelDescription& description, const TensorSource& tensors);
 
   // How strongly each token of the vocabulary is expected, from what leaves the last layer at one place, (E):
   // logits, f64.
   std::vector<double> logits(std::span<const double> hidden) const;
+  // The same for several such vectors, (rows, E), of any floating type: (rows, vocabulary), f64.
+  Tensor logits(ConstTensorView hidden) const;
+  // The same for some tokens only, in their order.
+  std::vector<double> logits(std::span<const double> hidden, std::span<const std::int32_t> tokens) const;
 
-  // Of a model that writes: the table of tokens, (E, vocabulary), as f32 logits are multiplied from it,
-  // before the model's cap on them. Throws std::invalid_argument for one that guesses at masked places.
+  // For a model that writes: the table of tokens, (E, vocabulary), packed for computing f32 logits, before
+  // the description's output_scale and output_softcap. Throws std::invalid_argument for one that guesses at
+  // masked places.
   PackedMatrix packed() const;
 
   // How the logit of one token changes with that vector, (E).
@@ -31,10 +36,12 @@ class TokenHead {
 
  private:
   TokenHead() = default;
+  Tensor transformed(ConstTensorView hidden) const;  // what the table of tokens is multiplied by, f64
+  void require_token(std::int32_t token) const;
 
   // Before the table of tokens: dense, activation, norm. None in models that write.
   struct Transform {
-    ConstTensorView weight, bias;  // (E, E) as (out, in), (E)
+    ConstTensorView weight, bias;  // (T, E) as (out, in), (T) or not given; T: the size of the table's rows
     Activation activation = Activation::gelu;
     ConstTensorView gamma, beta;
     double epsilon = 1e-12;
@@ -42,7 +49,8 @@ class TokenHead {
 
   TensorSource source_;  // keeps alive what the views look at
   std::optional<Transform> transform_;
-  ConstTensorView table_;  // (vocabulary, E)
+  double scale_ = 1;       // of what enters
+  ConstTensorView table_;  // (vocabulary, T)
   ConstTensorView bias_;   // (vocabulary), or not given
   double softcap_ = 0;     // ModelDescription::output_softcap
 };

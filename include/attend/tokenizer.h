@@ -45,16 +45,16 @@ struct EncodeOptions {
   bool lower_case = false;
 };
 
-// A tokenizer as Hugging Face's tokenizer.json describes it. Answers equal those of the `tokenizers` package
-// (docs/text.md), except that nothing is ever padded: the file's section `padding` is checked and left
-// unused.
+// A tokenizer as Hugging Face's tokenizer.json describes it, or as a GGUF file carries it. Answers equal
+// those of the `tokenizers` package (docs/text.md), except that nothing is ever padded: the file's section
+// `padding` is checked and left unused.
 //
 // Const and safe to use from several threads at once. Copies share the tables, so they are cheap.
 class Tokenizer {
  public:
-  // A tokenizer.json, a BERT vocab.txt, or a folder that holds one of them (the first is preferred). What the
-  // file asks for and is not supported is refused by name: FileError names the file, the place in it and the
-  // rule.
+  // A tokenizer.json, a BERT vocab.txt, a GGUF file, or a folder that holds one of the first two (the first
+  // is preferred). Anything in the file that is not supported is refused by name: FileError names the file,
+  // the place in it and the rule.
   static Tokenizer load(const std::filesystem::path& path);
   static Tokenizer load(const ModelFiles& files);  // of a model, from the files that are open already
   static Tokenizer from_json(std::string_view json, const std::string& name = "tokenizer.json");
@@ -68,7 +68,7 @@ class Tokenizer {
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
   std::string_view algorithm() const noexcept;    // "WordPiece", "BPE" or "Unigram"
-  std::int64_t vocabulary_size() const noexcept;  // the largest id, added tokens included, and one
+  std::int64_t vocabulary_size() const noexcept;  // the largest id, added tokens included, plus one
   std::string_view token(std::int64_t id) const;  // empty for an id that no token has
   std::optional<std::int32_t> id(std::string_view token) const;
   std::optional<std::int64_t> max_length() const noexcept;       // where the file truncates

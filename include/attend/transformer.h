@@ -53,16 +53,16 @@ struct LayerMoment {
   ConstTensorView hidden{};       // (tokens, E): what leaves the layer
   ConstTensorView q{}, k{}, v{};  // (tokens, H, D), packed
   // (tokens, H, D): the weighted sums of the values, before the output projection and after the pass's edits,
-  // which change nothing else here: weights are those that the layer would have had.
+  // which change nothing else here: weights are those that the layer would have without them.
   ConstTensorView attended{};
   AttentionOptions options{};
   ConstRowStateView row_state{};
   std::shared_ptr<const void>
-      options_owner{};  // a copy keeps alive what options look at; the other views do not last
+      options_owner{};  // a copy keeps alive what the views in options refer to; the other views do not last
 };
 using LayerObserver = std::function<void(const LayerMoment& moment)>;
 
-// A head whose attended values are multiplied by `scale` before the output projection; 0 takes it out.
+// A head whose attended values are multiplied by `scale` before the output projection; 0 removes it.
 struct HeadEdit {
   std::int64_t layer = 1, head = 1;
   double scale = 0;
@@ -78,12 +78,31 @@ struct EdgeEdit {
   double scale = 0;
 };
 
-// Changes to a pass while it runs, to see what comes of them. Several edits of one thing multiply; their
-// order does not matter.
+// A head whose attended values are replaced before the output projection, for example by those of another
+// text: activation patching.
+struct HeadPatch {
+  std::int64_t layer = 1, head = 1;
+  std::int64_t text = 0;                // which of the batch
+  std::optional<std::int64_t> token{};  // one of that text; default: all
+  ConstTensorView values{};             // (tokens of that text, D), f32
+};
+
+// A pass that continues from what left a layer, instead of starting with the batch's own embeddings. The
+// layers up to there do not run, and an observer does not see them.
+struct PassStart {
+  std::int64_t layer = 0;    // 0: the embeddings
+  ConstTensorView hidden{};  // (tokens, E), f32
+};
+
+// Changes to a pass while it runs, to see their effect. Several edits of one thing multiply, after any patch
+// of it; their order does not matter. Of several patches of one value the last one counts.
 struct PassEdits {
   std::vector<HeadEdit> heads{};
   std::vector<EdgeEdit> edges{};
-  bool empty() const noexcept { return heads.empty() && edges.empty(); }
+  std::vector<HeadPatch> patches{};
+  std::optional<PassStart> start{};
+  bool change_heads() const noexcept { return !heads.empty() || !edges.empty() || !patches.empty(); }
+  bool empty() const noexcept { return !change_heads() && !start; }
 };
 
 // How a number L changes with the intermediate values of a pass: dL / d each element.
@@ -94,8 +113,8 @@ struct PassGradients {
   // That of a weight follows: dL / dw_ij = the inner product of attended_i and v_j.
 };
 
-// The keys and values that a model which writes has computed so far: of each layer, and of the source of each
-// layer that looks at one.
+// The keys and values that a model has computed so far while writing: those of each layer and, in layers that
+// look at a source, those of the source.
 class TransformerCache {
  public:
   explicit TransformerCache(const ModelDescription& description);
@@ -105,8 +124,8 @@ class TransformerCache {
   void clear() noexcept;               // all tokens; not the source
   void truncate(std::int64_t length);  // keeps the first `length` tokens
 
-  // By the number of a layer that is not the encoder's: what attention_rows() and summarize_weights() need
-  // beside a query. Of one that looks at a source: the source's.
+  // By the number of a layer outside the encoder: what attention_rows() and summarize_weights() need besides
+  // a query. For a layer that looks at a source, the source's.
   const KeyValueCache& layer(std::int64_t number) const;
 
  private:
@@ -114,7 +133,7 @@ class TransformerCache {
   void require_for(const ModelDescription& description) const;
 
   std::int64_t encoder_layers_ = 0;
-  std::vector<KeyValueCache> layers_;  // of those from the encoder's on; none of the encoder's own
+  std::vector<KeyValueCache> layers_;  // of the layers after the encoder's
   std::vector<LayerKind> kinds_;
   bool has_source_ = false;
 };
@@ -131,7 +150,7 @@ class Transformer {
 
   // The vectors that leave the last layer, or layer number `layers`, (tokens, E). f32. A text's vectors have
   // the same bits whatever the other texts and the number of threads. Throws std::invalid_argument for ids
-  // outside the vocabulary, texts longer than there are positions, and edits of what is not there.
+  // outside the vocabulary, texts longer than there are positions, and edits of what does not exist.
   void forward(const TokenBatch& batch, TensorView out, const LayerObserver& observer = {},
                std::optional<std::int64_t> layers = {}, const PassEdits& edits = {}) const;
   Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {},
@@ -139,21 +158,28 @@ class Transformer {
 
   // The gradients of a number that depends on the vectors which forward() returns for the same batch and
   // layers, from its gradient with respect to them: d_out (tokens, E), of any floating type. f32. Memory is
-  // O(n) a layer, and the matrices of the model once more, transposed, from the first call on. A text's
-  // gradients have the same bits whatever the other texts and the number of threads.
+  // O(n) per layer and, from the first call on, a transposed copy of the model's matrices. A text's gradients
+  // have the same bits whatever the other texts and the number of threads.
+  // embeddings (tokens, E), f32: what enters the first layer instead of the batch's own.
   PassGradients gradients(const TokenBatch& batch, ConstTensorView d_out,
-                          std::optional<std::int64_t> layers = {}) const;
+                          std::optional<std::int64_t> layers = {}, ConstTensorView embeddings = {}) const;
+
+  // The vectors of any layer as they would leave the model: through the final norm, where the model has one.
+  // hidden (rows, E), f32; out may be hidden. The vectors that leave the last layer have been through it
+  // already.
+  void apply_final_norm(ConstTensorView hidden, TensorView out) const;
 
   // Reads these tokens after all that the cache holds, and adds them to it: the vectors that leave the last
   // layer for them, (ids, E). The model is causal, or has a source, which read_source() put into the cache.
   // Throws std::invalid_argument for a model that does not write, ids outside the vocabulary and more tokens
   // than there are positions.
   Tensor read(std::span<const std::int32_t> ids, TransformerCache& cache) const;
-  // What a model with an encoder and a decoder answers: it takes the place of the source before, and the
+  // Reads what a model with an encoder and a decoder will answer: it replaces the previous source, and the
   // target is forgotten.
   void read_source(std::span<const std::int32_t> ids, TransformerCache& cache) const;
 
-  // The bare rows of the table of words, (ids, E), as the checkpoint has them: no position, no norm.
+  // The bare rows of the table of words, (ids, description().table_size()), as the checkpoint has them: no
+  // position, no norm.
   Tensor word_rows(std::span<const std::int32_t> ids) const;
 
   // What values of one head become in the vectors that leave its layer's attention: values (rows, D) times

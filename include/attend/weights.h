@@ -47,7 +47,7 @@ struct WeightsSummary {
 };
 
 // q, k and options as for attention(). row_state: as attention() wrote it for the same q, k and options, or
-// not given. The state of keys that were merged serves for each part of them.
+// not given. The merged state of several parts of the keys serves for each part.
 WeightsSummary summarize_weights(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
                                  const WeightsRequest& request, ConstRowStateView row_state = {});
 

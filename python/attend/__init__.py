@@ -83,7 +83,7 @@ if _types.TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """attend.draw, attend.lens and attend.train without an import of their own, and `import attend` no slower for them."""
+        """attend.draw, attend.lens and attend.train need no import of their own, and do not slow down `import attend`."""
         if name in ("draw", "lens", "train"):
             from importlib import import_module
 

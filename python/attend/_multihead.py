@@ -140,7 +140,7 @@ class MultiheadAttention:
         causal: bool = False,
         **others: Any,
     ) -> tuple[Any, WeightsSummary]:
-        """The output and what the weights of every head say, as summarize_weights() tells it, without a matrix of weights."""
+        """The output and what the weights of every head say, as summarize_weights() reports it, without a matrix of weights."""
         heads = self._project(query, key, value, mask, bias, key_mask, causal, others)
         output, state = self._attend(heads)
         summary = _core.summarize_weights(
@@ -242,7 +242,7 @@ def _require_names(given: Mapping[str, Any], needed: list[str], optional: list[s
         raise ValueError(f"MultiheadAttention: the state has no {', '.join(missing)}")
     unknown = [name for name in given if name not in needed and name not in optional]
     if unknown:
-        raise ValueError(f"MultiheadAttention: the state has {', '.join(unknown)}, which nn.MultiheadAttention does not know")
+        raise ValueError(f"MultiheadAttention: the state has {', '.join(unknown)}, which nn.MultiheadAttention does not have")
 
 
 def _require_shape(name: str, array: Any, shape: tuple[int, ...]) -> None:

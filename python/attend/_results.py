@@ -78,7 +78,7 @@ class SwigluGradients(NamedTuple):
 
 
 class CrossEntropy(NamedTuple):
-    """How surprising the right answers were, in how many rows, how many of them were guessed, and the gradient if it was asked for."""
+    """How surprising the right answers were, in how many rows, how many of them were predicted, and the gradient if it was asked for."""
 
     loss: float
     counted: int
@@ -87,7 +87,7 @@ class CrossEntropy(NamedTuple):
 
 
 class MultiHeadGradients(NamedTuple):
-    """The gradients of multi_head_attention(); None for what is not there. Of self-attention x has both its roles."""
+    """The gradients of multi_head_attention(); None for what is not there. In self-attention x gets those of both its roles."""
 
     x: Any
     context: Any

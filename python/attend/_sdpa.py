@@ -64,7 +64,7 @@ def in_four_axes(
 
 
 def _array(name: str, given: Any) -> Any:
-    """One whose axes can be asked for and moved."""
+    """An array whose axes can be read and moved."""
     if isinstance(given, memoryview):
         return numpy.asarray(given)
     if not all(hasattr(given, part) for part in ("shape", "ndim", "dtype", "reshape")):

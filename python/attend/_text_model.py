@@ -45,7 +45,7 @@ class TextModel:
     ) -> Any:
         """One vector for each text, (texts, size), or (size,) for a single text, as sentence-transformers' encode() returns them.
 
-        Prompt, pooling and normalisation are those of the model's folder, unless given. layer: the layer whose vectors are pooled; 0 are
+        Prompt, pooling and normalisation are those of the model's folder, unless given. layer: the layer whose vectors are pooled; 0 is
         the embeddings. Texts longer than max_tokens (default: what the model allows) are cut. batch_tokens changes time and memory only.
         """
         if prompt_name is not None:

@@ -1,7 +1,7 @@
 """Figures as data: one description, shown in Jupyter, saved as SVG or HTML, printed in a terminal.
 
-Every function makes a Figure of one part; figure() puts several below each other. Nothing but this package is needed, and what is saved
-asks nothing of the network.
+Every function makes a Figure of one part; figure() stacks several. Nothing but this package is needed, and saved figures load nothing from
+the network.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Figure:
         return self._core.json(digits)
 
     def text(self, *, width: int = 100, color: Color = "none") -> str:
-        """The figure in a terminal of so many columns."""
+        """The figure for a terminal of `width` columns."""
         return self._core.text(width, color)
 
     def html(self, *, width: float = 800) -> str:
@@ -149,7 +149,7 @@ def head_view(
 ) -> Figure:
     """Two columns of tokens, and lines from those that look to those that are looked at: weights (left, right), or (heads, left, right).
 
-    heads: names of their colours. focus: a token on the left whose lines stand out. strongest: so many lines a token and head; 0: all.
+    heads: names of their colours. focus: a token on the left whose lines stand out. strongest: how many lines per token and head; 0: all.
     """
     given = np.asarray(weights)
     whole = _numbers("head_view", "weights", given[None] if given.ndim == 2 else given, 3, "(left, right) or (heads, left, right)")

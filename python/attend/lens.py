@@ -1,7 +1,7 @@
 """What attention did with a text: who looked at whom, what was taken, which heads did it, and what the output owes to them.
 
-Layers are counted from 1 (0 are the embeddings), heads and words from 0, as in TextModel.attention. What each method means, and when it
-misleads, is in docs/lens.md.
+Layers and heads have numbers, from 1 (layer 0 is the embeddings); words and tokens have indices, from 0. What each method means, and when
+it misleads, is in docs/lens.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Word(NamedTuple):
     first_token: int
     last_token: int
     part: int  # 1 in the second text of a pair
-    special: bool  # [CLS], [SEP] and their like
+    special: bool  # such as [CLS] and [SEP]
 
 
 class HeadProfile(NamedTuple):
@@ -72,7 +72,7 @@ class TokenGuess(NamedTuple):
 
 
 class HeadEdit(NamedTuple):
-    """What a head brings, times `scale`; without a head, what all heads of the layer bring."""
+    """What a head contributes, times `scale`; without a head, what all heads of the layer contribute."""
 
     layer: int
     head: int | None = None
@@ -99,7 +99,7 @@ class NotFinite(NamedTuple):
 
 
 class OutputChange(NamedTuple):
-    """What became of the output after edits."""
+    """How the output changed with the edits."""
 
     text_cosine: float  # of the text's vector, before and after
     text_distance: float  # the length of its difference, as a share of its length
@@ -108,7 +108,7 @@ class OutputChange(NamedTuple):
 
 
 class WordComparison(NamedTuple):
-    """One word in two places: how alike it starts, and how far its surroundings take it apart."""
+    """One word in two places: how alike its vectors are at first, and how far their surroundings move them apart."""
 
     static_cosine: float  # of the bare rows of the table of words
     cosines: Doubles  # of what leaves layer 0 (the embeddings with position), 1, 2, ...
@@ -120,8 +120,8 @@ class Reading:
     """One pass of a model over a text, with all that questions about its attention need. Memory is O(n): no weights are kept.
 
     Arguments that all questions share: `layer` and `head` choose one head, or all of a layer, or (neither given) those of all layers, of
-    which the mean is taken; they are numbers, which count from 1. tokens=True asks between tokens, not words. special=False leaves special tokens out, and makes each row that
-    was a distribution add up to 1 without them.
+    which the mean is taken; they count from 1. tokens=True asks between tokens, not words. special=False leaves special tokens out, and
+    makes each row that was a distribution add up to 1 without them.
     """
 
     def __init__(self, core: _core.ReadingCore) -> None:
@@ -176,7 +176,7 @@ class Reading:
         return self._core.find_word(name)
 
     def hidden(self, layer: int) -> NDArray[np.float32]:
-        """The vectors that leave a layer, (tokens, hidden size); 0 are the embeddings."""
+        """The vectors that leave a layer, (tokens, hidden size); layer 0 is the embeddings."""
         return self._core.hidden(layer)
 
     def q(self, layer: int) -> NDArray[np.float32]:
@@ -201,7 +201,7 @@ class Reading:
         special: bool = True,
         gradients: _core.GradientsCore | None = None,
     ) -> Doubles:
-        """Who (rows) looks at, or takes from, whom (columns): (units, units). flow has no map: it is found for one row() at a time.
+        """Who (rows) looks at, or takes from, whom (columns): (units, units). flow has no map: it is computed for one row() at a time.
 
         Over the tokens of a word the sum is taken where it is looked at, the mean where it looks.
         """
@@ -236,7 +236,7 @@ class Reading:
         return [HeadLink(*fields) for fields in self._core.find_heads(from_word, to_word)]
 
     def gradients_towards(self, other: Text | Reading | Any) -> _core.GradientsCore:
-        """How the cosine with another text, another reading or a vector of vector()'s size changes with what heads bring: for "grad"."""
+        """How the cosine with another text, another reading or a vector of vector()'s size changes with what heads contribute: for "grad"."""
         if isinstance(other, (str, bytes)):
             return self._core.towards_text(other)
         vector = other.vector() if isinstance(other, Reading) else np.asarray(other)
@@ -246,7 +246,7 @@ class Reading:
         return self._core.towards_vector(np.ascontiguousarray(vector, np.float64))
 
     def gradients_towards_word(self, word: Text, place: int | None = None) -> _core.GradientsCore:
-        """How the logit of a word changes with what heads bring: for "grad". The model needs a head that guesses tokens.
+        """How the logit of a word changes with what heads contribute: for "grad". The model needs a head that predicts tokens.
 
         place: a token of the text; by default the only mask, or (GPT-2) the end of the text.
         """
@@ -257,7 +257,7 @@ class Reading:
         return [TokenGuess(*fields) for fields in self._core.guesses(top, place)]
 
     def ablate(self, *edits: str | HeadEdit | LinkEdit) -> OutputChange:
-        """What becomes of the output when heads or links between words are taken away, all at once.
+        """How the output changes when heads or links between words are taken away, all at once.
 
         In words, as `attend explain --ablate` reads them: "4.2" is head 2 of layer 4, as HeadEdit(4, 2) is, "4" all heads of layer 4,
         "it>animal" a link in every head, "4.2:it>animal" in one; "=0.5" after it scales.
@@ -338,7 +338,7 @@ def _warned(where: NotFinite | None) -> NotFinite | None:
 def compare(
     first: Reading, word: WordChoice, second: Reading | None = None, other_word: WordChoice | None = None
 ) -> WordComparison:
-    """One word in two places: of two readings, or (without a second) of one. other_word: its name there, where that is another."""
+    """One word in two places: of two readings, or (without a second) of one. other_word: its name there, if it has another."""
     if second is None and other_word is None:
         raise ValueError("compare: expected a second reading, or the other word of the first one")
     if other_word is None:

@@ -21,7 +21,7 @@ from ._text_model import Text, TextModel
 
 __all__ = ["SentenceEncoder"]
 
-# Estimators of the same model share it as long as one of them lives, as the steps of a FeatureUnion do that read several layers.
+# Estimators with the same model share it as long as one of them is alive, such as the steps of a FeatureUnion that read several layers.
 _models: WeakValueDictionary[str, TextModel] = WeakValueDictionary()
 
 
@@ -31,7 +31,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Nothing is learned, so fit() only loads the model. A text's vector does not depend on the other texts: cross-validation cannot
     leak through it. Pickles and clones hold the model's name and not its weights.
 
-    model: a folder, or a name in the hub's cache. The other parameters are those of TextModel.encode; None is what the folder says.
+    model: a folder, or a name in the hub's cache. The other parameters are those of TextModel.encode; None: what the folder says.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X: Iterable[Text]) -> Any:
-        """One vector a text."""
+        """One vector per text."""
         return self._encode(_texts_of(X))
 
     @property

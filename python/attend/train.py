@@ -48,7 +48,7 @@ def tasks() -> list[str]:
 
 
 class Config:
-    """The configuration of a training: a task, and what differs from its defaults in the sections model, data and training.
+    """The configuration of a training run: a task, and what differs from its defaults in the sections model, data and training.
 
     Wrong keys and values raise ValueError with the program's message; `attend train TASK --print-config` prints what to_dict() returns.
     """
@@ -182,7 +182,7 @@ _METHODS = ("on_step", "on_evaluation", "on_snapshot")
 
 
 class Run:
-    """A training in its folder. Made by start() and resume(); other threads may use it while it fits."""
+    """A training run and its folder. Made by start() and resume(); other threads may use it while it fits."""
 
     def __init__(self, core: _core.RunCore) -> None:
         self._core = core
@@ -282,7 +282,7 @@ class Run:
 
 
 def start(config: Config | Mapping[str, Any] | str | os.PathLike[str] = "recall", folder: str | os.PathLike[str] | None = None) -> Run:
-    """Starts a training from a Config, a dictionary as Config.from_dict() takes it, the name of a task, or a JSON file.
+    """Starts a training run from a Config, a dictionary as Config.from_dict() takes it, the name of a task, or a JSON file.
 
     folder: one that is empty or does not exist; by default TASK-model, as in the program.
     """
@@ -296,7 +296,7 @@ def start(config: Config | Mapping[str, Any] | str | os.PathLike[str] = "recall"
 
 
 def resume(folder: str | os.PathLike[str]) -> Run:
-    """Continues the training that was saved in this folder, with the same bits as if it had never stopped."""
+    """Continues the training run that was saved in this folder, with the same bits as if it had never stopped."""
     return Run(_core.RunCore.resume(folder))
 
 

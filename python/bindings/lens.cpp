@@ -52,7 +52,7 @@ std::size_t word_from(nb::handle word, const std::vector<attend::Word>& units) {
   if (!is_integer(word)) refuse_type("a word is neither a str nor a whole number");
   const std::int64_t number = integer_from(word, "word");
   if (number < 0 || number >= static_cast<std::int64_t>(units.size()))
-    refuse_value("word is ", number, ", and there are ", units.size(), ", counted from 0");
+    refuse_value("word is ", number, ", but there are ", units.size(), ", counted from 0");
   return static_cast<std::size_t>(number);
 }
 

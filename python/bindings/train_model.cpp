@@ -195,12 +195,9 @@ class Model {
   // start: of an encoder-decoder, the token that a target follows.
   void save(nb::handle folder_given, const std::string& tokenizer_json, std::optional<std::int32_t> start) {
     const std::filesystem::path folder = path_from(folder_given, "folder");
-    attend::ModelDescription description = model_.description();
-    description.start_token = start;
     const Serving serving(mutex_);
     std::filesystem::create_directories(folder);
-    learn::save_model_folder(folder, model_, tokenizer_json);
-    if (start) learn::write_file(folder / learn::kConfigFile, learn::config_json(description));
+    learn::save_model_folder(folder, model_, tokenizer_json, start);
   }
 
  private:

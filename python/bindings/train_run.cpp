@@ -220,10 +220,10 @@ class Run {
 
   learn::Example own_example() const {
     if (trainer_.config().model.mixer == attend::model::MixerKind::gru)
-      attend::refuse("watch", "a GRU has no attention to be watched");
+      attend::refuse("watch", "a GRU has no attention to watch");
     if (auto example = trainer_.task().example()) return std::move(*example);
     attend::refuse("watch", "the task ", trainer_.config().task,
-                   " has no example of its own; name a text to be watched");
+                   " has no example of its own; name a text to watch");
   }
 
   learn::Trainer trainer_;

@@ -55,7 +55,7 @@ void run_train_it(const learn::Config& config, const std::filesystem::path& fold
     loss = fit.step(config.adamw, config.schedule.rate(step));
     if (!std::isfinite(loss))
       throw std::runtime_error(
-          joined("the loss is no longer a number at step ", step, "; a lower training.rate may help"));
+          joined("the loss is no longer finite at step ", step, "; a lower training.rate may help"));
   }
   figure.parts.push_back(
       map_of(fit, joined("After ", fit.steps(), " steps: “it” puts ", weight_text(fit), " on “animal”")));

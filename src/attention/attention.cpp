@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "attention/kernels.h"
+#include "attention/operands.h"
 #include "base/error.h"
 #include "base/operations.h"
 
@@ -88,23 +89,15 @@ void detail::run_attention(const char* operation, const Layout& layout, ConstTen
   }
   check_outputs(operation, layout, q, k, v, options, out, row_state);
   on_device(operation, &Operations::attention,
-            {{"query", q},
-             {"key", k},
-             {"value", v},
-             {"mask", options.mask},
-             {"bias", options.bias},
-             {"out", out},
-             {"row_state.max", row_state.max},
-             {"row_state.sum", row_state.sum}})(layout, q, k, v, options, out, row_state);
+            attention_operands(q, k, v, options, out, {row_state.max, row_state.sum}))(
+      layout, q, k, v, options, out, row_state);
 }
 
 Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options) {
   const char* const operation = "attention";
   if (!v.given()) refuse(operation, "value is not given");
   const Layout layout = check_attention(operation, q, k, v, options);
-  const auto run =
-      on_device(operation, &Operations::attention,
-                {{"query", q}, {"key", k}, {"value", v}, {"mask", options.mask}, {"bias", options.bias}});
+  const auto run = on_device(operation, &Operations::attention, attention_operands(q, k, v, options));
   Tensor out(q.dtype(), output_shape(q, layout), q.device());
   run(layout, q, k, v, options, out, {});
   return out;
@@ -121,13 +114,8 @@ Tensor attention_rows(ConstTensorView q, ConstTensorView k, const AttentionOptio
                       const RowSelection& selection, ConstRowStateView row_state) {
   const char* const operation = "attention_rows";
   const Layout layout = check_attention(operation, q, k, {}, options);
-  const auto run = on_device(operation, &Operations::attention_rows,
-                             {{"query", q},
-                              {"key", k},
-                              {"mask", options.mask},
-                              {"bias", options.bias},
-                              {"row_state.max", row_state.max},
-                              {"row_state.sum", row_state.sum}});
+  const auto run =
+      on_device(operation, &Operations::attention_rows, attention_operands(q, k, {}, options, {}, row_state));
   Tensor out = rows_wanted(layout, q, computing_type(q.dtype()), selection, row_state);
   run(layout, q, k, options, stage, selection, row_state, out);
   return out;
@@ -139,14 +127,7 @@ void reference::attention(ConstTensorView q, ConstTensorView k, ConstTensorView 
   if (!v.given()) refuse(operation, "value is not given");
   const Layout layout = check_attention(operation, q, k, v, options);
   check_outputs(operation, layout, q, k, v, options, out, row_state);
-  require_host(operation, {{"query", q},
-                           {"key", k},
-                           {"value", v},
-                           {"mask", options.mask},
-                           {"bias", options.bias},
-                           {"out", out},
-                           {"row_state.max", row_state.max},
-                           {"row_state.sum", row_state.sum}});
+  require_host(operation, attention_operands(q, k, v, options, out, {row_state.max, row_state.sum}));
   reference_kernel().forward(layout, q, k, v, options, out, row_state);
 }
 
@@ -154,7 +135,7 @@ Tensor reference::attention_rows(ConstTensorView q, ConstTensorView k, const Att
                                  Stage stage, const RowSelection& selection) {
   const char* const operation = "attention_rows";
   const Layout layout = check_attention(operation, q, k, {}, options);
-  require_host(operation, {{"query", q}, {"key", k}, {"mask", options.mask}, {"bias", options.bias}});
+  require_host(operation, attention_operands(q, k, {}, options));
   Tensor out = rows_wanted(layout, q, DType::f64, selection, {});
   reference_kernel().rows(layout, q, k, options, stage, selection, {}, out);
   return out;

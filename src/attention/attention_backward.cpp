@@ -8,6 +8,7 @@
 
 #include "attention/backward_fused.h"
 #include "attention/host_operations.h"
+#include "attention/operands.h"
 #include "attention/problem.h"
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -80,18 +81,7 @@ void reference::attention_backward(ConstTensorView q, ConstTensorView k, ConstTe
                                    const AttentionGradients& gradients) {
   const char* const operation = "reference::attention_backward";
   const Layout layout = check_backward(operation, q, k, v, options, d_out, gradients);
-  require_host(operation, {{"query", q},
-                           {"key", k},
-                           {"value", v},
-                           {"mask", options.mask},
-                           {"bias", options.bias},
-                           {"d_out", d_out},
-                           {"d_q", gradients.q},
-                           {"d_k", gradients.k},
-                           {"d_v", gradients.v},
-                           {"d_bias", gradients.bias},
-                           {"d_alibi_slopes", gradients.alibi_slopes},
-                           {"d_sinks", gradients.sinks}});
+  require_host(operation, backward_operands(q, k, v, options, {}, {}, d_out, gradients));
   Accumulator d_q(gradients.q);
   Accumulator d_k(gradients.k);
   Accumulator d_v(gradients.v);
@@ -176,21 +166,8 @@ void attention_backward(ConstTensorView q, ConstTensorView k, ConstTensorView v,
     for (const NamedView& input : inputs) require_writable(operation, target, {input});
   }
   on_device(operation, &Operations::attention_backward,
-            {{"query", q},
-             {"key", k},
-             {"value", v},
-             {"mask", options.mask},
-             {"bias", options.bias},
-             {"out", out},
-             {"row_state.max", row_state.max},
-             {"row_state.sum", row_state.sum},
-             {"d_out", d_out},
-             {"d_q", gradients.q},
-             {"d_k", gradients.k},
-             {"d_v", gradients.v},
-             {"d_bias", gradients.bias},
-             {"d_alibi_slopes", gradients.alibi_slopes},
-             {"d_sinks", gradients.sinks}})(layout, q, k, v, options, out, row_state, d_out, gradients);
+            backward_operands(q, k, v, options, out, row_state, d_out, gradients))(
+      layout, q, k, v, options, out, row_state, d_out, gradients);
 }
 
 void host::attention_backward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,

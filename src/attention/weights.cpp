@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attention/kernels.h"
+#include "attention/operands.h"
 #include "base/error.h"
 #include "base/operations.h"
 
@@ -65,12 +66,7 @@ WeightsSummary summarize_weights(ConstTensorView q, ConstTensorView k, const Att
   check_given_row_state(operation, row_state, q, computing_type(q.dtype()));
   check_request(operation, request, layout);
   const auto run = on_device(operation, &Operations::summarize_weights,
-                             {{"query", q},
-                              {"key", k},
-                              {"mask", options.mask},
-                              {"bias", options.bias},
-                              {"row_state.max", row_state.max},
-                              {"row_state.sum", row_state.sum}});
+                             attention_operands(q, k, {}, options, {}, row_state));
   WeightsSummary summary = answers_wanted(layout, q, k, computing_type(q.dtype()), request);
   run(layout, q, k, options, request, row_state, summary);
   return summary;
@@ -81,7 +77,7 @@ WeightsSummary reference::summarize_weights(ConstTensorView q, ConstTensorView k
   const char* const operation = "reference::summarize_weights";
   const Layout layout = check_attention(operation, q, k, {}, options);
   check_request(operation, request, layout);
-  require_host(operation, {{"query", q}, {"key", k}, {"mask", options.mask}, {"bias", options.bias}});
+  require_host(operation, attention_operands(q, k, {}, options));
   WeightsSummary summary = answers_wanted(layout, q, k, DType::f64, request);
   reference_kernel().summarize(layout, q, k, options, request, {}, summary);
   return summary;

@@ -57,7 +57,7 @@ const Operations& detail::operations_of(const char* operation, Device device) {
   return *operations;
 }
 
-Device detail::common_device(const char* operation, std::initializer_list<PlacedOperand> operands) {
+Device detail::common_device(const char* operation, std::span<const PlacedOperand> operands) {
   const PlacedOperand* first = nullptr;
   for (const PlacedOperand& operand : operands) {
     if (!operand.given) continue;
@@ -70,7 +70,7 @@ Device detail::common_device(const char* operation, std::initializer_list<Placed
   return first == nullptr ? Device{} : first->device;
 }
 
-void detail::require_host(const char* operation, std::initializer_list<PlacedOperand> operands) {
+void detail::require_host(const char* operation, std::span<const PlacedOperand> operands) {
   for (const PlacedOperand& operand : operands) {
     if (operand.given && !operand.device.is_host()) {
       refuse(operation, operand.name, " is on ", to_string(operand.device),

@@ -134,9 +134,12 @@ struct PlacedOperand {
 };
 
 // The device that all the given operands are on; refuses two. The host, where none is given.
-Device common_device(const char* operation, std::initializer_list<PlacedOperand> operands);
+Device common_device(const char* operation, std::span<const PlacedOperand> operands);
 // For code that reads memory by itself.
-void require_host(const char* operation, std::initializer_list<PlacedOperand> operands);
+void require_host(const char* operation, std::span<const PlacedOperand> operands);
+inline void require_host(const char* operation, std::initializer_list<PlacedOperand> operands) {
+  require_host(operation, std::span(operands.begin(), operands.size()));
+}
 
 [[noreturn]] void refuse_missing(const char* operation, Device device);
 
@@ -144,11 +147,16 @@ void require_host(const char* operation, std::initializer_list<PlacedOperand> op
 //   on_device("softmax", &Operations::softmax, {{"x", x}, {"out", out}})(x, out);
 template <class Function>
 Function* on_device(const char* operation, Function* Operations::*entry,
-                    std::initializer_list<PlacedOperand> operands) {
+                    std::span<const PlacedOperand> operands) {
   const Device device = common_device(operation, operands);
   Function* const function = operations_of(operation, device).*entry;
   if (function == nullptr) refuse_missing(operation, device);
   return function;
+}
+template <class Function>
+Function* on_device(const char* operation, Function* Operations::*entry,
+                    std::initializer_list<PlacedOperand> operands) {
+  return on_device(operation, entry, std::span(operands.begin(), operands.size()));
 }
 
 }  // namespace attend::detail

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "checkpoint/contents.h"
+#include "checkpoint/gguf_contents.h"
 #include "checkpoint/safetensors_header.h"
 #include "checkpoint/weight_index.h"
 #include "io/fail.h"
@@ -52,14 +54,29 @@ Dims dims_of(const TensorEntry& entry) {
 
 }  // namespace
 
-struct Checkpoint::Contents {
+namespace {
+
+// One safetensors file, or several with an index.
+struct SafetensorsContents : Checkpoint::Contents {
   std::string name;
   std::vector<std::unique_ptr<const Shard>> shards;
   std::optional<WeightIndex> index;
   mutable std::mutex copying;
   mutable std::map<const TensorEntry*, Tensor> copies;  // of tensors that are not aligned
 
-  static std::shared_ptr<const Contents> read(std::string name, const fs::path& folder, io::InputFile file);
+  std::vector<std::string> names() const override;
+  bool contains(std::string_view tensor) const override { return find(tensor).entry != nullptr; }
+  TensorInfo info(std::string_view tensor) const override;
+  std::map<std::string, std::string> metadata() const override;
+  TensorForm form(std::string_view tensor) const override;
+  ConstTensorView tensor(std::string_view tensor) const override;
+  void require_intact() const override {
+    for (const auto& shard : shards) shard->mapped.require_intact();
+  }
+  void forget(std::string_view tensor) const override {
+    const auto [shard, entry] = require(tensor);
+    shard->mapped.forget(shard->data(*entry), entry->end - entry->begin);
+  }
 
   Place find(std::string_view tensor) const {
     const Shard* shard = shards.front().get();
@@ -97,8 +114,6 @@ struct Checkpoint::Contents {
   }
 };
 
-namespace {
-
 // Every tensor of the index must be in the file it names.
 void check_index(const std::string& name, const WeightIndex& index,
                  const std::vector<std::unique_ptr<const Shard>>& shards) {
@@ -115,13 +130,11 @@ fs::path folder_of(const fs::path& file) {
 constexpr const char* kSingle = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-}  // namespace
-
 // A file of weights, or an index in this folder whose files are opened now.
-std::shared_ptr<const Checkpoint::Contents> Checkpoint::Contents::read(std::string name,
-                                                                       const fs::path& folder,
-                                                                       io::InputFile file) {
-  auto contents = std::make_shared<Contents>();
+std::shared_ptr<const Checkpoint::Contents> read_contents(std::string name, const fs::path& folder,
+                                                          io::InputFile file) {
+  if (begins_as_gguf(file)) return std::make_shared<const Gguf::Contents>(std::move(file));
+  auto contents = std::make_shared<SafetensorsContents>();
   contents->name = std::move(name);
   if (fs::path(file.name()).extension() != ".json") {
     contents->shards.push_back(std::make_unique<const Shard>(std::move(file)));
@@ -135,82 +148,84 @@ std::shared_ptr<const Checkpoint::Contents> Checkpoint::Contents::read(std::stri
   return contents;
 }
 
-Checkpoint Checkpoint::open(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error))
-    return Checkpoint(Contents::read(path.string(), folder_of(path), io::InputFile(path)));
-  for (const char* const name : {kSingle, kIndex}) {
-    if (io::exists_inside(path, name))
-      return Checkpoint(Contents::read(path.string(), path, io::open_inside(path, name)));
-  }
-  io::fail(path.string(), "", "has neither ", kSingle, " nor ", kIndex);
-}
-
-Checkpoint Checkpoint::open(const ModelFile& file) {
-  return Checkpoint(Contents::read(file.string(), folder_of(file.path()), file.opened()->duplicate()));
-}
-
-std::vector<std::string> Checkpoint::names() const {
+std::vector<std::string> SafetensorsContents::names() const {
   std::vector<std::string> names;
-  if (contents_->index) {
-    for (const auto& [name, file] : contents_->index->tensors) names.emplace_back(name);
+  if (index) {
+    for (const auto& [tensor, file] : index->tensors) names.emplace_back(tensor);
   } else {
-    for (const TensorEntry& entry : contents_->shards.front()->header.tensors) names.emplace_back(entry.name);
+    for (const TensorEntry& entry : shards.front()->header.tensors) names.emplace_back(entry.name);
   }
   return names;
 }
 
-bool Checkpoint::contains(std::string_view name) const { return contents_->find(name).entry != nullptr; }
-
-TensorInfo Checkpoint::info(std::string_view name) const {
-  const auto [shard, entry] = contents_->require(name);
+TensorInfo SafetensorsContents::info(std::string_view tensor) const {
+  const auto [shard, entry] = require(tensor);
   return {std::string(entry->type->name),
           {entry->shape.begin(), entry->shape.begin() + entry->rank},
           static_cast<std::int64_t>(entry->end - entry->begin),
           shard->name()};
 }
 
-std::map<std::string, std::string> Checkpoint::metadata() const {
+std::map<std::string, std::string> SafetensorsContents::metadata() const {
   std::map<std::string, std::string> all;
-  for (const auto& shard : contents_->shards) {
+  for (const auto& shard : shards) {
     for (const auto& [key, value] : shard->header.metadata) all.emplace(key, value);
   }
   return all;
 }
 
-ConstTensorView Checkpoint::tensor(std::string_view name) const {
-  const Place place = contents_->require(name);
-  const auto& [shard, entry] = place;
+TensorForm SafetensorsContents::form(std::string_view tensor) const {
+  const auto [shard, entry] = require(tensor);
   if (!entry->type->dtype)
-    io::fail(shard->name(), name, "holds ", entry->type->name, ", which attend does not compute with");
+    io::fail(shard->name(), tensor, "holds ", entry->type->name, ", which attend does not compute with");
   if (entry->rank > kMaxRank) {
-    io::fail(shard->name(), name, "has ", entry->rank, " dimensions, expected at most ", kMaxRank);
+    io::fail(shard->name(), tensor, "has ", entry->rank, " dimensions, expected at most ", kMaxRank);
   }
-  const DType dtype = *entry->type->dtype;
-  const Dims shape = dims_of(*entry);
-  if (entry->begin == entry->end) return ConstTensorView(nullptr, dtype, shape, row_major_strides(shape));
+  return {*entry->type->dtype, dims_of(*entry)};
+}
+
+ConstTensorView SafetensorsContents::tensor(std::string_view tensor) const {
+  const auto [dtype, shape] = form(tensor);
+  const Place place = require(tensor);
+  const auto& [shard, entry] = place;
+  if (entry->begin == entry->end) return {nullptr, dtype, shape, row_major_strides(shape)};
   shard->mapped.require_intact();
   const std::byte* const data = shard->data(*entry);
-  if (!aligned(data, dtype)) return contents_->copy_of(place, shape, dtype);
-  return ConstTensorView(data, dtype, shape, row_major_strides(shape));
+  if (!aligned(data, dtype)) return copy_of(place, shape, dtype);
+  return {data, dtype, shape, row_major_strides(shape)};
 }
+
+}  // namespace
+
+Checkpoint Checkpoint::open(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error))
+    return Checkpoint(read_contents(path.string(), folder_of(path), io::InputFile(path)));
+  for (const char* const name : {kSingle, kIndex}) {
+    if (io::exists_inside(path, name))
+      return Checkpoint(read_contents(path.string(), path, io::open_inside(path, name)));
+  }
+  io::fail(path.string(), "", "has neither ", kSingle, " nor ", kIndex);
+}
+
+Checkpoint Checkpoint::open(const ModelFile& file) {
+  return Checkpoint(read_contents(file.string(), folder_of(file.path()), file.opened()->duplicate()));
+}
+
+std::vector<std::string> Checkpoint::names() const { return contents_->names(); }
+bool Checkpoint::contains(std::string_view name) const { return contents_->contains(name); }
+TensorInfo Checkpoint::info(std::string_view name) const { return contents_->info(name); }
+std::map<std::string, std::string> Checkpoint::metadata() const { return contents_->metadata(); }
+TensorForm Checkpoint::form(std::string_view name) const { return contents_->form(name); }
+ConstTensorView Checkpoint::tensor(std::string_view name) const { return contents_->tensor(name); }
 
 ConstTensorView Checkpoint::tensor(std::string_view name, const Dims& shape) const {
-  const ConstTensorView view = tensor(name);
-  if (view.shape() != shape) {
-    io::fail(contents_->require(name).shard->name(), name, "has shape ", to_string(view.shape()),
-             ", expected ", to_string(shape));
-  }
-  return view;
+  if (const Dims stored = form(name).shape; stored != shape)
+    io::fail(info(name).file, name, "has shape ", to_string(stored), ", expected ", to_string(shape));
+  return tensor(name);
 }
 
-void Checkpoint::require_intact() const {
-  for (const auto& shard : contents_->shards) shard->mapped.require_intact();
-}
-
-void Checkpoint::forget(std::string_view name) const {
-  const auto [shard, entry] = contents_->require(name);
-  shard->mapped.forget(shard->data(*entry), entry->end - entry->begin);
-}
+void Checkpoint::require_intact() const { contents_->require_intact(); }
+void Checkpoint::forget(std::string_view name) const { contents_->forget(name); }
 
 }  // namespace attend

@@ -26,7 +26,7 @@ ModuleKind module_kind(const std::string& file, std::string_view type) {
     }
   }
   io::fail(file, "type", "\"", io::shown(type),
-           "\" is not a module that attend has: Transformer, Pooling, Dense, Normalize");
+           "\" is not a module that attend supports: Transformer, Pooling, Dense, Normalize");
 }
 
 Module read_module(io::JsonReader& json) {
@@ -76,7 +76,7 @@ Pooling pooling_named(const std::string& file, std::string_view wanted) {
   for (const auto& [flag, name, pooling] : kPoolings) {
     if (wanted == name) return pooling;
   }
-  io::fail(file, "pooling_mode", "\"", io::shown(wanted), "\" is not a pooling that attend has");
+  io::fail(file, "pooling_mode", "\"", io::shown(wanted), "\" is not a pooling that attend supports");
 }
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }

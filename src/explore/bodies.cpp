@@ -15,7 +15,7 @@ constexpr std::size_t kMostEdits = 256;
 
 [[noreturn]] void refuse_body(const std::string& sentence) { throw RequestError(400, sentence); }
 
-// An object of strings and lists of strings, each key once. What nobody took is an error.
+// An object of strings and lists of strings, each key once. A key that is not used is an error.
 class Fields {
  public:
   explicit Fields(std::string_view body) {
@@ -46,7 +46,7 @@ class Fields {
     return std::move(found.mapped());
   }
   void require_all_used() const {
-    if (!texts_.empty() || !lists_.empty()) refuse_body("the body has a key that means nothing here");
+    if (!texts_.empty() || !lists_.empty()) refuse_body("the body has a key that is not used here");
   }
 
  private:

@@ -21,7 +21,7 @@ bool is_own_origin(std::string_view origin, std::string_view host) noexcept {
 
 void require_own(const Request& request) {
   if (!is_own_host(request.host))
-    throw RequestError(403, "this server only answers to the names 127.0.0.1 and localhost");
+    throw RequestError(403, "this server only answers under the names 127.0.0.1 and localhost");
   if (!is_own_origin(request.origin, request.host))
     throw RequestError(403, "this server only answers its own page");
 }

@@ -29,7 +29,7 @@ Listing ask_listing(Http& http, const std::string& endpoint, const checkpoint::H
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) fail(folder.string(), "", "cannot be made: ", error.message());
+  if (error) fail(folder.string(), "", "cannot be created: ", error.message());
 }
 
 // snapshots/COMMIT/PATH -> ../../blobs/ETAG, put in place atomically: an existing link is replaced and never
@@ -46,7 +46,7 @@ void link_blob(const fs::path& snapshot, const std::string& path, const std::str
   fs::remove(fresh, error);
   fs::create_symlink(target, fresh, error);
   if (!error) fs::rename(fresh, link, error);
-  if (error) fail(link.string(), "", "cannot be made: ", error.message());
+  if (error) fail(link.string(), "", "cannot be created: ", error.message());
 }
 
 }  // namespace

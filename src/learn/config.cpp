@@ -69,7 +69,7 @@ nlohmann::ordered_json as_json(const Value& value) {
   }
 }
 
-// Those of the section that `wanted` names; where it names none, the task and the sections.
+// The keys of the section that `wanted` names; if it names none, the task and the sections.
 std::string known_keys(std::string_view wanted) {
   const std::string_view section = wanted.substr(0, wanted.find('.') + 1);  // "model.", or nothing
   std::string of_section, sections = "task";
@@ -95,7 +95,7 @@ std::string value_text(io::JsonReader& json, const std::string& key) {
     case JsonKind::boolean:
       return json.boolean(key) ? "true" : "false";
     default:
-      throw FileError(json.file(), key, "is neither a number, a text, true nor false");
+      throw FileError(json.file(), key, "is not a number, a string, true or false");
   }
 }
 
@@ -175,7 +175,7 @@ void set_key(Config& config, std::string_view key, std::string_view value) {
     found = true;
     parse(key, value, place);
   });
-  if (!found) throw ConfigError(io::shown(key), "there is no such key; there are " + known_keys(key));
+  if (!found) throw ConfigError(io::shown(key), "there is no such key; the keys are " + known_keys(key));
 }
 
 Config read_config(const std::filesystem::path& file) {

@@ -1,4 +1,4 @@
-// What `attend train` is told: one list of keys, which is read, set, printed and checked.
+// The configuration of `attend train`: one list of keys, which is read, set, printed and checked.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct Config {
   train::AdamWOptions adamw{};
   train::Schedule schedule{};
   std::int64_t batch = 64;      // sequences
-  std::int64_t accumulate = 1;  // batches of a step
-  std::int64_t seed = 1;        // of the start, the data and dropout
-  std::int64_t evaluate = 100;  // every so many steps
-  std::int64_t save = 500;      // every so many steps, and at the end
+  std::int64_t accumulate = 1;  // batches per step
+  std::int64_t seed = 1;        // of the initial values, the data and dropout
+  std::int64_t evaluate = 100;  // every this many steps
+  std::int64_t save = 500;      // every this many steps, and at the end
   std::int64_t stop_after = 0;  // steps, of this run; 0: all
 
   std::int64_t pairs = 16, keys = 16, values = 10;  // recall
@@ -34,7 +34,7 @@ struct Config {
   std::string tokenizer{};                          // text: a tokenizer.json; empty: bytes
   double validation = 0.1;                          // text: the share, at its end, that is not learned from
   double masked = 0.15;                             // masked: the share of tokens that is to be guessed
-  std::string encoder{};                            // pairs: the model to go on from
+  std::string encoder{};                            // pairs: the model to start from
   double score_max = 1;                             // pairs: what scores are divided by
 };
 
@@ -44,19 +44,19 @@ struct ConfigError : std::runtime_error {
   std::string key;
 };
 
-// The tasks, and what a task starts from. Throws ConfigError for one that is not there.
+// The tasks, and the default configuration of a task. Throws ConfigError for an unknown task.
 std::vector<std::string_view> task_names();
 Config default_config(std::string_view task);
 
-// A JSON file of sections: {"task": "recall", "model": {"layers": 1}, ...}. Keys that are left out are as the
-// task has them. Throws FileError.
+// A JSON file of sections: {"task": "recall", "model": {"layers": 1}, ...}. Keys that are left out have the
+// task's defaults. Throws FileError.
 Config read_config(const std::filesystem::path& file);
 Config parse_config(std::string text, const std::string& name);  // `name` is what errors call it
 
-// "model.layers", "2". Throws ConfigError for a key that is not there and a value that does not fit it.
+// "model.layers", "2". Throws ConfigError for an unknown key and for a value that does not fit it.
 void set_key(Config& config, std::string_view key, std::string_view value);
 
-// Of the tasks that make their words up: some hundred bytes each, in a tokenizer.json that readers take
+// For tasks that make up their own words: a few hundred bytes each, in a tokenizer.json that readers load
 // whole.
 inline constexpr std::int64_t kMostWords = std::int64_t{1} << 20;
 

@@ -1,5 +1,5 @@
 // Which numbers of a configuration make sense, alone and together. What a training would need as a whole is
-// looked at later, when its task has said what it is made of: learn/memory_need.h.
+// checked later, once its task has completed the configuration: learn/memory_need.h.
 #include <limits>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 namespace attend::learn {
 namespace {
 
-// Steps by batches still count in 64 bits.
+// Steps times batches must fit in 64 bits.
 constexpr std::int64_t kMostSteps = 1'000'000'000'000, kMostAccumulated = 1 << 20;
 
 void whole(const char* key, std::int64_t value, std::int64_t least, std::int64_t most) {
@@ -27,7 +27,7 @@ void check_model(const Config& config) {
   const model::OwnModel& model = config.model;
   const bool gru = model.mixer == model::MixerKind::gru;
   if (gru && (config.task == "reverse" || config.task == "masked")) {
-    throw ConfigError("model.mixer", joined("\"gru\" reads forwards only, and ", config.task, " needs more"));
+    throw ConfigError("model.mixer", joined("\"gru\" reads forwards only, but ", config.task, " needs more"));
   }
   whole("model.layers", model.layers, 1, model::kMostOwnLayers);
   whole("model.hidden", model.hidden, 1, kLargestModelSize);
@@ -38,7 +38,7 @@ void check_model(const Config& config) {
   }
   if (!gru && model.positions == PositionKind::rotary && model.hidden / model.heads % 2 != 0) {
     throw ConfigError("model.positions", joined("a head has ", model.hidden / model.heads,
-                                                " dimensions, and rotary turns them in pairs"));
+                                                " dimensions, but rotary turns them in pairs"));
   }
   between("model.epsilon", model.epsilon, 0, 1);
   between("model.dropout", config.dropout, 0, 0.99);
@@ -52,16 +52,16 @@ void check_data(const Config& config) {
   whole("data.symbols", config.symbols, 2, kMostWords);
   whole("data.length", config.length, 1, kLargestModelSize);
   if (config.task == "recall" && config.pairs > config.keys) {
-    throw ConfigError("data.pairs",
-                      joined(config.pairs, " pairs have no different keys among ", config.keys));
+    throw ConfigError("data.pairs", joined(config.pairs, " pairs need as many different keys, but there are ",
+                                           config.keys));
   }
   if (config.task == "recall" && config.keys > 26) {
-    throw ConfigError("data.keys", joined(config.keys, " is more than the letters of the alphabet"));
+    throw ConfigError("data.keys", joined(config.keys, " is more than the alphabet has letters"));
   }
   if (const std::int64_t words = config.keys * (config.values + 1) + config.values;
       config.task == "recall" && words > kMostWords) {
     throw ConfigError("data.values", joined(config.values, " values of ", config.keys, " keys make ", words,
-                                            " words, and a task has at most ", kMostWords));
+                                            " words, but a task has at most ", kMostWords));
   }
   between("data.validation", config.validation, 0.001, 0.9);
   between("data.masked", config.masked, 0.01, 0.9);

@@ -1,6 +1,6 @@
 // copy: "c a d | c a d", one sequence whose second half repeats the first; a token looks back by a fixed
-// distance. reverse: the same by an encoder and a decoder, backwards, so that cross-attention draws the other
-// diagonal.
+// distance. reverse: the same with an encoder and a decoder, backwards, so that cross-attention draws the
+// other diagonal.
 #include "base/random.h"
 #include "learn/task.h"
 
@@ -60,7 +60,7 @@ class Symbols : public Task {
  private:
   static constexpr std::uint64_t kValidation = 0x636f7079;
 
-  // The separator stands before the answer; what is guessed at a place is what stands at the next.
+  // The separator comes before the answer; the guess at each place is of the token at the next.
   train::Batch draw(std::uint64_t seed, std::int64_t count) const {
     const std::int64_t n = config_.length;
     const auto separator = static_cast<std::int32_t>(config_.symbols);

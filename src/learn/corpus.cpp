@@ -23,14 +23,15 @@ std::string contents(const fs::path& file) {
   return {text.span().begin(), text.span().end()};
 }
 
-// In the order of their names. What is not a file is left out; a folder that cannot be read is not.
+// In the order of their names. Anything that is not a file is left out; a folder that cannot be read is an
+// error.
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   fs::path place = folder;  // the last that was seen
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     place = at->path();
-    std::error_code unknown;  // a link to nowhere, or what has just gone
+    std::error_code unknown;  // a dangling link, or a file that has just been removed
     if (!at->is_regular_file(unknown)) continue;
     files.push_back(place);
     if (files.size() > kMostCorpusFiles)
@@ -43,14 +44,14 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 // A file; or all those of a folder, each followed by a line end.
 std::string read_corpus(const std::string& place) {
-  if (place.empty()) throw ConfigError("data.file", "is missing: which text is to be learned?");
+  if (place.empty()) throw ConfigError("data.file", "is missing: which text should be learned?");
   std::error_code error;
   if (!fs::is_directory(place, error)) return contents(place);
   std::string all;
   for (const fs::path& file : files_in(place)) {
     all += contents(file) + "\n";
     if (all.size() > kMostCorpusBytes) {
-      throw FileError(place, "", joined("its files have more than ", kMostCorpusBytes, " bytes together"));
+      throw FileError(place, "", joined("its files have more than ", kMostCorpusBytes, " bytes in total"));
     }
   }
   return all;
@@ -74,7 +75,7 @@ Corpus::Corpus(const Config& config, bool masks) : length_(config.length), batch
       if (mask_ < 0) mask_ = tokenizer.id(name).value_or(-1);
     }
     if (masks && mask_ < 0) {
-      throw FileError(config.tokenizer, "", "has neither [MASK] nor <mask>, which stands for what is hidden");
+      throw FileError(config.tokenizer, "", "has neither [MASK] nor <mask> to put in place of hidden tokens");
     }
     ids_ = tokenizer.encode(text, {.add_special_tokens = false, .truncate = false}).ids;
   }
@@ -86,7 +87,7 @@ Corpus::Corpus(const Config& config, bool masks) : length_(config.length), batch
   if (split_ < least || held < least) {
     throw FileError(config.file, "",
                     joined("has ", size, " tokens, which leaves ", split_, " to learn from and ", held,
-                           " to try it on; each must be ", least, " or more"));
+                           " to validate on; each must be ", least, " or more"));
   }
 }
 

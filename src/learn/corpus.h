@@ -12,7 +12,7 @@ namespace attend::learn {
 
 class Corpus {
  public:
-  // data.file, by data.tokenizer or by bytes. `masks`: one token is that of what is hidden. Throws
+  // data.file, by data.tokenizer or by bytes. `masks`: the tokenizer must have a mask token. Throws
   // ConfigError and FileError, also for a text that is too short.
   Corpus(const Config& config, bool masks);
 
@@ -20,8 +20,9 @@ class Corpus {
   std::int32_t mask() const noexcept { return mask_; }
   const std::string& tokenizer_json() const noexcept { return tokenizer_; }
 
-  // Windows of `length` tokens, each with what follows each token as its target. Number `number` of a seed to
-  // learn from; and, side by side or evenly spread where there are too many, all of the rest.
+  // Windows of `length` tokens, where the target of each token is the one that follows it: batch `number` of
+  // a seed to learn from; and those of the part that is held out, all of them, or evenly spread where there
+  // are too many.
   train::Batch window_batch(std::uint64_t seed, std::uint64_t number) const;
   std::vector<train::Batch> held_out() const;
 

@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kFilmParts = 32;
 constexpr double kMostFilmNumbers = 1 << 23;
 
-// Those in which the example shows something.
+// The number of layers in which the example shows something.
 std::int64_t layers_of(const Example& example, const ModelDescription& description) {
   return std::count_if(description.layers.begin(), description.layers.end(),
                        [&](const LayerDescription& layer) { return layer.kind == example.kind; });
@@ -48,8 +48,8 @@ Film::Film(Example example, const ModelDescription& description, bool watched)
 
 bool Film::has_answers() const { return any_answer(example_); }
 
-// Which head lies most on the answers is known in the end, so all are kept; without answers their mean will
-// do.
+// Which head looks most at the answers is known only at the end, so all are kept; without answers, their mean
+// will do.
 Dims Film::frame_shape() const {
   return {has_answers() ? layers_ * heads_ : 1, static_cast<std::int64_t>(example_.row_labels.size()),
           static_cast<std::int64_t>(example_.column_labels.size())};

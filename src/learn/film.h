@@ -1,4 +1,4 @@
-// Where attention looked on the way: snapshots in one example, which are a part of a training's state.
+// Where attention looked during training: snapshots on one example, which are part of a training's state.
 #pragma once
 
 #include <attend/tensor.h>
@@ -22,7 +22,7 @@ struct ExampleMap {
   double on_answers = 0;  // the mean weight on the key that has the answer, over the rows that have one
 };
 
-// At step 0 and at each doubling of 1/32 of all steps: when much changes, often.
+// At step 0 and at each doubling of 1/32 of all steps: more often at the start, when much changes.
 std::vector<std::int64_t> snapshot_steps(std::int64_t steps);
 
 class Film {
@@ -30,7 +30,7 @@ class Film {
   // Whether the maps of all snapshots are few enough to be kept: 32 MiB.
   static bool fits(const Example& example, const ModelDescription& description);
 
-  // watched: somebody has chosen the example, which is then kept with the frames.
+  // watched: the user has chosen the example, which is then kept with the frames.
   Film(Example example, const ModelDescription& description, bool watched);
 
   const Example& example() const noexcept { return example_; }
@@ -48,7 +48,7 @@ class Film {
   const std::vector<Frame>& frames() const noexcept { return frames_; }
   std::int64_t last_step() const noexcept { return frames_.empty() ? -1 : frames_.back().step; }
 
-  // Of at least one frame. Of the head that in the end lies most on the answers; where there are none, the
+  // Of at least one frame. Of the head that looks most at the answers in the end; where there are none, the
   // mean of the last layer's.
   draw::Heatmap last() const;
   draw::FilmStrip strip() const;

@@ -1,4 +1,4 @@
-// A number that changes with every byte, to know a file again; no protection against forgery.
+// A number that changes with every byte, to recognise a file; not a protection against forgery.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 
 namespace attend::learn {
 
-// Where a step has several batches each is drawn twice, first to count its targets: so a step takes the
-// memory of one.
+// Where a step has several batches, each is drawn twice, the first time to count its targets; so a step takes
+// the memory of one batch.
 Learned Task::learn(train::Model& model, const StepBatches& step) const {
   std::int64_t targets = 0;
   Learned learned;

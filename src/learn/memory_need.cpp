@@ -17,16 +17,16 @@ namespace {
 using model::OwnModel;
 using train::TrainingOptions;
 
-// Of a token: its id, its target and its row, in the batch at hand and in the four of most validations.
+// For a token's id, target and row, in the current batch and in the four batches of most validations.
 constexpr double kBytesOfAToken = 64;
 
-// A key, its value, and the training as it would be with the value that the task usually has.
+// A key, its value, and what the training would need with the task's default value.
 struct Suspect {
   std::string key, value;
   double need = 0;
 };
 
-// Of attend's own words, also where they make no model: then of the next larger one that they do.
+// For settings that do not make a model, what the next larger model needs.
 double need_of(OwnModel own, const TrainingOptions& options) {
   own.hidden = (own.hidden + own.heads - 1) / own.heads * own.heads;
   if (own.positions == PositionKind::rotary && own.hidden / own.heads % 2 != 0)
@@ -87,7 +87,7 @@ Suspect worst_key(const Config& config, const TrainingOptions& training) {
   });
   suspects.add(sources.length_key, sources.length,
                [&](OwnModel& own, TrainingOptions&) { own.length = std::min(own.length, usual.length); });
-  if (config.task == "pairs") {  // whose model decides all the rest
+  if (config.task == "pairs") {  // their model decides everything else
     suspects.add(sources.words_key, sources.words, [&](OwnModel& own, TrainingOptions&) {
       const std::int64_t length = own.length;
       own = usual.model;
@@ -109,7 +109,7 @@ Suspect worst_key(const Config& config, const TrainingOptions& training) {
 void require_size(const char* key, const char* what, std::int64_t size) {
   if (size <= kLargestModelSize) return;
   throw ConfigError(key,
-                    joined("it makes ", size, ' ', what, ", and a model has at most ", kLargestModelSize));
+                    joined("it makes ", size, ' ', what, ", but a model has at most ", kLargestModelSize));
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ void require_memory(const Config& config, const ModelDescription& description,
       worst.key, joined(worst.value, " is too large here: the training would take ", memory_text(need),
                         " of memory (", memory_text(parameters), " for parameters, gradients and moments, ",
                         memory_text(need - parameters), " for the work on batches of ", options.sequences,
-                        " sequences), and there are ", memory_text(most)));
+                        " sequences), but this process can have at most ", memory_text(most)));
 }
 
 }  // namespace attend::learn

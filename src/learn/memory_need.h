@@ -1,4 +1,4 @@
-// What a training will take of memory, before it takes any.
+// How much memory a training will take, before it takes any.
 #pragma once
 
 #include "learn/config.h"
@@ -9,9 +9,9 @@ namespace attend::learn {
 // Bytes: parameters with their gradients and moments, activations, and batches with those of the validation.
 double memory_need(const ModelDescription& description, const train::TrainingOptions& options);
 
-// Throws ConfigError where the words of a configuration that its task has completed have sizes that no model
-// may have; and where a training needs more than this process can ever have. That names the key that adds
-// most to the need: the one whose usual value would make it smallest.
+// Throws ConfigError where a configuration, completed by its task, has sizes that no model may have; and
+// where a training needs more than this process can ever have. The latter names the key that adds most to the
+// need: the one whose default value would make it smallest.
 void require_sizes(const Config& config, const train::TrainingOptions& options);
 void require_memory(const Config& config, const ModelDescription& description,
                     const train::TrainingOptions& options);

@@ -17,7 +17,7 @@ using io::JsonKind;
 
 constexpr std::size_t kMostMetricsBytes = std::size_t{1} << 30;
 
-// A line of either kind, as far as it has what makes it one.
+// A line of either kind, with as many of its fields as it has.
 struct Line {
   std::optional<std::int64_t> step;
   std::optional<double> loss, validation_loss;
@@ -29,7 +29,7 @@ Line parse_line(std::string text) {
   Line line;
   io::JsonReader json("", text);
   json.object("", [&](std::string_view key) {
-    if (key == "validation_loss" && json.null()) {  // which is how JSON writes what is not a number
+    if (key == "validation_loss" && json.null()) {  // how JSON writes NaN
       line.validation_loss = std::nan("");
     } else if (json.kind() != JsonKind::number) {
       json.skip(key);

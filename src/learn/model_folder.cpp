@@ -22,8 +22,9 @@ void write_file(const std::filesystem::path& file, std::string_view bytes) {
 }
 
 void save_model_folder(const std::filesystem::path& folder, train::Model& model,
-                       const std::string& tokenizer_json) {
-  const ModelDescription& description = model.description();
+                       const std::string& tokenizer_json, std::optional<std::int32_t> start_token) {
+  ModelDescription description = model.description();
+  if (start_token) description.start_token = start_token;
   write_file(folder / kConfigFile, config_json(description));
   write_file(folder / kTokenizerFile, tokenizer_json);
   train::Parameters& parameters = model.parameters();

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kSplitStream = 5, kOrderStream = 6;
 constexpr std::size_t kMostHeldOut = 1024;  // the search for partners compares all with all
 
-// 0 .. count-1 in an order that a seed decides.
+// 0 .. count-1, shuffled by a seed.
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -49,7 +49,7 @@ void PairData::read_texts(const Config& config, const PairFile& file) {
     if (is_new) {
       texts_.push_back(reader.encode(prompt + text, config.length).ids);
       if (texts_.back().empty())
-        throw FileError(config.file, joined("line ", line), "has a sentence without a token");
+        throw FileError(config.file, joined("line ", line), "has a sentence without tokens");
       longest_ = std::max(longest_, static_cast<std::int64_t>(texts_.back().size()));
     }
     return place->second;
@@ -75,14 +75,14 @@ void PairData::split(const Config& config, const std::vector<Pair>& pairs) {
     throw FileError(config.file, "",
                     joined("has ", pairs.size(), pairs.size() == 1 ? " pair" : " pairs", ", which leaves ",
                            learned_.size(), " to learn from and ", held_.size(),
-                           " to try it on; each must be 2 or more"));
+                           " to validate on; each must be 2 or more"));
   }
   const auto same = [&](const Pair& pair) { return pair.score == held_.front().score; };
   if (scored_ && std::all_of(held_.begin(), held_.end(), same)) {
     throw FileError(
         config.file, "",
         joined("the ", held_.size(),
-               " pairs to try it on have the same score, which gives them no order to find; a larger "
+               " pairs to validate on all have the same score, so there is no order to find; a larger "
                "data.validation or another training.seed may help"));
   }
 }
@@ -117,7 +117,7 @@ train::Batch PairData::texts_of(const std::vector<Pair>& pairs) const {
   tokens.ids.reserve(static_cast<std::size_t>(tokens.count * tokens.length));
   for (std::size_t i = 0; i < texts.size(); ++i) {
     tokens.ids.insert(tokens.ids.end(), texts[i]->begin(), texts[i]->end());
-    tokens.ids.resize((i + 1) * static_cast<std::size_t>(tokens.length));  // what fills up is never looked at
+    tokens.ids.resize((i + 1) * static_cast<std::size_t>(tokens.length));  // padding is never read
   }
   return {.tokens = std::move(tokens)};
 }

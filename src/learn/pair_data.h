@@ -13,7 +13,7 @@
 
 namespace attend::learn {
 
-// As numbers of texts, of which equal ones have the same.
+// As numbers of texts; equal texts have the same number.
 struct Pair {
   std::size_t first, second;
   double score;
@@ -32,8 +32,8 @@ class PairData {
   const std::vector<Pair>& held_out() const noexcept { return held_; }
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }  // of the file's pairs
 
-  // Those of batch number `number`. Each time through all pairs has its own order; a rest that fills no batch
-  // waits for the next time.
+  // Those of batch number `number`. Each pass over all pairs has its own order; the remainder that does not
+  // fill a batch waits for the next pass.
   std::vector<Pair> batch(std::uint64_t number) const;
   std::vector<std::vector<Pair>> held_out_batches() const;
 

@@ -40,7 +40,7 @@ std::optional<Part> part_named(std::string_view name) {
   return {};
 }
 
-// What one line has of a pair.
+// The parts of a pair, as one line has them.
 struct Row {
   std::optional<std::string> texts[2];
   std::optional<double> score;
@@ -51,13 +51,14 @@ class Reader {
   Reader(const std::filesystem::path& file, double score_max) : file_(file.string()), score_max_(score_max) {
     const std::string kind = file.extension().string();
     if (kind != ".tsv" && kind != ".jsonl") {
-      throw FileError(file_, "", "is neither a .tsv nor a .jsonl, which are the files that pairs come from");
+      throw FileError(file_, "", "is neither a .tsv nor a .jsonl file, the two formats of pairs");
     }
     json_ = kind == ".jsonl";
   }
 
   PairFile read(std::string_view rest) {
-    if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // a mark that some editors put in front
+    if (rest.starts_with("\xEF\xBB\xBF"))
+      rest.remove_prefix(3);  // the byte order mark that some editors write
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       std::string_view text = rest.substr(0, end);
@@ -94,7 +95,7 @@ class Reader {
     return columns;
   }
 
-  // Whether these are names; then they say where everything is.
+  // Whether these are column names, which then say where everything is.
   bool is_header(std::string_view text) {
     std::array<std::size_t, kParts> found;
     found.fill(kNowhere);
@@ -113,7 +114,7 @@ class Reader {
     const std::vector<std::string_view> columns = columns_of(text);
     if (!header_ && (columns.size() < 2 || columns.size() > 3)) {
       wrong("has ", columns.size(), columns.size() == 1 ? " column" : " columns",
-            ", expected two sentences and perhaps a score, with tabs between them");
+            ", expected two sentences and perhaps a score, separated by tabs");
     }
     const auto at = [&](Part part) -> std::optional<std::string_view> {
       const std::size_t place = places_[part];
@@ -128,7 +129,7 @@ class Reader {
       double value = 0;
       const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
       if (error != std::errc() || end != word->data() + word->size())
-        wrong('"', io::shown(*word), "\" is not a score, which is a number");
+        wrong('"', io::shown(*word), "\" is not a score, expected a number");
       row.score = value;
     }
     return row;
@@ -168,14 +169,14 @@ class Reader {
     const bool scored = row.score.has_value();
     if (result_.pairs.empty()) result_.scored = scored;
     if (scored != result_.scored) {
-      wrong(scored ? "has a score" : "has no score", ", and line ", result_.pairs.front().line,
-            scored ? " has none" : " has one", "; all pairs have one, or none");
+      wrong(scored ? "has a score" : "has no score", ", but line ", result_.pairs.front().line,
+            scored ? " has none" : " has one", "; either all pairs have one, or none");
     }
     const double score = scored ? *row.score / score_max_ : 0;
     if (!std::isfinite(score)) wrong("its score is not a number");
     if (std::abs(score) > 1) {
       wrong("its score ", *row.score, " is not from ", -score_max_, " to ", score_max_,
-            "; data.score_max is the largest of all scores, which they are divided by");
+            "; scores are divided by data.score_max, the largest that a score can be");
     }
     result_.pairs.push_back({std::move(*row.texts[0]), std::move(*row.texts[1]), score, line_});
   }

@@ -22,13 +22,14 @@ struct PairFile {
 
 // .tsv: "first TAB second", or "first TAB second TAB score". A first line of names (sentence1, sentence2 and
 // score; anchor and positive; text1, text2 and label; first and second) is a header, which may have them in
-// any order and among others. .jsonl: one object a line, under these names. Empty lines are skipped.
+// any order and alongside others. .jsonl: one object per line, with these names as keys. Empty lines are
+// skipped.
 //
 // Scores are divided by score_max, and must then be from -1 to 1, as cosines are. Throws FileError, with the
-// line, for what is not such a pair.
+// line, for a line that is not such a pair.
 PairFile read_pairs(const std::filesystem::path& file, double score_max);
 
-// The same of a text that is in memory; its name says which of the two it is.
+// The same for a text in memory; its name says which of the two formats it has.
 PairFile parse_pairs(std::string_view text, const std::filesystem::path& file, double score_max);
 
 }  // namespace attend::learn

@@ -13,7 +13,7 @@ namespace attend::learn {
 // 1 for the smallest; equal values share the mean of their ranks.
 std::vector<double> mean_ranks(std::span<const double> values);
 
-// Not a number where one side does not vary.
+// NaN where one side does not vary.
 double pearson(std::span<const double> x, std::span<const double> y);
 // Pearson's of the ranks: whether one grows with the other, however it grows.
 double spearman(std::span<const double> x, std::span<const double> y);

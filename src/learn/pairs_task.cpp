@@ -1,4 +1,4 @@
-// pairs: an encoder that was trained before learns which sentences belong together.
+// pairs: a pretrained encoder learns which sentences belong together.
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -13,11 +13,11 @@
 namespace attend::learn {
 namespace {
 
-// What is wrong before anything is read.
+// Refuses what is wrong before anything is read.
 const Config& checked(const Config& config) {
-  if (config.file.empty()) throw ConfigError("data.file", "is missing: which pairs are to be learned?");
+  if (config.file.empty()) throw ConfigError("data.file", "is missing: which pairs should be learned?");
   if (config.encoder.empty())
-    throw ConfigError("data.model", "is missing: which model is to go on learning?");
+    throw ConfigError("data.model", "is missing: which model should learn from the pairs?");
   return config;
 }
 
@@ -27,7 +27,7 @@ std::vector<double> scores_of(const std::vector<Pair>& pairs) {
   return scores;
 }
 
-// By which the contrast knows equal texts.
+// The numbers by which the contrastive loss recognises equal texts.
 struct TextNumbers {
   std::vector<std::int64_t> first, second;
   explicit TextNumbers(const std::vector<Pair>& pairs) {
@@ -44,8 +44,9 @@ class Pairs : public Task {
   explicit Pairs(const Config& config) : config_(checked(config)), start_(config.encoder), data_(config) {
     refuse_other_shapes();
     if (!data_.scored() && config.batch < 2) {
-      throw ConfigError("training.batch",
-                        "1 pair has no other to be told apart from; pairs without scores need 2 or more");
+      throw ConfigError(
+          "training.batch",
+          "a batch of 1 has no other pairs to compare with; pairs without scores need 2 or more");
     }
     origins_ = {{"model", config.encoder, start_.fingerprint()},
                 {"file of pairs", config.file, data_.fingerprint()}};
@@ -129,7 +130,7 @@ class Pairs : public Task {
   std::vector<Origin> origins() const override { return origins_; }
   std::string summary() const override {
     return joined(data_.learned(), data_.scored() ? " scored" : "", " pairs to learn from, ",
-                  data_.held_out().size(), " to try it on, from ", config_.encoder);
+                  data_.held_out().size(), " to validate on, from ", config_.encoder);
   }
   std::string tokenizer_json() const override { return ""; }  // save() carries the model's own over
   Tokenizer tokenizer() const override { return Tokenizer::load(start_.files()); }
@@ -138,7 +139,7 @@ class Pairs : public Task {
   }
 
  private:
-  // What the model decides may be left as the task has it, or be what the model says.
+  // Settings that the model decides may keep the task's defaults, or must agree with the model.
   void refuse_other_shapes() const {
     using Json = nlohmann::ordered_json;
     const auto keys_of = [](const Config& config) { return Json::parse(to_json(config)).at("model"); };
@@ -147,8 +148,8 @@ class Pairs : public Task {
     const Json given = keys_of(config_), usual = keys_of(default_config("pairs")), decided = keys_of(own);
     for (const auto& [key, value] : given.items()) {
       if (value == usual[key] || value == decided[key]) continue;
-      throw ConfigError("model." + key, joined(value.dump(), " is not what ", config_.encoder,
-                                               " has, which is ", decided[key].dump()));
+      throw ConfigError("model." + key, joined(value.dump(), " does not match ", config_.encoder,
+                                               ", which has ", decided[key].dump()));
     }
   }
 

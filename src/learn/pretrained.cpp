@@ -34,7 +34,7 @@ constexpr std::array kModelFiles = {"tokenizer.json",
                                     "sentence_distilbert_config.json",
                                     "sentence_xlm-roberta_config.json"};
 
-// Weights are written as f32, and a configuration may say that they are something else.
+// Weights are written as f32, but the configuration may say that they are something else.
 std::string with_f32(const std::string& config) {
   using Json = nlohmann::ordered_json;
   Json json = Json::parse(config, nullptr, false);
@@ -53,9 +53,9 @@ ModelDescription learnable(ModelDescription description, const std::string& file
     throw FileError(file, "model_type", joined('"', description.model_type, "\" ", why));
   };
   if (description.is_causal() || description.has_source())
-    refuse_it("is not an encoder, and pairs trains encoders alone");
+    refuse_it("is not an encoder, and pairs only trains encoders");
   if (description.uses(PositionKind::relative))
-    refuse_it("has a table of distances in its scores, which does not learn here");
+    refuse_it("has a table of relative positions, which cannot be trained here");
   const FeedForwardDescription& part = *description.layers.front().feed_forward;
   if (part.activation != Activation::gelu && part.activation != Activation::gelu_tanh)
     throw FileError(file, "hidden_act",
@@ -120,7 +120,7 @@ ModelDescription Pretrained::description_for(std::int64_t length) const {
   return learned;
 }
 
-// Before anything of a size is made that the configuration alone vouches for.
+// Called before anything is allocated whose size only the configuration vouches for.
 void Pretrained::link_and_compare() {
   train::Model model(description_for(1), {.guesses = false}, DType::f32, train::Model::Memory::later);
   const train::Parameters& parameters = model.parameters();
@@ -130,7 +130,7 @@ void Pretrained::link_and_compare() {
         link.row >= 0 ? table(link) : checkpoint_.tensor(link.tensor, link.shape(parameters));
     if (is_float(found.dtype())) continue;
     throw FileError(checkpoint_.info(link.tensor).file, link.tensor,
-                    joined("is of the type ", name_of(found.dtype()), ", expected real numbers"));
+                    joined("is of the type ", name_of(found.dtype()), ", expected a floating-point type"));
   }
 }
 
@@ -151,7 +151,7 @@ void Pretrained::save(const fs::path& folder, train::Model& model) const {
     const fs::path place = folder / file.name;
     std::error_code error;
     fs::create_directories(place.parent_path(), error);
-    if (error) throw FileError(place.parent_path().string(), "", "cannot be made: " + error.message());
+    if (error) throw FileError(place.parent_path().string(), "", "cannot be created: " + error.message());
     write_file(place, file.bytes);
   }
   std::vector<Tensor> tables;

@@ -1,5 +1,5 @@
-// An encoder that somebody else has trained, as a start to go on from: its parameters into a model that
-// learns, and from there into a folder like the one it came from.
+// A pretrained encoder as a starting point: its parameters go into a model that learns, and from there into a
+// folder like the one they came from.
 #pragma once
 
 #include <attend/model_files.h>
@@ -24,7 +24,7 @@ class Pretrained {
   const ModelFiles& files() const noexcept { return files_; }
   // As the folder has it.
   const ModelDescription& description() const noexcept { return description_; }
-  // As it learns: with positions for so many tokens, up to description().max_tokens().
+  // As it learns: with positions for this many tokens, up to description().max_tokens().
   ModelDescription description_for(std::int64_t length) const;
 
   // The model's parameters become those of the file.
@@ -55,7 +55,7 @@ class Pretrained {
   std::vector<train::ParameterLink> links_;
   std::filesystem::path inside_;  // of the root: where config.json and the weights are; mostly empty
   std::vector<CarriedFile> carried_files_;
-  std::vector<std::pair<std::string, Tensor>> carried_tensors_;  // of which no parameter is the whole
+  std::vector<std::pair<std::string, Tensor>> carried_tensors_;  // those that no parameter holds completely
 };
 
 }  // namespace attend::learn

@@ -88,7 +88,7 @@ Tensor word_features(const std::vector<std::string>& tokens) {
   Tensor x(DType::f64, {static_cast<std::int64_t>(tokens.size()), kFeatures});
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto word = dictionary().find(tokens[i]);
-    if (word == dictionary().end()) refuse("it", "nothing is known of the word \"", tokens[i], "\"");
+    if (word == dictionary().end()) refuse("it", "the word \"", tokens[i], "\" is not in the dictionary");
     for (const Feature feature : word->second) x.values<double>()[i * kFeatures + feature] = 1;
   }
   return x;

@@ -16,18 +16,18 @@ struct PronounSentence {
   std::int64_t pronoun = 0, meant = 0;  // places
 };
 
-// Made up, to learn from; and that of the textbooks, which is never learned from.
+// Made-up sentences to learn from; and the textbooks' own, which is never learned from.
 std::vector<PronounSentence> pronoun_sentences();
 PronounSentence textbook_sentence();
 
-// What is known of words before anything is learned: (tokens, 7), f64. Is it a noun, one that lives, a place,
-// a verb, a state, a small word, a pronoun?
+// What is known about words before anything is learned: (tokens, 7), f64. Is it a noun, one that lives, a
+// place, a verb, a state, a small word, a pronoun?
 Tensor word_features(const std::vector<std::string>& tokens);
 
 // One head over such vectors, x Wq and x Wk of four dimensions each, scaled by 1/sqrt(4). float64.
 class PronounFit {
  public:
-  // A mean loss at which it has learned: a weight of 0.8 on what is meant.
+  // The mean loss at which it counts as learned: a weight of 0.8 on what is meant.
   static constexpr double kLearned = 0.22;
 
   explicit PronounFit(std::uint64_t seed);

@@ -1,6 +1,6 @@
 // recall: pairs of a letter and a digit, "d7 a3 f1 ... a?", and the digit of the letter that is asked for. A
 // query has to find the one token that has its letter, wherever it stands: what attention is for. With a
-// distance, words that say nothing stand before the question: "d7 a3 f1 and so but a?".
+// distance, filler words come before the question:  "d7 a3 f1 and so but a?".
 #include <array>
 #include <numeric>
 
@@ -21,7 +21,7 @@ class Recall : public Task {
     }
     for (std::int64_t key = 0; key < config.keys; ++key) words_.push_back(letter(key) + "?");
     for (std::int64_t value = 0; value < config.values; ++value) words_.push_back(std::to_string(value));
-    // Only where they are used: what was learned without them stays what it is.
+    // Only where they are used, so that the vocabulary is the same as ever without them.
     if (config.distance > 0) words_.insert(words_.end(), kFillers.begin(), kFillers.end());
     words_.emplace_back("[UNK]");
   }

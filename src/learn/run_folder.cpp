@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 void prepare_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw FileError(folder.string(), "", "cannot be made: " + error.message());
+  if (error) throw FileError(folder.string(), "", "cannot be created: " + error.message());
   const bool empty = fs::is_empty(folder, error);
   if (error) throw FileError(folder.string(), "", "cannot be read: " + error.message());
   if (!empty) {

@@ -12,19 +12,19 @@ namespace attend::learn {
 
 class SentenceVectors {
  public:
-  // hidden: as Model::hidden() gives it for these sequences. What fills a sequence up does not count.
+  // hidden: as Model::hidden() gives it for these sequences. Padding does not count.
   SentenceVectors(ConstTensorView hidden, const train::Sequences& sequences, std::vector<Pooling> poolings);
 
   ConstTensorView vectors() const { return vectors_; }  // (count, E times the number of poolings)
 
-  // d_hidden, which is 0 where sequences are filled up, from the gradient of the vectors.
+  // d_hidden, which is 0 at padding, from the gradient of the vectors.
   void backward(ConstTensorView d_vectors, TensorView d_hidden) const;
 
  private:
   std::int64_t length_;
   std::vector<Pooling> poolings_;
   std::vector<std::int64_t> ends_{0};
-  Tensor tokens_;  // those that exist, side by side
+  Tensor tokens_;  // without padding, side by side
   Tensor vectors_;
 };
 

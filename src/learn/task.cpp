@@ -20,9 +20,9 @@ Json empty_tokenizer() {
           {"model", nullptr}};
 }
 
-// {"first": 0, "second": 1, ...}; a word that comes twice has its last number. An ordered object looks
-// through all of its keys for each that it is given, which with 10^5 words takes minutes; so they are put
-// into its list.
+// {"first": 0, "second": 1, ...}; a word that comes twice has its last number. An ordered object searches all
+// of its keys on each insertion, which takes minutes for 10^5 words; so they are appended to its list
+// directly.
 Json numbered(const std::vector<std::string>& words) {
   Json json = Json::object();
   auto& list = static_cast<Json::object_t::Container&>(json.get_ref<Json::object_t&>());
@@ -49,7 +49,7 @@ std::unique_ptr<Task> make_task(const Config& config) {
   if (config.task == "masked") return make_masked(config);
   if (config.task == "pairs") return make_pairs(config);
   if (config.task == "it") throw ConfigError("task", "\"it\" fits two matrices, and is not a model to train");
-  (void)default_config(config.task);  // says what is wrong with it
+  (void)default_config(config.task);  // throws for an unknown task
   return nullptr;
 }
 

@@ -19,7 +19,7 @@ namespace attend::learn {
 // One sequence in which one can see attention find an answer.
 struct Example {
   train::Batch batch{};
-  LayerKind kind = LayerKind::whole;  // of the layers in which it does
+  LayerKind kind = LayerKind::whole;  // of the layers in which it is found
   std::vector<std::string> row_labels{}, column_labels{};
   // Which key each query should look at to find its answer; -1: none in particular.
   std::vector<std::int64_t> answers{};
@@ -44,7 +44,7 @@ struct Measure {
 };
 struct Measured {
   double loss = 0;
-  // The share of answers that are right; not a number where none is right or wrong.
+  // The share of answers that are right; NaN where answers are not right or wrong.
   double accuracy = std::nan("");
   std::vector<Measure> more{};
 };
@@ -60,7 +60,7 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // What the task decides of a model: its kind, its vocabulary and the longest sequence.
+  // What the task decides about a model: its kind, its vocabulary and the longest sequence.
   virtual void complete(model::OwnModel& model) const = 0;
   // The model of this configuration, which the task has completed.
   virtual ModelDescription description(const Config& config) const;
@@ -73,27 +73,27 @@ class Task {
   // What is never learned from, the same each time.
   virtual std::vector<train::Batch> validation() const = 0;
 
-  // Adds the gradient of the mean loss over these batches to that of the parameters. As these three are here,
-  // tokens are guessed.
+  // Adds the gradient of the mean loss over these batches to that of the parameters. These three, unless
+  // overridden, guess tokens.
   virtual Learned learn(train::Model& model, const StepBatches& step) const;
   virtual Measured measure(train::Model& model) const;
   virtual void save(const std::filesystem::path& folder, train::Model& model) const;
   virtual std::vector<std::filesystem::path> files() const;  // that save() writes
 
-  // Parameters to start from in place of random ones; whether there are any.
+  // Sets parameters to start from instead of random ones; returns whether there are any.
   virtual bool fill(train::Model&) const { return false; }
   virtual std::vector<Origin> origins() const { return {}; }
 
-  // What there is to learn from, in some words; or nothing.
+  // What there is to learn from, in a few words; may be empty.
   virtual std::string summary() const { return ""; }
   virtual std::optional<Example> example() const { return {}; }
 
-  // Where a source is answered, the token that stands before the answer.
+  // The token before the answer, where a source is answered.
   virtual std::optional<std::int32_t> start() const { return {}; }
 
   // Text to these ids and back, as a tokenizer.json.
   virtual std::string tokenizer_json() const = 0;
-  // As a model of this task reads a text that it is shown.
+  // A text as a model of this task reads it.
   virtual Encoding encode(const std::string& text, const Tokenizer& tokenizer) const;
   virtual Tokenizer tokenizer() const { return Tokenizer::from_json(tokenizer_json()); }
 };
@@ -101,10 +101,10 @@ class Task {
 // Throws ConfigError or FileError.
 std::unique_ptr<Task> make_task(const Config& config);
 
-// A tokenizer.json of whole words, separated by spaces. The last of them is that of unknown ones. A pair of
-// texts is a source and a target, before which the word `start` stands, if there is one.
+// A tokenizer.json of whole words, separated by spaces. The last of them stands for unknown ones. A pair of
+// texts is a source and a target, which begins with the word `start`, if there is one.
 std::string word_tokenizer(const std::vector<std::string>& words, const std::string& start = {});
-// Of single bytes: id b is byte b. With [MASK], if wanted, as one token more.
+// Of single bytes: id b is byte b. With [MASK], if wanted, as one more token.
 std::string byte_tokenizer(bool mask = false);
 
 std::unique_ptr<Task> make_recall(const Config& config);

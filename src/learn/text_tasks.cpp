@@ -50,8 +50,8 @@ class Masked : public Task {
  private:
   static constexpr std::uint64_t kValidation = 0x6d61736b;
 
-  // A share of the tokens is to be guessed: of ten, eight are hidden, one is another, and one is as it was,
-  // so that the model may not take what it sees for granted (Devlin et al. 2019).
+  // A share of the tokens must be guessed: of ten, eight are masked, one is replaced and one is left as it
+  // was, so that the model cannot take what it sees for granted (Devlin et al. 2019).
   train::Batch hidden(train::Batch batch, std::uint64_t seed) const {
     batch.targets.assign(batch.tokens.ids.size(), kNoTarget);
     for (std::size_t i = 0; i < batch.tokens.ids.size(); ++i) {

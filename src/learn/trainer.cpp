@@ -115,9 +115,9 @@ double Trainer::take_step() {
   norm_ = train::gradient_norm(parameters);
   if (!std::isfinite(loss) || !std::isfinite(norm_)) {
     std::string where = saved_ > 0 ? joined("; the state of step ", saved_, " is kept in ", folder_.string())
-                                   : std::string("; nothing was saved yet");
+                                   : std::string("; nothing has been saved yet");
     throw std::runtime_error(
-        joined("the loss is no longer a number at step ", next, where, "; a lower training.rate may help"));
+        joined("the loss is no longer finite at step ", next, where, "; a lower training.rate may help"));
   }
   train::adamw_step(parameters, config_.adamw, rate_, next, norm_);
   step_ = next;
@@ -199,7 +199,7 @@ std::vector<ExampleMap> Trainer::maps(const Example& example) {
 
 std::string Trainer::why_unwatchable(const std::vector<std::int32_t>& ids) const {
   const ModelDescription& description = model_->description();
-  if (config_.model.mixer == model::MixerKind::gru) return "a GRU has no attention to be watched";
+  if (config_.model.mixer == model::MixerKind::gru) return "a GRU has no attention to watch";
   if (description.has_source()) {
     return "a model with an encoder and a decoder reads two sequences, not one text";
   }
@@ -230,8 +230,8 @@ Example Trainer::example_of(const std::vector<std::int32_t>& ids) const {
   return example;
 }
 
-// The model first: whatever happens in between, each file is whole, and the state is the one that a run goes
-// on from.
+// The model first: whatever happens in between, each file is whole, and the state is the one that a run
+// resumes from.
 void Trainer::save() {
   task_->save(folder_, *model_);
   write_file(folder_ / kMetricsFile, metrics_.text);

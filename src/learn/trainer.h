@@ -1,4 +1,4 @@
-// The run of a training: steps, now and then a look at how good it is, and its state on the disk.
+// A training run: its steps, its evaluations from time to time, and its state on disk.
 #pragma once
 
 #include <atomic>
@@ -35,14 +35,14 @@ struct Watching {
 
 class Trainer {
  public:
-  // Starts anew in an empty folder, or goes on where a state is. What does not fit into memory, or does not
-  // belong together, is refused before anything of its size is made. Throws ConfigError, FileError.
+  // Starts in an empty folder, or resumes where there is a state. What does not fit into memory, or does not
+  // belong together, is refused before any large allocation. Throws ConfigError, FileError.
   static Trainer start(const Config& config, const std::filesystem::path& folder);
   static Trainer resume(const std::filesystem::path& folder);
   Trainer(Trainer&&) = default;
 
   // To the last step, or until `stop`; then the state is saved. Throws std::runtime_error, and saves nothing
-  // more, when the loss is no longer a number.
+  // more, when the loss is no longer finite.
   void run(const Watching& watching);
 
   // The model and the state, into the folder. Throws FileError.
@@ -55,8 +55,8 @@ class Trainer {
   // fit the model.
   Example example_of(const std::string& text) const;
 
-  // The film that run() takes and save() keeps: of the task's example, where there is one that fits and
-  // attention to be seen; from watch() on of a text, unless it is the one that is watched already.
+  // The film that run() takes and save() keeps: of the task's example, where there is one that fits and there
+  // is attention to see; or, after watch(), of that text. Watching the same text again changes nothing.
   const std::optional<Film>& film() const noexcept { return film_; }
   void watch(const std::string& text);
   bool finished() const noexcept { return step_ == config_.schedule.steps; }

@@ -79,8 +79,8 @@ void StoredState::require_origins(const std::vector<Origin>& origins) const {
   for (const Origin& origin : origins) {
     const auto known = metadata_.find("origin." + origin.what);
     if (known != metadata_.end() && known->second == std::to_string(origin.fingerprint)) continue;
-    wrong("", joined("the training began with another ", origin.what, " than ", origin.name,
-                     " is now, so it cannot go on to what it would have become"));
+    wrong("", joined("the ", origin.what, " ", origin.name,
+                     " has changed since the training began, so it cannot be resumed"));
   }
 }
 
@@ -106,7 +106,7 @@ std::optional<std::vector<std::int32_t>> StoredState::watched() const {
   if (!checkpoint_.contains(kWatched)) return {};
   const ConstTensorView tokens = checkpoint_.tensor(kWatched);
   if (tokens.rank() != 1 || tokens.dtype() != DType::i64 || tokens.count() > kMostWatched) {
-    wrong(kWatched, "is not the tokens of a text");
+    wrong(kWatched, "does not hold the tokens of a text");
   }
   std::vector<std::int32_t> ids;
   for (const std::int64_t id :

@@ -1,4 +1,4 @@
-// Where a training stands, in one file: so it is always that of one moment, whenever the program ends.
+// The state of a training in one file, so that all of it is from the same moment, whenever the program ends.
 #pragma once
 
 #include <attend/checkpoint.h>
@@ -20,7 +20,7 @@ namespace attend::learn {
 inline constexpr const char* kStateFile = "training.safetensors";
 
 // The parameters, the two moments of each, the number of steps that were made, the configuration, the film so
-// far, and by what to know again what the training began with. Written whole or not at all. Throws FileError.
+// far, and fingerprints of what the training began with. Written whole or not at all. Throws FileError.
 void save_state(const std::filesystem::path& file, train::Model& model, const Config& config,
                 std::int64_t step, const std::vector<Origin>& origins = {}, const Film* film = nullptr);
 
@@ -33,19 +33,19 @@ class StoredState {
   const Config& config() const noexcept { return config_; }
   std::int64_t step() const noexcept { return step_; }
 
-  // That the training began with these.
+  // Checks that the training began with these.
   void require_origins(const std::vector<Origin>& origins) const;
-  // That it holds each of these parameters, in its shape. They need no memory yet.
+  // Checks that it holds each of these parameters, in its shape. They need no memory yet.
   void require_shapes(const train::Parameters& parameters) const;
   void fill(train::Model& model) const;
 
-  // The tokens that somebody chose to watch, if so.
+  // The tokens that the user chose to watch, if any.
   std::optional<std::vector<std::int32_t>> watched() const;
-  // The frames up to now of a film that has none yet; states of older versions have none.
+  // Adds the frames so far to a film that has none; states of older versions have none.
   void fill(Film& film) const;
 
  private:
-  // Of this shape, and f32, as all that attend writes.
+  // A tensor of this shape, f32 like everything that attend writes.
   ConstTensorView tensor(const std::string& name, const Dims& shape) const;
   [[noreturn]] void wrong(const std::string& where, const std::string& rule) const;
 

@@ -13,7 +13,7 @@
 namespace attend::lens {
 namespace {
 
-// Node (layer, token); layer 0 is the input. Behind them one node for what is looked for.
+// Node (layer, token); layer 0 is the input. After them comes one node for the target of the search.
 class Pipes {
  public:
   Pipes(const Reading& reading, std::int64_t layers) : n_(static_cast<std::int32_t>(reading.size())) {
@@ -63,7 +63,7 @@ class Pipes {
 std::vector<double> flow_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
                              std::size_t unit) {
   if (reading.size() > kMostFlowTokens) {
-    refuse("lens", "flow is for texts of up to ", kMostFlowTokens, " tokens, and this one has ",
+    refuse("lens", "flow is for texts of up to ", kMostFlowTokens, " tokens, but this one has ",
            reading.size());
   }
   const std::int64_t layers = path_layers(reading, query);

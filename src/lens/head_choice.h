@@ -8,10 +8,10 @@
 
 namespace attend::lens {
 
-// The numbers of the layers that are meant. Throws for a layer or head that the model does not have.
+// The numbers of the chosen layers. Throws for a layer or head that the model does not have.
 std::vector<std::int64_t> chosen_layers(const Reading& reading, const HeadChoice& heads);
 
-// Where the chosen head lies along an axis of heads; none: all are meant.
+// The index of the chosen head along an axis of heads; empty: all heads.
 inline std::optional<std::int64_t> head_index(const HeadChoice& heads) {
   return heads.head ? std::optional(*heads.head - 1) : std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include "base/error.h"
 #include "base/largest_first.h"
@@ -15,7 +16,7 @@ namespace {
 void check_relation(const Reading& reading, const WordRelation& relation) {
   for (const std::size_t word : {relation.from, relation.to}) {
     if (word >= reading.words().size())
-      refuse("lens", "word is ", word, ", and there are ", reading.words().size());
+      refuse("lens", "word is ", word, ", but there are ", reading.words().size(), ", counted from 0");
   }
 }
 
@@ -57,16 +58,30 @@ void for_each_weights(const Reading& reading, std::int64_t number, const std::ve
   }
 }
 
+// For a token that occurs very often, only its first places are searched: otherwise a text of one repeated
+// word would take n² steps.
+constexpr std::size_t kMostEarlier = 256;
+
 class Profiler {
  public:
   Profiler(const Reading& reading, std::span<const WordRelation> relations)
-      : reading_(reading), relations_(relations), word_of_(static_cast<std::size_t>(reading.size())) {
+      : reading_(reading),
+        relations_(relations),
+        word_of_(static_cast<std::size_t>(reading.size())),
+        earlier_(word_of_.size()) {
     for (std::size_t w = 0; w < reading.words().size(); ++w) {
       const Word& word = reading.words()[w];
       for (std::int64_t t = word.first_token; t < word.last_token; ++t) {
         word_of_[static_cast<std::size_t>(t)] = w;
         if (!word.special) tokens_.push_back(t);
       }
+    }
+    const std::vector<std::int32_t>& ids = reading.tokens().ids;
+    std::map<std::int32_t, std::vector<std::int64_t>> places;
+    for (const std::int64_t t : tokens_) {
+      std::vector<std::int64_t>& same = places[ids[static_cast<std::size_t>(t)]];
+      earlier_[static_cast<std::size_t>(t)] = same;
+      if (same.size() < kMostEarlier) same.push_back(t);
     }
     if (tokens_.empty()) {  // nothing but special tokens: they are all there is to look at
       for (std::int64_t t = 0; t < reading.size(); ++t) tokens_.push_back(t);
@@ -84,7 +99,12 @@ class Profiler {
                        add(heads[static_cast<std::size_t>(h)], token, row, scale);
                      });
     const double most = std::log(static_cast<double>(reading_.looked_at(layer).size()));
-    for (HeadProfile& head : heads) head.broad = most > 0 ? head.entropy / most : 0;
+    for (HeadProfile& head : heads) {
+      head.broad = most > 0 ? head.entropy / most : 0;
+      if (head.repeated == 0) continue;
+      head.duplicate /= static_cast<double>(head.repeated);
+      head.induction /= static_cast<double>(head.repeated);
+    }
     for (std::size_t r = 0; r < relations_.size(); ++r) {
       for (const HeadLink& link : links(layer, relations_[r]))
         heads[static_cast<std::size_t>(link.head) - 1].relations[r] = link.weight;
@@ -131,12 +151,20 @@ class Profiler {
     head.first += scale * at(0);
     head.separator += scale * special_of(row);
     head.entropy += scale * entropy_of(row);
+    const std::vector<std::int64_t>& before = earlier_[static_cast<std::size_t>(token)];
+    if (before.empty()) return;
+    ++head.repeated;
+    for (const std::int64_t place : before) {
+      head.duplicate += at(place);
+      if (place + 1 < token) head.induction += at(place + 1);
+    }
   }
 
   const Reading& reading_;
   std::span<const WordRelation> relations_;
   std::vector<std::size_t> word_of_;
   std::vector<std::int64_t> tokens_;
+  std::vector<std::vector<std::int64_t>> earlier_;  // the places of the same token before each
 };
 
 }  // namespace
@@ -157,11 +185,10 @@ std::vector<HeadProfile> profile_heads(const Reading& reading, std::span<const W
 std::string_view habit_of(const HeadProfile& profile) noexcept {
   constexpr double kStandsOut = 0.5, kBroad = 0.85;
   if (std::isnan(profile.entropy)) return "not finite";
-  const std::pair<double, std::string_view> habits[] = {{profile.separator, "separator"},
-                                                        {profile.previous, "previous"},
-                                                        {profile.next, "next"},
-                                                        {profile.same_token, "same token"},
-                                                        {profile.same_word, "same word"}};
+  const std::pair<double, std::string_view> habits[] = {
+      {profile.separator, "separator"},   {profile.previous, "previous"},   {profile.next, "next"},
+      {profile.same_token, "same token"}, {profile.same_word, "same word"}, {profile.first, "first token"},
+      {profile.induction, "induction"},   {profile.duplicate, "duplicate"}};
   const auto* const best = std::max_element(std::begin(habits), std::end(habits),
                                             [](const auto& a, const auto& b) { return a.first < b.first; });
   if (best->first >= kStandsOut) return best->second;

@@ -13,12 +13,12 @@ namespace attend::lens {
 namespace {
 
 constexpr std::int64_t kRowStep = 48;  // queries that one tile of attention_rows() holds with AVX-512
-constexpr std::int64_t kStrip = 512;   // keys whose sums stay in the first level of cache, of 12 heads
+constexpr std::int64_t kStrip = 512;   // keys whose sums, for 12 heads, stay in the L1 cache
 
-// The options for some of the keys, which then are keys 0, 1, ...
+// The options for a range of the keys, renumbered from 0.
 AttentionOptions for_keys(AttentionOptions options, Range keys) {
   if (options.query_offset.kind() != QueryOffset::Kind::one)
-    refuse("lens", "queries of one text stand at one offset");
+    refuse("lens", "the queries of a text must share one offset");
   options.query_offset = options.query_offset.values().front() - keys.first;
   options.cumulative_key_lengths = {0, keys.size()};
   const auto cut = [&](ConstTensorView& view) {
@@ -34,12 +34,12 @@ void add_scaled(const float* values, float scale, std::int64_t count, float* out
   for (std::int64_t j = 0; j < count; ++j) out[j] += scale * values[j];
 }
 
-// The same where the scale may be NaN: what is 0 takes no part.
+// The same where the scale may be NaN: elements that are 0 are skipped.
 void add_not_finite(const float* values, float scale, std::int64_t count, float* out) {
   for (std::int64_t j = 0; j < count; ++j) out[j] += values[j] == 0 ? 0 : scale * values[j];
 }
 
-// Keys that take no part: 0, although their values may be NaN. `weights` as in measure().
+// Keys that take no part count as 0, although their values may be NaN. `weights` as in measure().
 void clear_untouched(const float* weights, std::int64_t head_stride, std::int64_t heads, std::int64_t count,
                      float* lengths) {
   std::uint32_t bad = 0;
@@ -51,8 +51,8 @@ void clear_untouched(const float* weights, std::int64_t head_stride, std::int64_
   }
 }
 
-// How long what a row takes from each of `count` keys is: the root of the sum over pairs of heads (h >= g) of
-// w_h w_g times their product. Weights of one head, and products of one pair, are `head_stride` and `n`
+// The length of what a row takes from each of `count` keys: the root of the sum over pairs of heads (h >= g)
+// of w_h w_g times their product. Weights of one head, and products of one pair, are `head_stride` and `n`
 // apart.
 void measure(const float* weights, std::int64_t head_stride, std::int64_t heads, const float* products,
              std::int64_t n, std::int64_t count, float* lengths) {
@@ -86,7 +86,7 @@ Tensor weights_between(const Reading& reading, std::int64_t number, std::optiona
 LensBlocks::LensBlocks(const Reading& reading, const LensQuery& query)
     : reading_(reading), method_(query.method), head_index_(head_index(query.heads)) {
   if (method_ != LensMethod::raw && method_ != LensMethod::norm)
-    refuse("lens", name_of(method_), " has no blocks: raw and norm have");
+    refuse("lens", name_of(method_), " has no blocks, only raw and norm do");
   for (const std::int64_t number : chosen_layers(reading, query.heads)) layers_.push_back({.number = number});
 }
 
@@ -141,7 +141,7 @@ void LensBlocks::prepare(Layer& layer) const {
   layer.sums.assign(static_cast<std::size_t>(n), -1.0F);
 }
 
-// Rows that were never looked at whole are, once.
+// Rows whose sums are not known yet are computed in full, once.
 void LensBlocks::require_sums(Layer& layer, Range rows) {
   const auto known = layer.sums.begin();
   if (std::all_of(known + rows.first, known + rows.last, [](float sum) { return !(sum < 0); })) return;

@@ -21,7 +21,7 @@ Tensor weights_between(const Reading& reading, std::int64_t layer, std::optional
                        Range rows, Range keys);
 
 // For raw and norm. What norm needs besides weights (how long each token's value is in a head, and what a row
-// adds up to) is computed at its first use and kept: O(n H²) a layer.
+// adds up to) is computed at its first use and kept: O(n H²) per layer.
 class LensBlocks {
  public:
   LensBlocks(const Reading& reading, const LensQuery& query);

@@ -31,7 +31,7 @@ std::int64_t first_kept(std::int64_t units) {
 
 constexpr std::int64_t kTokenNumbers = std::int64_t{1} << 20;  // between tokens, before they become units
 
-// Rows of tokens [rows.first, rows.last) join those of their units: the sum over the tokens of a key, the
+// Adds rows of tokens [rows.first, rows.last) to those of their units: the sum over the tokens of a key, the
 // mean over those of a query. tokens: (rows, keys from the first column's to the last one's).
 void add_merged(std::span<const float> tokens, Range rows, std::span<const Word> queries,
                 std::span<const Word> columns, std::span<float> out) {
@@ -68,7 +68,7 @@ struct LensTiles::Parts {
   std::optional<lens::LensBlocks> blocks{};
   Tensor whole{};  // of rollout
   std::optional<lens::MapPyramid> coarse{};
-  std::vector<float> tokens{};  // scratch of one question
+  std::vector<float> tokens{};  // scratch memory of one call
   // Where tokens are left out, (units): what a row adds up to without them; negative: not known yet.
   std::vector<float> kept{};
 
@@ -123,7 +123,7 @@ struct LensTiles::Parts {
     }
   }
 
-  // Rows that were never looked at whole are, once.
+  // Rows whose sums are not known yet are computed in full, once.
   void require_kept(Range rows) {
     for (std::int64_t first = rows.first; first < rows.last; first += kRowsAtOnce) {
       const Range some{first, std::min(first + kRowsAtOnce, rows.last)};
@@ -168,7 +168,7 @@ LensTiles::LensTiles(const Reading& reading, const LensQuery& query, std::span<c
   const bool left_out = covered < reading.size();
   if (query.method == LensMethod::rollout) {
     if (reading.size() > kMostRolledTileTokens)
-      refuse("lens", "rollout is for texts of up to ", kMostRolledTileTokens, " tokens, and this one has ",
+      refuse("lens", "rollout is for texts of up to ", kMostRolledTileTokens, " tokens, but this one has ",
              reading.size());
     parts_->whole = lens_map(reading, query, units);
     const std::span<double> all = parts_->whole.values<double>();
@@ -191,15 +191,14 @@ std::int64_t LensTiles::levels() const noexcept {
 }
 
 std::int64_t LensTiles::cells(std::int64_t level) const {
-  if (level < 0 || level >= levels())
-    refuse("lens", "level is ", level, ", and the map has 0 to ", levels() - 1);
+  if (level < 0 || level >= levels()) refuse("lens", "level is ", level, ", expected 0 to ", levels() - 1);
   return cells_at(parts_->size(), level);
 }
 
 LensTile LensTiles::tile(std::int64_t level, std::int64_t y, std::int64_t x) {
   const std::int64_t side = cells(level), count = tiles_for(side);
   if (y < 0 || y >= count || x < 0 || x >= count)
-    refuse("lens", "tile is (", y, ", ", x, "), and level ", level, " has ", count, " × ", count);
+    refuse("lens", "tile is (", y, ", ", x, "), but level ", level, " has ", count, " × ", count);
   const auto range = [&](std::int64_t place) {
     return Range{place * kTileCells, std::min((place + 1) * kTileCells, side)};
   };
@@ -215,7 +214,7 @@ LensTile LensTiles::tile(std::int64_t level, std::int64_t y, std::int64_t x) {
 
 std::vector<double> LensTiles::row(std::size_t unit) {
   if (unit >= parts_->units.size())
-    refuse("lens", "unit is ", unit, ", and there are ", parts_->units.size());
+    refuse("lens", "unit is ", unit, ", but there are ", parts_->units.size(), ", counted from 0");
   if (parts_->query.method == LensMethod::raw) {
     std::vector<double> row = lens_row(parts_->reading, parts_->query, parts_->units, unit);
     if (!parts_->kept.empty()) scale_to_one(row);

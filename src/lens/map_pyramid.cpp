@@ -10,10 +10,10 @@ namespace attend::lens {
 
 namespace {
 
-// Of numbers from 0; one that is not finite is the largest of all.
+// For numbers that are not negative; one that is not finite counts as the largest.
 float larger(float a, float b) { return a < b || b != b ? b : a; }
 
-// Of a tile that holds NaN or infinity; slower, and never seen in a model whose weights are sound.
+// For a tile that holds NaN or infinity; slower, but never needed for a model with sound weights.
 void quantize_finite(const float* values, std::int64_t stride, LensTile& tile) noexcept {
   tile.not_finite = true;
   bool any = false;
@@ -33,7 +33,7 @@ void quantize_finite(const float* values, std::int64_t stride, LensTile& tile) n
   }
 }
 
-// Fills a tile whose cells are there.
+// Fills a tile whose cells are allocated.
 void quantize(const float* values, std::int64_t stride, LensTile& tile) noexcept {
   constexpr float kMost = std::numeric_limits<float>::max();
   float low = kMost, high = -kMost;

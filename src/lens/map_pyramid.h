@@ -1,4 +1,4 @@
-// The coarse levels of a map, as quantised tiles: built from rows that come by once.
+// The coarse levels of a map, as quantised tiles: built from rows that are seen once.
 #pragma once
 
 #include <attend/lens_tiles.h>
@@ -15,7 +15,7 @@ LensTile quantized(std::int64_t rows, std::int64_t columns, std::span<const floa
 void pool_largest(std::span<const float> values, std::int64_t rows, std::int64_t columns, std::int64_t level,
                   std::span<float> out);
 
-// How many cells of level `level` cover `units`, and how many tiles cover so many cells.
+// How many cells of level `level` cover `units`, and how many tiles cover that many cells.
 constexpr std::int64_t cells_at(std::int64_t units, std::int64_t level) {
   return (units + (std::int64_t{1} << level) - 1) >> level;
 }
@@ -29,7 +29,7 @@ class MapPyramid {
   // The next rows of level `first_level`, in order; all of them must come.
   void append(std::span<const float> rows);
 
-  const LensTile* tile(std::int64_t level, std::int64_t y, std::int64_t x) const;  // none: not kept
+  const LensTile* tile(std::int64_t level, std::int64_t y, std::int64_t x) const;  // null: not kept
   std::size_t bytes() const noexcept;
   void forget_details();
 

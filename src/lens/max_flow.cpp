@@ -8,7 +8,7 @@
 namespace attend::lens {
 namespace {
 
-// What is less is rounding, not room: weights are shares of 1 in f32.
+// Anything less is rounding, not capacity: weights are shares of 1 in f32.
 constexpr double kNothing = 1e-12;
 
 }  // namespace
@@ -54,7 +54,7 @@ bool FlowNetwork::find_levels(std::int32_t source, std::int32_t sink) {
   return level_[static_cast<std::size_t>(sink)] >= 0;
 }
 
-// As deep as there are layers: each step goes one level up.
+// The recursion is as deep as there are layers: each step goes one level up.
 double FlowNetwork::push(std::int32_t node, std::int32_t sink, double most) {
   if (node == sink) return most;
   const auto here = static_cast<std::size_t>(node);

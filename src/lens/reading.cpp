@@ -11,8 +11,9 @@
 namespace attend {
 namespace {
 
-// What a model with an encoder and a decoder answers to a text: always the most probable token, until it has
-// as many as the target of its training had. The text of all but the last, which no token looks back at.
+// What a model with an encoder and a decoder answers to a text: always the most probable token, until there
+// are as many as its targets had in training. Returns the text of all but the last, which no token looks back
+// at.
 std::string answer_of(const TextModel& model, const std::string& text,
                       std::optional<std::int64_t> max_tokens) {
   const Encoding tokens = model.encode(text, "", max_tokens);

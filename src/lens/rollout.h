@@ -6,7 +6,7 @@
 namespace attend::lens {
 
 // Turns rows (rows, n) that are weights over the tokens of a layer into weights over the input tokens: a
-// vector times one matrix a layer, each of which is made row by row and never kept.
+// vector times one matrix per layer, each of which is made row by row and never kept.
 void roll_out(const Reading& reading, const HeadChoice& heads, std::vector<double>& rows);
 
 // The layers that a path goes through, from the first. Refuses a single head, which is not a path.

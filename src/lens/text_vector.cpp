@@ -34,11 +34,11 @@ std::vector<double> text_vector(const Reading& reading) {
 PassGradients gradients_towards(const Reading& reading, std::span<const double> other) {
   const std::vector<double> own = text_vector(reading);
   if (other.size() != own.size())
-    refuse("lens", "the other vector has ", other.size(), " elements, and that of the text ", own.size());
+    refuse("lens", "the other vector has ", other.size(), " elements, but the text's has ", own.size());
   const double a = length_of(own), b = length_of(other);
   if (!std::isfinite(a)) refuse("lens", "the vector of the text is not finite, and so has no direction");
   if (!std::isfinite(b)) refuse("lens", "the other vector is not finite, and so has no direction");
-  if (a == 0 || b == 0) refuse("lens", "a vector of zeros has no direction to go towards");
+  if (a == 0 || b == 0) refuse("lens", "a vector of zeros has no direction");
   const double cosine_now = cosine(own, other);
   Tensor d_pooled(DType::f64, {1, static_cast<std::int64_t>(own.size())});
   for (std::size_t i = 0; i < own.size(); ++i)

@@ -7,11 +7,13 @@
 
 #include "base/error.h"
 #include "base/largest_first.h"
+#include "lens/output_layer.h"
 
 namespace attend {
-namespace {
 
-TokenHead head_of(const Reading& reading) {
+namespace lens {
+
+TokenHead output_layer_of(const Reading& reading) {
   std::optional<TokenHead> head = reading.model().token_head();
   if (!head) {
     refuse("lens", "the model ", reading.model().files().name,
@@ -20,21 +22,26 @@ TokenHead head_of(const Reading& reading) {
   return *std::move(head);
 }
 
-std::vector<double> last_vector(const Reading& reading, std::int64_t place) {
+void require_place(const Reading& reading, std::int64_t place) {
   if (place < 0 || place >= reading.size())
-    refuse("lens", "place is ", place, ", and the text has tokens 0 to ", reading.size() - 1);
+    refuse("lens", "place is ", place, ", expected 0 to ", reading.size() - 1);
+}
+
+std::vector<double> last_vector(const Reading& reading, std::int64_t place) {
+  require_place(reading, place);
   const Tensor row = copy_of(reading.hidden(reading.layers()).select(0, place), DType::f64);
   return {row.values<double>().begin(), row.values<double>().end()};
 }
 
-}  // namespace
-
-std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place, std::size_t most) {
-  const std::vector<double> logits = head_of(reading).logits(last_vector(reading, place));
-  reading.model().require_intact();
-  const double largest = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
+SoftmaxSum::SoftmaxSum(std::span<const double> logits)
+    : largest(*std::max_element(logits.begin(), logits.end())) {
   for (const double logit : logits) sum += std::exp(logit - largest);
+}
+
+double SoftmaxSum::probability(double logit) const { return std::exp(logit - largest) / sum; }
+
+std::vector<TokenGuess> best_guesses(std::span<const double> logits, std::size_t most) {
+  const SoftmaxSum softmax(logits);
   std::vector<std::int32_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
   const auto last = order.begin() + static_cast<std::ptrdiff_t>(std::min(most, order.size()));
@@ -44,8 +51,16 @@ std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place,
   });
   std::vector<TokenGuess> guesses;
   for (auto token = order.begin(); token != last; ++token)
-    guesses.push_back({*token, std::exp(logits[static_cast<std::size_t>(*token)] - largest) / sum});
+    guesses.push_back({*token, softmax.probability(logits[static_cast<std::size_t>(*token)])});
   return guesses;
+}
+
+}  // namespace lens
+
+std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place, std::size_t most) {
+  const std::vector<double> logits = lens::output_layer_of(reading).logits(lens::last_vector(reading, place));
+  reading.model().require_intact();
+  return lens::best_guesses(logits, most);
 }
 
 std::int64_t guessed_place(const Reading& reading) {
@@ -58,24 +73,25 @@ std::int64_t guessed_place(const Reading& reading) {
     const std::vector<std::int32_t>& ids = reading.tokens().ids;
     const auto count = std::count(ids.begin(), ids.end(), *mask);
     if (count == 1) return std::find(ids.begin(), ids.end(), *mask) - ids.begin();
-    refuse("lens", "the text has ", count, " places marked ", name, ", expected one, which is guessed at");
+    refuse("lens", "the text has ", count, " places marked ", name, ", expected one to guess");
   }
-  refuse("lens", "the vocabulary of ", reading.model().files().name, " has no mask");
+  refuse("lens", "the vocabulary of ", reading.model().files().name, " has no mask token");
 }
 
 std::int32_t guessed_token(const Reading& reading, std::string_view word) {
   const Tokenizer& tokenizer = reading.model().tokenizer();
   const EncodeOptions bare{.add_special_tokens = false, .truncate = false};
-  // As it stands inside a text: some vocabularies tell a word after a space from one at the beginning.
+  // As it stands inside a text: some vocabularies distinguish a word after a space from one at the start.
   const std::vector<std::int32_t> inside = tokenizer.encode(joined(" ", word), bare).ids;
   if (inside.size() == 1) return inside.front();
   const std::vector<std::int32_t> alone = tokenizer.encode(word, bare).ids;
   if (alone.size() == 1) return alone.front();
-  refuse("lens", "\"", word, "\" is ", inside.size(), " tokens, and one is guessed at a time");
+  refuse("lens", "\"", word, "\" is ", inside.size(), " tokens, but only one is guessed at a time");
 }
 
 PassGradients gradients_towards_token(const Reading& reading, std::int64_t place, std::int32_t token) {
-  const std::vector<double> d_row = head_of(reading).gradient(last_vector(reading, place), token);
+  const std::vector<double> d_row =
+      lens::output_layer_of(reading).gradient(lens::last_vector(reading, place), token);
   Tensor d_hidden(DType::f64, {reading.size(), static_cast<std::int64_t>(d_row.size())});
   std::copy(d_row.begin(), d_row.end(),
             d_hidden.values<double>().begin() + place * static_cast<std::int64_t>(d_row.size()));

@@ -1,5 +1,5 @@
-// How long the sum of what all heads take from a token is, whatever the weights: from the products of the
-// projected values with each other.
+// The length of the sum of what all heads take from a token, for any weights: from the dot products of the
+// projected values.
 #pragma once
 
 #include <attend/lens.h>

@@ -52,7 +52,8 @@ std::vector<Word> single_tokens(const Reading& reading) {
 
 std::vector<double> lens_row(const Reading& reading, const LensQuery& query, std::span<const Word> units,
                              std::size_t unit) {
-  if (unit >= units.size()) refuse("lens", "unit is ", unit, ", and there are ", units.size());
+  if (unit >= units.size())
+    refuse("lens", "unit is ", unit, ", but there are ", units.size(), ", counted from 0");
   if (query.method == LensMethod::flow) return lens::flow_row(reading, query, units, unit);
   const Word& word = units[unit];
   const auto n = static_cast<std::size_t>(reading.size());
@@ -101,7 +102,7 @@ void each_rolled_row(const Reading& reading, const LensQuery& query, std::span<c
   const HeadChoice last{.layer = lens::path_layers(reading, query)};
   if (reading.size() > kMostRolloutTokens) {
     refuse("lens", "the text has ", reading.size(),
-           " tokens, and rollout of every row takes n³ steps: up to ", kMostRolloutTokens,
+           " tokens, but rollout of every row takes n³ steps and allows up to ", kMostRolloutTokens,
            "; choose one word to look at closely");
   }
   const auto n = static_cast<std::size_t>(reading.size());

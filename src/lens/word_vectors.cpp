@@ -9,7 +9,7 @@ namespace {
 
 const Word& word_at(const Reading& reading, std::size_t word) {
   if (word >= reading.words().size())
-    refuse("lens", "word is ", word, ", and there are ", reading.words().size());
+    refuse("lens", "word is ", word, ", but there are ", reading.words().size(), ", counted from 0");
   return reading.words()[word];
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/error.h"
 #include "nn/frequencies.h"
@@ -36,25 +37,49 @@ void check_attention(const AttentionDescription& attention) {
         attention.rotary.dimensions == 0 ? attention.head_size : attention.rotary.dimensions;
     if (turning % 2 != 0)
       refuse(kDescriptionOperation, "a head has ", turning,
-             " dimensions, and rotary positions turn them in pairs");
+             " dimensions, but rotary positions turn them in pairs");
     detail::rotated_dimensions(kDescriptionOperation, attention.rotary, attention.head_size);
+  }
+}
+
+// A layer that has the weights of an earlier one fits them.
+void check_shared(const ModelDescription& description, std::size_t index) {
+  const LayerDescription& layer = description.layers[index];
+  if (!layer.weights_of) return;
+  const std::int64_t other = *layer.weights_of;
+  if (other < 1 || other > static_cast<std::int64_t>(index) || description.layer(other).weights_of) {
+    refuse(kDescriptionOperation, "layer ", index + 1, " has the weights of layer ", other,
+           ", expected an earlier one with weights of its own");
+  }
+  const LayerDescription& owner = description.layer(other);
+  const auto sizes = [](const LayerDescription& of) {
+    const std::optional<FeedForwardDescription>& part = of.feed_forward;
+    return std::tuple(of.kind, of.attention.heads, of.attention.key_heads, of.attention.head_size,
+                      part ? part->size : 0, part && part->gated, of.norm.kind, of.norm.place,
+                      of.attention_norm, of.attention.query_key_norm, of.attention.sinks);
+  };
+  if (sizes(layer) != sizes(owner)) {
+    refuse(kDescriptionOperation, "layer ", index + 1, " has the weights of layer ", other,
+           ", and is not made like it");
   }
 }
 
 void check_layer(const ModelDescription& description, const LayerDescription& layer) {
   check_norm(layer.norm);
+  if (!layer.attention_norm && layer.norm.place != NormPlace::before)
+    refuse(kDescriptionOperation, "a layer without a norm of attention needs norms before its parts");
   if (layer.kind == LayerKind::recurrent) return;
   check_attention(layer.attention);
   if (layer.attention.heads != description.heads()) {
-    refuse(kDescriptionOperation, "a layer has ", layer.attention.heads, " heads, and the first has ",
+    refuse(kDescriptionOperation, "a layer has ", layer.attention.heads, " heads, but the first has ",
            description.heads());
   }
   if (!layer.feed_forward) return;
   check_count("inner", layer.feed_forward->size, 1);
   if (layer.feed_forward->activation == Activation::silu && !layer.feed_forward->gated)
-    refuse(kDescriptionOperation, "silu is an activation of gates, and the feed-forward part has none");
+    refuse(kDescriptionOperation, "silu needs a gate, and the feed-forward part has none");
   if (layer.feed_forward->parallel && layer.norm.place != NormPlace::before)
-    refuse(kDescriptionOperation, "a parallel feed-forward part needs norms that stand before the parts");
+    refuse(kDescriptionOperation, "a parallel feed-forward part needs norms that come before the parts");
 }
 
 }  // namespace
@@ -132,8 +157,10 @@ void check(const ModelDescription& description) {
   }
   check_count("the number of layers", description.layer_count(), 0, kMostModelLayers);
   for (const LayerDescription& layer : description.layers) check_layer(description, layer);
+  for (std::size_t index = 0; index < description.layers.size(); ++index) check_shared(description, index);
+  check_count("embedding_size", description.table_size(), 1);
   if (description.encoder_layers < 0 || description.encoder_layers > description.layer_count()) {
-    refuse(kDescriptionOperation, "encoder_layers is ", description.encoder_layers, ", and there are ",
+    refuse(kDescriptionOperation, "encoder_layers is ", description.encoder_layers, ", but there are ",
            description.layer_count(), " layers");
   }
 }

@@ -5,6 +5,7 @@
 #include <compare>
 #include <vector>
 
+#include "base/check.h"
 #include "base/counting.h"
 #include "base/rows.h"
 
@@ -13,10 +14,12 @@ namespace {
 
 constexpr const char* kEditOperation = "model";
 
-// The names of an edit's fields, for sentences: edits.heads[2].layer.
+// The names of an edit's fields, for error messages: edits.heads[2].layer.
 class Field {
  public:
   Field(const char* list, std::size_t index) : name_(joined("edits.", list, "[", index, "].")) {}
+
+  std::string named(const char* field) const { return name_ + field; }
 
   // thing: "layer" or "head", as the field is called.
   void require_number_of(const char* thing, std::int64_t value, std::int64_t count) const {
@@ -24,7 +27,8 @@ class Field {
   }
   void require_index(const char* field, std::int64_t value, std::int64_t count, const char* things) const {
     if (value >= 0 && value < count) return;
-    refuse(kEditOperation, name_, field, " is ", value, ", and there are ", count, " ", things, ", from 0");
+    refuse(kEditOperation, name_, field, " is ", value, ", but there are ", count, " ", things,
+           ", counted from 0");
   }
   void require_finite(double scale) const {
     if (!std::isfinite(scale))
@@ -35,7 +39,17 @@ class Field {
   std::string name_;
 };
 
-// One weight of one head, and a factor of it.
+void require_f32(const std::string& name, ConstTensorView view) {
+  if (view.dtype() != DType::f32)
+    refuse(kEditOperation, name, " is ", name_of(view.dtype()), ", expected f32");
+}
+
+std::int64_t tokens_of(const TokenBatch& batch, std::int64_t text) {
+  const auto index = static_cast<std::size_t>(text);
+  return batch.ends[index + 1] - batch.ends[index];
+}
+
+// One weight of one head, and the factor that scales it.
 struct WeightFactor {
   std::int64_t text, head_index, query, key;
   double scale;
@@ -93,6 +107,14 @@ void edit_row(const LayerMoment& moment, Factors factor, Factors last, TensorVie
   }
 }
 
+void apply_patch(const HeadPatch& patch, const LayerMoment& moment, TensorView attended) {
+  const std::vector<std::int64_t>& ends = moment.options.cumulative_query_lengths;
+  const auto text = static_cast<std::size_t>(patch.text);
+  const TensorView head = attended.slice(0, ends[text], ends[text + 1]).select(1, patch.head - 1);
+  if (!patch.token) return copy(patch.values, head);
+  copy(patch.values.slice(0, *patch.token, *patch.token + 1), head.slice(0, *patch.token, *patch.token + 1));
+}
+
 void scale_head(TensorView values, double scale) {
   const auto factor = static_cast<float>(scale);
   float* const data = values.data<float>();
@@ -108,6 +130,28 @@ void scale_head(TensorView values, double scale) {
 }  // namespace
 
 void check_edits(const PassEdits& edits, const ModelDescription& description, const TokenBatch& batch) {
+  if (edits.start) {
+    const PassStart& start = *edits.start;
+    if (start.layer < 0 || start.layer > description.layer_count())
+      refuse(kEditOperation, "edits.start.layer is ", start.layer, ", expected 0 to ",
+             description.layer_count());
+    require_shape(kEditOperation, {"edits.start.hidden", start.hidden},
+                  {batch.tokens(), description.hidden_size});
+    require_f32("edits.start.hidden", start.hidden);
+  }
+  for (std::size_t i = 0; i < edits.patches.size(); ++i) {
+    const Field field("patches", i);
+    const HeadPatch& patch = edits.patches[i];
+    field.require_number_of("layer", patch.layer, description.layer_count());
+    field.require_number_of("head", patch.head, description.heads());
+    field.require_index("text", patch.text, batch.texts(), "texts");
+    const std::int64_t tokens = tokens_of(batch, patch.text);
+    if (patch.token) field.require_index("token", *patch.token, tokens, "tokens in its text");
+    const std::string values = field.named("values");
+    require_shape(kEditOperation, {values.c_str(), patch.values},
+                  {tokens, description.layer(patch.layer).attention.head_size});
+    require_f32(values, patch.values);
+  }
   for (std::size_t i = 0; i < edits.heads.size(); ++i) {
     const Field field("heads", i);
     const HeadEdit& edit = edits.heads[i];
@@ -122,8 +166,7 @@ void check_edits(const PassEdits& edits, const ModelDescription& description, co
       field.require_number_of("layer", edit.layer, description.layer_count());
     if (edit.head != EdgeEdit::kEveryHead) field.require_number_of("head", edit.head, description.heads());
     field.require_index("text", edit.text, batch.texts(), "texts");
-    const auto text = static_cast<std::size_t>(edit.text);
-    const std::int64_t tokens = batch.ends[text + 1] - batch.ends[text];
+    const std::int64_t tokens = tokens_of(batch, edit.text);
     field.require_index("query", edit.query, tokens, "tokens in its text");
     field.require_index("key", edit.key, tokens, "tokens in its text");
     field.require_finite(edit.scale);
@@ -132,6 +175,9 @@ void check_edits(const PassEdits& edits, const ModelDescription& description, co
 
 void apply_edits(const PassEdits& edits, const LayerMoment& moment, TensorView attended) {
   const std::int64_t heads = attended.size(1);
+  for (const HeadPatch& patch : edits.patches) {
+    if (patch.layer == moment.layer) apply_patch(patch, moment, attended);
+  }
   const std::vector<WeightFactor> factors = factors_of(edits.edges, moment.layer, heads);
   for (auto first = factors.begin(); first != factors.end();) {
     const auto last = std::find_if_not(first, factors.end(),

@@ -34,8 +34,8 @@ void add_row(ConstTensorView table, std::int64_t row, To* to, To scale = 1) noex
   }
 }
 
-// The tables of a model that reads. Sinusoidal positions are made for each pass, up to the last place: how
-// many there may be is what config.json says, and no tensor of the file proves it.
+// The tables of a model that reads. Sinusoidal positions are made for each pass, up to the last place: their
+// number comes from config.json alone, and no tensor of the file confirms it.
 class ReadTables {
  public:
   ReadTables(const ModelDescription& description, const ModelWeights& weights,
@@ -44,7 +44,7 @@ class ReadTables {
                 description.embedding_scale} {
     if (description.positions != PositionKind::sinusoidal || places.empty()) return;
     const auto [first, last] = std::minmax_element(places.begin(), places.end());
-    computed_ = Tensor(DType::f32, {*last - *first + 1, description.hidden_size});
+    computed_ = Tensor(DType::f32, {*last - *first + 1, description.table_size()});
     sinusoidal_positions(computed_, *first);
     tables_.positions = computed_;
     tables_.first_position = -*first;
@@ -55,6 +55,17 @@ class ReadTables {
   Tensor computed_;
   EmbeddingTables tables_;
 };
+
+// fill(rows) writes sums of the tables' rows; where those are of another size, the projection makes `out` of
+// them.
+template <class Fill>
+void with_rows(const ModelDescription& description, const ModelWeights& weights, TensorView out,
+               const Fill& fill) {
+  if (!description.embedding_size) return fill(out);
+  Tensor rows(DType::f32, {out.size(0), *description.embedding_size});
+  fill(rows);
+  weights.embedding_projection.view().apply(rows, out);
+}
 
 }  // namespace
 
@@ -79,21 +90,25 @@ void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t>
 
 void embed(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch,
            const PassPlan& plan, TensorView out) {
-  add_embeddings(*ReadTables(description, weights, plan.places()), batch.ids, batch.types, plan.places(),
-                 out);
-  if (!description.embedding_norm) return;
-  const NormDescription& norm = *description.embedding_norm;
-  const TensorView target = plan.target().of(out), source = plan.source().of(out);
-  if (!description.has_source()) return normalise(norm, weights.embedding_norm.view(), out, out);
-  normalise(norm, weights.source_embedding_norm.view(), source, source);
-  normalise(norm, weights.embedding_norm.view(), target, target);
+  with_rows(description, weights, out, [&](TensorView rows) {
+    add_embeddings(*ReadTables(description, weights, plan.places()), batch.ids, batch.types, plan.places(),
+                   rows);
+    if (!description.embedding_norm) return;
+    const NormDescription& norm = *description.embedding_norm;
+    const TensorView target = plan.target().of(rows), source = plan.source().of(rows);
+    if (!description.has_source()) return normalise(norm, weights.embedding_norm.view(), rows, rows);
+    normalise(norm, weights.source_embedding_norm.view(), source, source);
+    normalise(norm, weights.embedding_norm.view(), target, target);
+  });
 }
 
 void embed(const ModelDescription& description, const ModelWeights& weights,
            std::span<const std::int32_t> ids, std::span<const std::int64_t> places, TensorView out) {
-  add_embeddings(*ReadTables(description, weights, places), ids, {}, places, out);
-  if (description.embedding_norm)
-    normalise(*description.embedding_norm, weights.embedding_norm.view(), out, out);
+  with_rows(description, weights, out, [&](TensorView rows) {
+    add_embeddings(*ReadTables(description, weights, places), ids, {}, places, rows);
+    if (description.embedding_norm)
+      normalise(*description.embedding_norm, weights.embedding_norm.view(), rows, rows);
+  });
 }
 
 }  // namespace attend::model

@@ -24,8 +24,8 @@ void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t>
                     std::span<const std::int32_t> types, std::span<const std::int64_t> places,
                     TensorView out);
 
-// What enters the first layer of a model that reads: of a batch, and of some tokens of a target or of a text
-// that a decoder goes on with. Checked before.
+// What enters the first layer of a model that reads: for a batch, and for some tokens of a target or of a
+// text that a decoder continues. The caller has checked both.
 void embed(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch,
            const PassPlan& plan, TensorView out);
 void embed(const ModelDescription& description, const ModelWeights& weights,

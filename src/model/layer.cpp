@@ -16,7 +16,7 @@ View as_sequence(View heads) {
   return heads.transposed(0, 1).with_axis(0);
 }
 
-// Rows of a view that may be not given.
+// Rows of an optional view.
 ConstTensorView some_rows(ConstTensorView view, std::int64_t first, std::int64_t last) {
   return view.given() ? view.slice(0, first, last) : view;
 }
@@ -46,7 +46,7 @@ std::array<TensorView, 2> rotating_views(const LayerDescription& layer, const He
   return {own.q.transposed(0, 1), own.k.transposed(0, 1)};
 }
 
-// What a part reads of the stream.
+// What a part reads from the stream.
 ConstTensorView LayerRun::read(const NormWeights& norm, ConstTensorView x) const {
   if (!reads_norm(layer.norm.place)) return x;
   normalise(layer.norm, norm, x, room.normed);
@@ -54,7 +54,7 @@ ConstTensorView LayerRun::read(const NormWeights& norm, ConstTensorView x) const
 }
 
 void LayerRun::project(ConstTensorView x) const {
-  weights.projected.apply(read(weights.attention_norm, x), memory.projected);
+  weights.projected.apply(layer.attention_norm ? read(weights.attention_norm, x) : x, memory.projected);
 }
 
 void LayerRun::attend(ConstTensorView x, ConstTensorView source) const {
@@ -75,7 +75,7 @@ void LayerRun::attend(ConstTensorView x, ConstTensorView source) const {
 void LayerRun::finish(ConstTensorView x, TensorView out) const {
   const bool feeds = layer.feed_forward.has_value(), parallel = feeds && layer.feed_forward->parallel;
   const TensorView after = feeds ? memory.after_attention : out;
-  // A parallel part reads the stream as it was, and out may be where that is.
+  // A parallel part reads the original stream, which out may overwrite.
   const ConstTensorView beside = parallel ? read(weights.feed_forward_norm, x) : ConstTensorView();
   add_part(
       layer.norm.place == NormPlace::around ? weights.attention_out_norm : weights.attention_norm,
@@ -89,7 +89,7 @@ void LayerRun::finish(ConstTensorView x, TensorView out) const {
            [&](TensorView to, ConstTensorView residual) { feed_forward(input, to, residual); });
 }
 
-// out = x + part, with the norm where it stands; part(to, residual): to = the part + residual.
+// out = x + part, with the norm in its place; part(to, residual): to = the part + residual.
 template <class Part>
 void LayerRun::add_part(const NormWeights& norm, std::uint64_t stream, ConstTensorView x, TensorView sum,
                         TensorView out, const Part& part) const {

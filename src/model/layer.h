@@ -1,5 +1,6 @@
-// One layer of a transformer, forwards: the only one there is. A model that reads, one that writes over a
-// cache and one that learns run these functions; they differ in the memory that they give them.
+// The forward pass of one transformer layer, and the only implementation of it. A model that reads, one that
+// writes with a cache and one that learns all run these functions; they differ in the memory that they pass
+// in.
 #pragma once
 
 #include <attend/attention.h>
@@ -19,7 +20,7 @@ namespace attend::model {
 
 struct LinearWeights {
   Operand matrix{};
-  ConstTensorView bias{};  // not given: there is none
+  ConstTensorView bias{};  // not given: none
 
   // out = activation(x w + bias) + residual
   void apply(ConstTensorView x, TensorView out, ConstTensorView residual = {},
@@ -52,13 +53,13 @@ struct LayerMemory {
   TensorView unnormed{};         // (rows, columns of q and k): before their norms, where they have any
   TensorView attended{};         // (rows, heads × size)
   TensorView after_attention{};  // (rows, E): the stream after the first part, where a second follows
-  // (rows, E): what each part gave, before its own norm; x is in it where that norm is of the sum.
+  // (rows, E): what each part gave, before its own norm; includes x where the norm is that of the sum.
   TensorView attention_sum{}, feed_forward_sum{};
   TensorView product{};  // (rows, product_size): of the feed-forward part, before its activation
   HeadViews heads{};     // of projected and context; or of a longer text, in which these rows stand
 };
 
-// What layers work in and forget.
+// Scratch memory of a layer.
 struct LayerRoom {
   TensorView normed{};     // (rows, E)
   TensorView branch{};     // (rows, E): with dropout, or norms around or inside
@@ -82,8 +83,8 @@ struct LayerRun {
   ConstTensorView cosines{}, sines{};  // (rows or length, pairs), where positions are rotary
   bool keep = false;                   // a backward pass follows
   LayerDropout dropout{};
-  // In place of keys and values of this pass: those so far, to which those of this pass are added; or, of a
-  // cross layer, those of the source.
+  // Read instead of this pass's keys and values: all those so far, to which this pass's are appended; or, in
+  // a cross layer, those of the source.
   KeyValueCache* cache = nullptr;
   std::function<void()> after_attention{};  // may change memory.attended
 
@@ -121,7 +122,7 @@ inline std::int64_t query_columns(const AttentionDescription& attention) {
 inline std::int64_t key_columns(const AttentionDescription& attention) {
   return attention.key_heads * attention.head_size;
 }
-// Of the product that a layer makes of what it reads.
+// Columns of the product that a layer makes of its input.
 inline std::int64_t projected_columns(const LayerDescription& layer) {
   return query_columns(layer.attention) +
          (layer.kind == LayerKind::cross ? 0 : 2 * key_columns(layer.attention));
@@ -130,8 +131,9 @@ inline std::int64_t projected_columns(const LayerDescription& layer) {
 // Queries, keys and values of rows that hold them side by side.
 HeadViews head_views(const LayerDescription& layer, TensorView projected, TensorView context);
 
-// Queries and keys of a layer that looks at itself as rotary positions turn them: (..., heads, rows, size).
-// Of `heads`, where those are sequences side by side, (sequences, heads, length, size); else of the rows.
+// Queries and keys of a self-attention layer, in the shape that rotary positions turn: (..., heads, rows,
+// size). Of `heads`, where those are sequences side by side, (sequences, heads, length, size); else of the
+// rows.
 std::array<TensorView, 2> rotating_views(const LayerDescription& layer, const HeadViews& heads,
                                          TensorView projected);
 

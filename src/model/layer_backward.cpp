@@ -41,27 +41,30 @@ void LayerBackward::backward(ConstTensorView x, ConstTensorView source, TensorVi
       copy(d, room.d_after);
       d_out = room.d_after;
     }
-    through_part(weights.feed_forward_norm, sums.feed_forward_norm, weights.feed_forward_out_norm,
-                 sums.feed_forward_out_norm, run.dropout.feed_forward_stream,
+    through_part(reads_norm(run.layer.norm.place), weights.feed_forward_norm, sums.feed_forward_norm,
+                 weights.feed_forward_out_norm, sums.feed_forward_out_norm, run.dropout.feed_forward_stream,
                  parallel ? x : ConstTensorView(memory.after_attention), memory.feed_forward_sum, d_out, d,
                  [&](ConstTensorView read, ConstTensorView d_part, TensorView d_read,
                      ConstTensorView residual) { through_feed_forward(read, d_part, d_read, residual); });
   }
   through_part(
-      weights.attention_norm, sums.attention_norm, weights.attention_out_norm, sums.attention_out_norm,
-      run.dropout.attention_stream, x, memory.attention_sum, d_out, d,
+      reads_norm(run.layer.norm.place) && run.layer.attention_norm, weights.attention_norm,
+      sums.attention_norm, weights.attention_out_norm, sums.attention_out_norm, run.dropout.attention_stream,
+      x, memory.attention_sum, d_out, d,
       [&](ConstTensorView read, ConstTensorView d_part, TensorView d_read, ConstTensorView residual) {
         through_attention(read, source, d_part, d_read, residual, d_source);
       });
 }
 
-// d: the gradient of out = x + part becomes that of x. d_out: that of out once more, or d itself.
-// part(read, d_part, d_read, residual): d_read = its gradient + residual; d_read may be residual or d_part.
+// d: the gradient of out = x + part, which becomes that of x. d_out: a copy of the gradient of out, or d
+// itself. part(read, d_part, d_read, residual): d_read = its gradient + residual; d_read may be residual or
+// d_part.
 template <class Part>
-void LayerBackward::through_part(const NormWeights& norm, const NormGradients& norm_gradients,
-                                 const NormWeights& out_norm, const NormGradients& out_norm_gradients,
-                                 std::uint64_t stream, ConstTensorView x, ConstTensorView sum,
-                                 ConstTensorView d_out, TensorView d, const Part& part) const {
+void LayerBackward::through_part(bool reads_its_norm, const NormWeights& norm,
+                                 const NormGradients& norm_gradients, const NormWeights& out_norm,
+                                 const NormGradients& out_norm_gradients, std::uint64_t stream,
+                                 ConstTensorView x, ConstTensorView sum, ConstTensorView d_out, TensorView d,
+                                 const Part& part) const {
   const NormDescription& description = run.layer.norm;
   const NormPlace place = description.place;
   if (place == NormPlace::after)
@@ -79,7 +82,7 @@ void LayerBackward::through_part(const NormWeights& norm, const NormGradients& n
                        inside ? norm_gradients : out_norm_gradients, room.factors);
     d_part = run.room.branch;
   }
-  if (!reads_norm(place)) return part(x, d_part, d, d);
+  if (!reads_its_norm) return part(x, d_part, d, d);
   ConstTensorView read;
   if (gradients != nullptr) {  // only the gradients of weights need what the part read
     normalise(description, norm, x, run.room.normed);
@@ -128,7 +131,7 @@ void LayerBackward::through_head_norms() const {
   if (run.layer.kind != LayerKind::cross) back(run.weights.key_norm, learned().key_norm, q, k);
 }
 
-// What was activated is made again from what was not: a third less to keep, for a pass over it.
+// Activations are recomputed from their inputs: a third less to keep, for one more pass over them.
 void LayerBackward::through_feed_forward(ConstTensorView read, ConstTensorView d_out, TensorView d_read,
                                          ConstTensorView residual) const {
   const FeedForwardDescription& part = *run.layer.feed_forward;

@@ -7,7 +7,7 @@
 
 namespace attend::model {
 
-// Where the gradients of weights go: they are added. Views that are not given: nobody learns.
+// The gradients of weights are added to these. Not given: the weights do not learn.
 struct LinearGradients {
   TensorView weight{}, bias{};
 };
@@ -17,17 +17,17 @@ struct LayerGradients {
   NormGradients attention_out_norm{}, feed_forward_out_norm{};
 };
 
-// What the backward pass works in, besides what the forward pass does.
+// Scratch memory of the backward pass, in addition to that of the forward pass.
 struct BackwardRoom {
   TensorView d_read{};                    // (rows, E): of what a part reads, where that is a norm
   TensorView d_after{};                   // (rows, E): where the feed-forward part is parallel
   TensorView d_attended{};                // (rows, heads × size)
   TensorView d_projected{}, d_context{};  // as in LayerMemory
-  HeadViews d_heads{};                    // of the last three, as heads is of LayerMemory's
+  HeadViews d_heads{};                    // views of the last three, like LayerMemory::heads
   TensorView d_product{};                 // (some rows, product_size)
   TensorView d_activated{};               // (some rows, size), with a gate
-  TensorView factors{};                   // (2, E), where somebody learns: of a norm
-  TensorView sums{};                      // where somebody learns: of add_linear_gradient()
+  TensorView factors{};                   // (2, E), where weights learn: for a norm
+  TensorView sums{};                      // where weights learn: for add_linear_gradient()
 };
 
 struct LayerBackward {
@@ -40,9 +40,10 @@ struct LayerBackward {
 
  private:
   template <class Part>
-  void through_part(const NormWeights& norm, const NormGradients& norm_gradients, const NormWeights& out_norm,
-                    const NormGradients& out_norm_gradients, std::uint64_t stream, ConstTensorView x,
-                    ConstTensorView sum, ConstTensorView d_out, TensorView d, const Part& part) const;
+  void through_part(bool reads_its_norm, const NormWeights& norm, const NormGradients& norm_gradients,
+                    const NormWeights& out_norm, const NormGradients& out_norm_gradients,
+                    std::uint64_t stream, ConstTensorView x, ConstTensorView sum, ConstTensorView d_out,
+                    TensorView d, const Part& part) const;
   void through_attention(ConstTensorView read, ConstTensorView source, ConstTensorView d_out,
                          TensorView d_read, ConstTensorView residual, TensorView d_source) const;
   void through_head_norms() const;

@@ -91,7 +91,7 @@ void normalise_backward(const NormDescription& norm, const NormWeights& weights,
   } else {
     layer_norm_backward(x, weights.gamma, norm.epsilon, d_out, {.x = d_x, .gamma = d_gamma, .beta = d_beta},
                         residual);
-    if (learns) grow(gradients.beta, d_beta);
+    if (gradients.beta.given()) grow(gradients.beta, d_beta);
   }
   if (learns) grow(gradients.gamma, d_gamma);
 }

@@ -10,18 +10,18 @@ namespace attend::model {
 class Operand {
  public:
   Operand() = default;
-  // transposed: for multiply_transposed(); a null pointer where nobody asks for it.
+  // transposed: for multiply_transposed(); null where it is not needed.
   explicit Operand(const PackedMatrix& packed, const PackedMatrix* transposed = nullptr)
       : packed_(&packed), transposed_(transposed) {}
-  // plain (in, out), f32 or f64, any strides. room: f32, enough for the packed matrix, transposed or not; of
-  // no use to f64.
+  // plain (in, out), f32 or f64, any strides. room: f32, enough for the packed matrix, transposed or not;
+  // unused for f64.
   Operand(ConstTensorView plain, TensorView room) : plain_(plain), room_(room) {}
 
   // out = a w + what follows; out = a w^T + what follows.
   void multiply(ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue = {}) const;
   void multiply_transposed(ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue = {}) const;
 
-  // How many elements of f32 a room needs for a matrix of this shape.
+  // How many f32 elements of room a matrix of this shape needs.
   static std::int64_t room_for(std::int64_t in, std::int64_t out);
 
  private:

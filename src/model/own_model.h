@@ -1,5 +1,5 @@
-// attend's own models in the few words that make one: all layers alike. The keys of `attend train`'s
-// configuration and of the config.json that it writes.
+// attend's own models, in the few settings that define one: all layers are alike. The keys of `attend
+// train`'s configuration and of the config.json that it writes.
 #pragma once
 
 #include <attend/model_description.h>
@@ -17,7 +17,7 @@ enum class ModelKind : std::uint8_t {
   decoder,          // a token sees those before it
   encoder_decoder,  // a decoder that also looks at what an encoder made of a source
 };
-// How a token learns of those before it: it looks at them, or it reads a state that they left.
+// How a token learns about those before it: it attends to them, or it reads a state that they left.
 enum class MixerKind : std::uint8_t { attention, gru };
 enum class FeedForwardKind : std::uint8_t { gelu, gelu_tanh, swiglu };
 
@@ -51,18 +51,19 @@ struct OwnModel {
   FeedForwardKind feed_forward = FeedForwardKind::gelu_tanh;
   PositionKind positions = PositionKind::learned;
   bool tied = true;       // the output layer is the table of words
-  bool scaled = true;     // scores are divided by sqrt(d); without it one sees why they are
+  bool scaled = true;     // scores are divided by sqrt(d); turn it off to see why they are
   double epsilon = 1e-5;  // of the norms
 };
 
-// Throws std::invalid_argument for numbers that make no model. Layers of GRUs have neither heads, nor a
-// feed-forward part, norms or positions: what is said of them is not looked at.
+// Throws std::invalid_argument for numbers that do not make a model. GRU layers have no heads, feed-forward
+// part, norms or positions, so those settings are ignored.
 ModelDescription describe(const OwnModel& own);
 
-// The words for a description whose layers are all alike; those that it has no words for are left out.
+// The settings of a description whose layers are all alike; whatever they cannot express is left out.
 OwnModel own_model_of(const ModelDescription& description);
 
-// What this family calls the tensors of a model, whatever its own family is: the names of parameters.
+// The names that attend's own family gives to a model's tensors, whatever family the model is of: the names
+// of parameters.
 TensorNames own_names(const ModelDescription& description);
 
 }  // namespace attend::model

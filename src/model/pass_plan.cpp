@@ -23,7 +23,7 @@ std::int64_t source_size(const TokenBatch& batch) {
 
 void check_length(const std::string& what, std::int64_t length, std::int64_t most) {
   if (length > most)
-    refuse(kPassOperation, what, " has ", length, " tokens, and the model has positions for ", most);
+    refuse(kPassOperation, what, " has ", length, " tokens, but the model has positions for only ", most);
 }
 
 void check_parts(const TokenBatch& batch, const ModelDescription& description) {
@@ -68,7 +68,8 @@ RotaryTables make_rotary_tables(const AttentionDescription& attention, std::span
 void require_layer_count(const ModelDescription& description, std::optional<std::int64_t> layers) {
   const std::int64_t count = layers.value_or(0);
   if (count < 0 || count > description.layer_count())
-    refuse(kPassOperation, "layer ", count, " is asked for, there are 0 to ", description.layer_count());
+    refuse(kPassOperation, "layer ", count, " was asked for, but the layers are 0 to ",
+           description.layer_count());
 }
 
 void check_ids(std::span<const std::int32_t> ids, const ModelDescription& description) {
@@ -89,7 +90,7 @@ void check_batch(const TokenBatch& batch, const ModelDescription& description) {
   }
   for (std::size_t s = 0; s + 1 < batch.ends.size(); ++s) {
     const std::int64_t length = batch.ends[s + 1] - batch.ends[s];
-    if (length < 0) refuse(kPassOperation, "the ends of a batch must not go down, but do after text ", s);
+    if (length < 0) refuse(kPassOperation, "the ends of a batch must not decrease, but do after text ", s);
     if (!description.has_source()) check_length(joined("text ", s), length, description.max_tokens());
   }
   if (description.has_source()) check_parts(batch, description);
@@ -123,10 +124,10 @@ AttentionOptions attention_options(const AttentionDescription& attention, std::s
   return options;
 }
 
-// What options and steps look at.
+// The memory that the views in options and steps refer to.
 struct PassPlan::Shared {
-  std::optional<DistanceBias> distances;
-  std::array<Tensor, 3> masks;  // of encoder, decoder and cross layers
+  std::array<std::optional<DistanceBias>, 2> distances;  // of an encoder with a decoder, and of all others
+  std::array<Tensor, 3> masks;                           // of encoder, decoder and cross layers
   EveryRotaryTable rotary;
 };
 
@@ -144,16 +145,21 @@ PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weig
     for (std::int64_t i = ends[s]; i < ends[s + 1]; ++i) places_[static_cast<std::size_t>(i)] = i - ends[s];
   }
 
+  if (description.has_source()) longest = tokens_;  // attention reads source and target as one text
+
   const auto shared = std::make_shared<Shared>();
   for (std::size_t index = 0; index < description.layers.size(); ++index) {
     const LayerDescription& layer = description.layers[index];
     Step& step = steps_.emplace_back();
-    step.options = attention_options(layer.attention, weights.layers[index].sinks);
+    step.options = attention_options(layer.attention, weights.stored(static_cast<std::int64_t>(index)).sinks);
     step.options.cumulative_query_lengths = step.options.cumulative_key_lengths = batch.ends;
     if (layer.attention.positions == PositionKind::relative) {
-      if (!shared->distances)
-        shared->distances.emplace(weights.relative_bias, layer.attention.relative_buckets, longest);
-      step.options.bias = shared->distances->view();
+      std::optional<DistanceBias>& distances = shared->distances[layer.kind == LayerKind::encoder ? 0 : 1];
+      if (!distances) {
+        distances.emplace(weights.relative_bias_of(layer.kind), layer.attention.relative_buckets, 0, longest,
+                          longest);
+      }
+      step.options.bias = distances->view();
     }
     if (layer.attention.positions == PositionKind::rotary) {
       const RotaryTables& tables = shared->rotary.of(layer.attention, places_, lengths);
@@ -165,9 +171,9 @@ PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weig
   owner_ = shared;
 }
 
-// Source and target are one text with a mask, so that all that is known of a text's attention, its rows, maps
-// and edits, holds for them too. A mask has n² bytes: models of this kind are small, and read texts of the
-// length that they were trained for.
+// Source and target are one text with a mask, so that everything that works on a text's attention (rows,
+// maps, edits) works on theirs too. A mask has n² bytes: models of this kind are small, and read texts no
+// longer than those they were trained on.
 void PassPlan::mask_parts(const ModelDescription& description, Shared& shared) {
   constexpr std::array kKinds = {LayerKind::encoder, LayerKind::decoder, LayerKind::cross};
   for (std::size_t i = 0; i < kKinds.size(); ++i) {

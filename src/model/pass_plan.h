@@ -38,8 +38,8 @@ struct RotaryTables {
 // Those of all layers of a model, for the same places: made once for each way to rotate.
 class EveryRotaryTable {
  public:
-  // lengths: of each place how many tokens its text has, which some models rotate by; none: they do not
-  // matter.
+  // lengths: for each place, the number of tokens in its text, on which some models' rotation depends; none:
+  // it does not matter.
   const RotaryTables& of(const AttentionDescription& attention, std::span<const std::int64_t> places,
                          std::span<const std::int64_t> lengths = {});
 
@@ -52,15 +52,16 @@ class EveryRotaryTable {
   std::deque<Entry> made_;  // a deque: views look at them, so they must not move
 };
 
-// What a description says of scores, for texts that follow each other; places and parts are not in it.
+// What a description says about scores, for packed texts; without what depends on places and on source and
+// target.
 AttentionOptions attention_options(const AttentionDescription& attention, std::span<const double> sinks);
 
 class PassPlan {
  public:
-  // A batch that was checked.
+  // The batch must have been checked.
   PassPlan(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch);
 
-  // Of each token, in its text; in its source or target, where there are both.
+  // The place of each token in its text, or in its source or target where there are both.
   std::span<const std::int64_t> places() const { return places_; }
 
   RowRange source() const { return {0, split_}; }
@@ -68,12 +69,12 @@ class PassPlan {
   RowRange queries(LayerKind kind) const;
   RowRange keys(LayerKind kind) const;
 
-  // Of the layer with this index, from 0.
+  // The options of the layer with this index, from 0.
   const AttentionOptions& options(std::int64_t index) const { return steps_[at(index)].options; }
-  // Of its queries' rows; not given where its positions are not rotary.
+  // For the rows of its queries; not given unless its positions are rotary.
   ConstTensorView cosines(std::int64_t index) const { return steps_[at(index)].cosines; }
   ConstTensorView sines(std::int64_t index) const { return steps_[at(index)].sines; }
-  // A copy keeps alive what options look at.
+  // A copy keeps alive what the views in options refer to.
   std::shared_ptr<const void> options_owner() const { return owner_; }
 
  private:

@@ -40,7 +40,7 @@ double pooled(const T* data, std::int64_t stride, std::int64_t begin, std::int64
   return sum / (pooling == Pooling::mean ? n : std::sqrt(n));
 }
 
-// Adds to d (tokens, with this stride) the gradient of that element, of which `share` is the gradient.
+// Adds the gradients of the tokens to d (tokens, with this stride); `share` is the gradient of that element.
 template <class T>
 void add_gradient(const T* data, std::int64_t stride, std::int64_t begin, std::int64_t end, Pooling pooling,
                   double share, T* d, std::int64_t d_stride) noexcept {
@@ -76,7 +76,7 @@ void check_ends(const char* operation, std::span<const std::int64_t> ends, std::
   if (ends.empty() || ends.front() != 0 || ends.back() != rows) {
     refuse(operation, "ends must start at 0 and end at the ", rows, " rows");
   }
-  if (!std::is_sorted(ends.begin(), ends.end())) refuse(operation, "ends must not go down");
+  if (!std::is_sorted(ends.begin(), ends.end())) refuse(operation, "ends must not decrease");
 }
 
 template <class Body>

@@ -14,7 +14,7 @@ namespace attend {
 std::int32_t sample(ConstTensorView logits, const Sampling& sampling, std::uint64_t number) {
   const Tensor copied = copy_of(logits, DType::f32);
   const std::span<const float> values = copied.values<float>();
-  // What is not a number has no place in an order; minus infinity has, at its end.
+  // NaN cannot be ordered; minus infinity can, and comes last.
   for (const float value : values) {
     if (std::isnan(value) || value > std::numeric_limits<float>::max())
       refuse("generate", "the model gives numbers that are not finite: do its weights hold NaN?");

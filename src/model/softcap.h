@@ -1,4 +1,4 @@
-// A cap on numbers that bends them towards it: Gemma's logits.
+// A soft cap, which numbers approach but do not exceed: Gemma's logits.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 namespace attend::model {
 
-// x becomes c tanh(x / c); c = 0: it stays.
+// x becomes c tanh(x / c); c = 0: it stays as it is.
 template <class T>
 void softcap(std::span<T> values, double c) {
   if (c == 0) return;

@@ -20,13 +20,13 @@ ConstTensorView required_tensor(const TensorSource& tensors, const std::string& 
   if (!tensors.contains(name)) throw FileError(tensors.file, name, "there is no such tensor");
   const ConstTensorView tensor = tensors.tensor(name);
   if (tensor.shape() != shape) {
-    throw FileError(
-        tensors.file, name,
-        joined("its shape is ", to_string(tensor.shape()), ", the configuration says ", to_string(shape)));
+    throw FileError(tensors.file, name,
+                    joined("its shape is ", to_string(tensor.shape()), ", but the configuration says ",
+                           to_string(shape)));
   }
   if (!is_float(tensor.dtype())) {
     throw FileError(tensors.file, name,
-                    joined("its type is ", name_of(tensor.dtype()), ", expected a floating one"));
+                    joined("its type is ", name_of(tensor.dtype()), ", expected a floating-point type"));
   }
   return tensor;
 }

@@ -7,7 +7,8 @@
 
 namespace attend::model {
 
-// Where it lies. Throws FileError where there is none of that name, shape and of a floating type.
+// A view in place. Throws FileError unless the source has a tensor of that name and shape, of a floating
+// type.
 ConstTensorView required_tensor(const TensorSource& tensors, const std::string& name, const Dims& shape);
 
 }  // namespace attend::model

@@ -41,16 +41,16 @@ TextModel TextModel::load(std::string_view name_or_folder) {
   Tokenizer tokenizer = Tokenizer::load(files);
   std::int64_t max_tokens = description.max_tokens();
   if (files.max_tokens) max_tokens = std::min(max_tokens, *files.max_tokens);
-  // A sentence model's own limit stands above that of its tokenizer's file, which often is for another use.
+  // A sentence model's own limit overrides its tokenizer file's, which is often meant for another use.
   if (!files.max_tokens && tokenizer.max_length()) max_tokens = std::min(max_tokens, *tokenizer.max_length());
   if (max_tokens < tokenizer.special_count()) {
     throw FileError(files.folder.string(), "max_seq_length",
-                    joined("a text may have ", max_tokens, " tokens, and ", tokenizer.special_count(),
-                           " are added to every one"));
+                    joined("a text may have ", max_tokens, " tokens, but ", tokenizer.special_count(),
+                           " special ones are added to every text"));
   }
   if (!files.default_prompt.empty() && !files.pooling_includes_prompt) {
     throw FileError(files.folder.string(), "include_prompt",
-                    "false is not supported where a prompt is the default");
+                    "false is not supported when there is a default prompt");
   }
   std::vector<model::DenseLayer> dense;
   for (const DenseModule& module : files.dense) dense.emplace_back(module);
@@ -72,7 +72,7 @@ EncodeOptions options_of(const auto& parts, std::optional<std::int64_t> max_toke
 
 namespace {
 
-// At most so many tokens of source and of target.
+// Keeps at most this many tokens of the source, and of the target.
 void cut_parts(Encoding& tokens, std::int64_t most) {
   std::array<std::int64_t, 2> counts{};
   std::size_t kept = 0;
@@ -120,7 +120,7 @@ Encoding TextModel::encode(std::string_view first, std::string_view second,
   EncodeOptions options = options_of(*parts_, max_tokens);
   if (!parts_->transformer.description().has_source())
     return parts_->tokenizer.encode(first, second, options);
-  // Source and target have positions of their own.
+  // Source and target each have their own positions.
   const std::int64_t most = *options.max_length;
   options.truncate = false;
   Encoding tokens = parts_->tokenizer.encode(first, second, options);
@@ -153,7 +153,7 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
                      layers = transformer.description().layer_count();
   const std::int64_t layer = options.layer.value_or(layers);
   if (layer < 0 || layer > layers)
-    refuse(kTextModelOperation, "layer is ", layer, ", and the model has 0 to ", layers);
+    refuse(kTextModelOperation, "layer is ", layer, ", expected 0 to ", layers);
   if (options.batch_tokens < 1)
     refuse(kTextModelOperation, "batch_tokens is ", options.batch_tokens, ", expected a number from 1");
   const std::vector<Pooling> poolings = pooling_of(parts_->files, options);

@@ -1,4 +1,4 @@
-// In float64 throughout: one place of a text is looked at, and the answer is compared with others.
+// Float64 throughout: only one place of a text is computed, and the answer is compared with others.
 #include <attend/token_head.h>
 
 #include <attend/gelu.h>
@@ -43,7 +43,12 @@ Tensor product(const Tensor& a, ConstTensorView w) {
   return out;
 }
 
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
 void activate_head(Activation activation, Tensor& x) {
+  if (activation == Activation::silu) {
+    for (double& value : x.values<double>()) value *= sigmoid(value);
+  }
   if (activation == Activation::gelu) gelu(x, x);
   if (activation == Activation::gelu_tanh) gelu_tanh(x, x);
   if (activation == Activation::relu) {
@@ -52,6 +57,12 @@ void activate_head(Activation activation, Tensor& x) {
 }
 
 void activate_head_backward(Activation activation, const Tensor& x, Tensor& d) {
+  if (activation == Activation::silu) {
+    for (std::size_t i = 0; i < d.values<double>().size(); ++i) {
+      const double value = x.values<double>()[i], open = sigmoid(value);
+      d.values<double>()[i] *= open * (1 + value * (1 - open));
+    }
+  }
   if (activation == Activation::gelu) gelu_backward(x, d, d);
   if (activation == Activation::gelu_tanh) gelu_tanh_backward(x, d, d);
   if (activation == Activation::relu) {
@@ -63,9 +74,11 @@ void activate_head_backward(Activation activation, const Tensor& x, Tensor& d) {
 // dense(x), before the activation.
 Tensor dense(ConstTensorView weight, ConstTensorView bias, const Tensor& x) {
   Tensor out = product(x, weight.transposed(0, 1));
+  if (!bias.given()) return out;
   const Tensor added = copy_of(bias, DType::f64);
+  const std::size_t columns = added.values<double>().size();
   for (std::size_t i = 0; i < out.values<double>().size(); ++i)
-    out.values<double>()[i] += added.values<double>()[i];
+    out.values<double>()[i] += added.values<double>()[i % columns];
   return out;
 }
 
@@ -76,26 +89,31 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   const OutputNames& names = all.output;
   if (!names.dense.empty() && !tensors.contains(names.dense + ".weight")) return std::nullopt;
   const std::int64_t e = description.hidden_size, vocabulary = description.vocabulary_size;
+  const std::int64_t row = description.table_size();  // of the table of tokens
   TokenHead head;
   head.source_ = tensors;
+  head.scale_ = description.output_scale;
   head.softcap_ = description.output_softcap;
   if (!names.dense.empty()) {
     const LayerDescription& layer = description.layers.back();
+    const auto bias_if = [&](bool wanted, const std::string& name) {
+      return wanted ? required_tensor(tensors, name + ".bias", {row}) : ConstTensorView();
+    };
     head.transform_ =
-        Transform{.weight = required_tensor(tensors, names.dense + ".weight", {e, e}),
-                  .bias = required_tensor(tensors, names.dense + ".bias", {e}),
+        Transform{.weight = required_tensor(tensors, names.dense + ".weight", {row, e}),
+                  .bias = bias_if(names.dense_bias, names.dense),
                   .activation = names.own_activation ? layer.feed_forward->activation : Activation::gelu,
-                  .gamma = required_tensor(tensors, names.norm + ".weight", {e}),
-                  .beta = required_tensor(tensors, names.norm + ".bias", {e}),
+                  .gamma = required_tensor(tensors, names.norm + ".weight", {row}),
+                  .beta = bias_if(layer.norm.bias, names.norm),
                   .epsilon = layer.norm.epsilon};
   }
   const std::string table = first_of(tensors, names.tables);
   if (head.transform_ && head.softcap_ > 0)
-    refuse("model", "a cap on logits after a dense layer is not computed");
+    refuse("model", "a cap on logits is not supported after a dense layer");
   if (names.table_input_first) {
-    head.table_ = required_tensor(tensors, names.tables.front(), {e, vocabulary}).transposed(0, 1);
+    head.table_ = required_tensor(tensors, names.tables.front(), {row, vocabulary}).transposed(0, 1);
   } else {
-    head.table_ = required_tensor(tensors, table.empty() ? all.words : table, {vocabulary, e});
+    head.table_ = required_tensor(tensors, table.empty() ? all.words : table, {vocabulary, row});
   }
   if (const std::string bias = first_of(tensors, names.biases); !bias.empty())
     head.bias_ = required_tensor(tensors, bias, {vocabulary});
@@ -104,44 +122,75 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
 
 PackedMatrix TokenHead::packed() const {
   if (transform_ || bias_.given())
-    refuse("generate", "the model has an output layer for masked places, and none that writes");
+    refuse("generate", "the model's output layer fills in masked tokens and cannot write text");
   if (table_.dtype() != DType::f64) return PackedMatrix(table_.transposed(0, 1));
   const Tensor rounded = copy_of(table_, DType::f32);
   return PackedMatrix(rounded.view().transposed(0, 1));
 }
 
-std::vector<double> TokenHead::logits(std::span<const double> hidden) const {
-  Tensor x = row_of(hidden);
-  if (transform_) {
-    x = dense(transform_->weight, transform_->bias, x);
-    activate_head(transform_->activation, x);
-    layer_norm(x, transform_->gamma, transform_->beta, transform_->epsilon, x);
-  }
-  std::vector<double> logits;
-  const std::int64_t rows = table_.size(0);
-  constexpr std::int64_t kRows = 1024;  // of the table that are in f64 at a time
-  for (std::int64_t first = 0; first < rows; first += kRows) {
-    const ConstTensorView part = table_.slice(0, first, std::min(rows, first + kRows));
-    const std::vector<double> some = values_of(product(x, part.transposed(0, 1)));
-    logits.insert(logits.end(), some.begin(), some.end());
+Tensor TokenHead::transformed(ConstTensorView hidden) const {
+  Tensor x = copy_of(hidden, DType::f64);
+  for (double& value : x.values<double>()) value *= scale_;
+  if (!transform_) return x;
+  x = dense(transform_->weight, transform_->bias, x);
+  activate_head(transform_->activation, x);
+  layer_norm(x, transform_->gamma, transform_->beta, transform_->epsilon, x);
+  return x;
+}
+
+void TokenHead::require_token(std::int32_t token) const {
+  if (token < 0 || token >= table_.size(0))
+    refuse("lens", "token is ", token, ", expected 0 to ", table_.size(0) - 1);
+}
+
+Tensor TokenHead::logits(ConstTensorView hidden) const {
+  const Tensor x = transformed(hidden);
+  const std::int64_t tokens = table_.size(0);
+  Tensor logits(DType::f64, {x.size(0), tokens});
+  constexpr std::int64_t kRows = 1024;  // of the table, converted to f64 at a time
+  for (std::int64_t first = 0; first < tokens; first += kRows) {
+    const std::int64_t last = std::min(tokens, first + kRows);
+    copy(product(x, table_.slice(0, first, last).transposed(0, 1)), logits.view().slice(1, first, last));
   }
   if (bias_.given()) {
     const Tensor bias = copy_of(bias_, DType::f64);
-    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] += bias.values<double>()[i];
+    for (std::size_t i = 0; i < logits.values<double>().size(); ++i)
+      logits.values<double>()[i] += bias.values<double>()[i % static_cast<std::size_t>(tokens)];
+  }
+  softcap(logits.values<double>(), softcap_);
+  return logits;
+}
+
+std::vector<double> TokenHead::logits(std::span<const double> hidden) const {
+  return values_of(logits(row_of(hidden)));
+}
+
+std::vector<double> TokenHead::logits(std::span<const double> hidden,
+                                      std::span<const std::int32_t> tokens) const {
+  const Tensor x = transformed(row_of(hidden));
+  std::vector<double> logits;
+  for (const std::int32_t token : tokens) {
+    require_token(token);
+    const Tensor row = copy_of(table_.slice(0, token, token + 1), DType::f64);
+    double logit = std::inner_product(x.values<double>().begin(), x.values<double>().end(),
+                                      row.values<double>().begin(), 0.0);
+    if (bias_.given()) logit += copy_of(bias_.slice(0, token, token + 1), DType::f64).values<double>()[0];
+    logits.push_back(logit);
   }
   softcap(std::span(logits), softcap_);
   return logits;
 }
 
 std::vector<double> TokenHead::gradient(std::span<const double> hidden, std::int32_t token) const {
-  if (token < 0 || token >= table_.size(0))
-    refuse("lens", "token is ", token, ", and the vocabulary has 0 to ", table_.size(0) - 1);
+  require_token(token);
   Tensor d = copy_of(table_.slice(0, token, token + 1), DType::f64);
   if (softcap_ > 0) {  // in models that write, which have no other part before or after the table
-    const double logit = std::inner_product(hidden.begin(), hidden.end(), d.values<double>().begin(), 0.0);
+    const double logit =
+        scale_ * std::inner_product(hidden.begin(), hidden.end(), d.values<double>().begin(), 0.0);
     const double capped = std::tanh(logit / softcap_);
     for (double& value : d.values<double>()) value *= 1 - capped * capped;
   }
+  for (double& value : d.values<double>()) value *= scale_;
   if (!transform_) return values_of(d);
   const Tensor before = dense(transform_->weight, transform_->bias, row_of(hidden));
   Tensor after = copy_of(before);

@@ -31,7 +31,7 @@ void TokenBatch::add(std::span<const std::int32_t> text, std::span<const std::in
 Transformer::Transformer(const ModelDescription& description, const TensorSource& tensors) {
   check(description);
   if (description.layer_count() > 0 && description.layers.front().kind == LayerKind::recurrent)
-    refuse("model", "layers of GRUs have no attention, and attend does not read them");
+    refuse("model", "a model of GRU layers has no attention and cannot be read here");
   parts_ = std::make_unique<const Parts>(description, tensors);
 }
 Transformer::~Transformer() = default;
@@ -59,9 +59,14 @@ void Transformer::forward(const TokenBatch& batch, TensorView out, const LayerOb
   Workspace work(model, batch.tokens());
   const TensorView x = out;
 
-  embed(model, weights, batch, plan, x);
-  if (observer) observer({.layer = 0, .hidden = x});
-  for (std::int64_t index = 0; index < count; ++index) {
+  const std::int64_t first = edits.start ? edits.start->layer : 0;
+  if (edits.start) {
+    copy(edits.start->hidden, x);
+  } else {
+    embed(model, weights, batch, plan, x);
+  }
+  if (observer && first == 0) observer({.layer = 0, .hidden = x});
+  for (std::int64_t index = first; index < count; ++index) {
     const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
     const RowRange rows = plan.queries(layer.kind), keys = plan.keys(layer.kind);
     const TensorView stream = rows.of(x);
@@ -84,7 +89,7 @@ void Transformer::forward(const TokenBatch& batch, TensorView out, const LayerOb
                          .row_state = {heads.state.max, heads.state.sum},
                          .options_owner = plan.options_owner()};
     };
-    if (!edits.empty())
+    if (edits.change_heads())
       run.after_attention = [&] { apply_edits(edits, moment(), run.memory.heads.attended); };
     run.forward(stream, layer.kind == LayerKind::cross ? keys.of(x) : TensorView(), stream);
     if (const StoredNorm* const norm = weights.norm_after(model, index))

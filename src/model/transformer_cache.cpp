@@ -2,8 +2,10 @@
 #include <attend/transformer.h>
 
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
+#include "model/distance_bias.h"
 #include "model/embeddings.h"
 #include "model/pass_plan.h"
 #include "model/transformer_parts.h"
@@ -29,8 +31,6 @@ void require_writer(const ModelDescription& description) {
            "the tokens of this model see those after them, so it cannot write: its family is ",
            description.family);
   }
-  if (description.uses(PositionKind::relative))
-    refuse(kCacheOperation, "scores that know distances by a table are not computed over a cache");
 }
 
 // Where a read is interrupted, no layer keeps tokens that the others have not read.
@@ -75,8 +75,7 @@ void TransformerCache::truncate(std::int64_t length) {
 const KeyValueCache& TransformerCache::layer(std::int64_t number) const {
   const std::int64_t last = encoder_layers_ + std::ssize(layers_);
   if (number <= encoder_layers_ || number > last) {
-    refuse(kCacheOperation, "layer is ", number, ", and the cache has those from ", encoder_layers_ + 1,
-           " to ", last);
+    refuse(kCacheOperation, "layer is ", number, ", expected ", encoder_layers_ + 1, " to ", last);
   }
   return layers_[static_cast<std::size_t>(number - encoder_layers_) - 1];
 }
@@ -128,9 +127,9 @@ void Transformer::read_source(std::span<const std::int32_t> ids, TransformerCach
 Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& cache) const {
   const ModelDescription& model = description();
   const ModelWeights& weights = parts_->weights;
-  if (ids.empty()) refuse(kCacheOperation, "there is no token to go on from");
+  if (ids.empty()) refuse(kCacheOperation, "there are no tokens to read");
   cache.require_for(model);
-  if (model.has_source() && !cache.has_source()) refuse(kCacheOperation, "there is no source yet to answer");
+  if (model.has_source() && !cache.has_source()) refuse(kCacheOperation, "the source has not been read yet");
   const std::int64_t first = cache.length(), n = std::ssize(ids);
   if (first + n > model.max_tokens()) {
     refuse(kCacheOperation, first + n, " tokens are more than the ", model.max_tokens(),
@@ -138,7 +137,7 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
   }
   check_ids(ids, model);
   if (first > 0 && model.rotation_changes(first, first + n)) {
-    refuse(kCacheOperation, "this model rotates a text of ", first + n, " tokens otherwise than one of ",
+    refuse(kCacheOperation, "this model rotates a text of ", first + n, " tokens differently from one of ",
            first, ": clear the cache and read the text again from its beginning");
   }
   const std::vector<std::int64_t> places = places_from(first, n);
@@ -148,12 +147,17 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
   embed(model, weights, ids, places, x);
   Workspace work(model, n);
   EveryRotaryTable tables;
+  std::optional<DistanceBias> distances;
   UndoRead undo{.cache = cache, .length = first};
   for (std::size_t i = 0; i < cache.layers_.size(); ++i) {
     const std::int64_t index = model.encoder_layers + static_cast<std::int64_t>(i);
     const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
-    const StoredLayer& stored = weights.layers[static_cast<std::size_t>(index)];
-    const AttentionOptions options = attention_options(layer.attention, stored.sinks);
+    AttentionOptions options = attention_options(layer.attention, weights.stored(index).sinks);
+    if (layer.attention.positions == PositionKind::relative) {
+      if (!distances)
+        distances.emplace(weights.relative_bias, layer.attention.relative_buckets, first, n, first + n);
+      options.bias = distances->view();
+    }
     const bool rotates = layer.attention.positions == PositionKind::rotary;
     const RotaryTables* const rotary = rotates ? &tables.of(layer.attention, places, lengths) : nullptr;
     const LayerRun run{.layer = layer,

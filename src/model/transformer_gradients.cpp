@@ -16,8 +16,8 @@ using namespace model;
 
 namespace {
 
-// What is kept of a pass through a layer. The rest, its sums and what stands before the activation, is
-// computed again in the backward pass: three products more, and a third of the memory.
+// What is kept of a pass through a layer. The rest, its sums and the inputs of the activation, is recomputed
+// in the backward pass: three more products, but a third of the memory.
 struct KeptLayer {
   Tensor hidden;  // (tokens, E): what entered the layer
   Tensor q, k, v, attended;
@@ -30,7 +30,7 @@ bool has_head_norms(const ModelDescription& description) {
   });
 }
 
-// What the layers of a backward pass work in, one after the other.
+// Scratch memory that the layers of a backward pass use one after the other.
 class BackwardWork {
  public:
   BackwardWork(const ModelDescription& description, std::int64_t tokens)
@@ -72,7 +72,7 @@ class BackwardWork {
     return room;
   }
 
-  // d_attended (tokens, heads, size): zeros, where the gradient of the attended values goes.
+  // d_attended (tokens, heads, size): zeros, which become the gradient of the attended values.
   BackwardRoom backward_room(const LayerDescription& layer, RowRange rows, RowRange keys,
                              Tensor& d_attended) {
     const AttentionDescription& attention = layer.attention;
@@ -116,12 +116,14 @@ class BackwardWork {
 }  // namespace
 
 PassGradients Transformer::gradients(const TokenBatch& batch, ConstTensorView d_out,
-                                     std::optional<std::int64_t> layers) const {
+                                     std::optional<std::int64_t> layers, ConstTensorView embeddings) const {
   const ModelDescription& model = description();
   const ModelWeights& weights = parts_->weights;
   const std::int64_t e = model.hidden_size, tokens = batch.tokens();
   require_shape("model", {"d_out", d_out}, {tokens, e});
 
+  PassEdits edits;
+  if (embeddings.given()) edits.start = PassStart{.hidden = embeddings};
   std::vector<KeptLayer> kept;
   Tensor entering;
   forward(
@@ -139,7 +141,7 @@ PassGradients Transformer::gradients(const TokenBatch& batch, ConstTensorView d_
         }
         entering = copy_of(moment.hidden);
       },
-      layers);
+      layers, edits);
 
   PassGradients result{.embeddings = copy_of(d_out, DType::f32),
                        .attended = std::vector<Tensor>(kept.size())};
@@ -173,7 +175,7 @@ PassGradients Transformer::gradients(const TokenBatch& batch, ConstTensorView d_
                              .room = work.backward_room(layer, rows, keys, result.attended[index])};
     const bool cross = layer.kind == LayerKind::cross;
     back.backward(x, {}, d, cross ? keys.of(result.embeddings.view()) : TensorView());
-    kept.pop_back();  // not needed any more
+    kept.pop_back();  // no longer needed
   }
   return result;
 }

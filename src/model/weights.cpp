@@ -39,13 +39,16 @@ NormTensorNames norm_tensors(const TensorSource& tensors, const std::string& nam
 TensorNames names_in(const ModelDescription& description, const TensorSource& tensors) {
   TensorNames names = family_of(description).names(description);
   for (const std::string& prefix : names.prefixes) {
-    if (!tensors.contains(prefix + names.words)) continue;
+    const bool usual = tensors.contains(prefix + names.words);
+    if (!usual && (names.words_also.empty() || !tensors.contains(prefix + names.words_also))) continue;
+    if (!usual) names.words = names.words_also;
     const auto add_prefix = [&](std::string& name) {
       if (!name.empty()) name.insert(0, prefix);
     };
     for (std::string* const name :
          {&names.words, &names.positions, &names.types, &names.embedding_norm, &names.source_embedding_norm,
-          &names.final_norm, &names.source_final_norm, &names.relative_bias})
+          &names.embedding_projection, &names.final_norm, &names.source_final_norm, &names.relative_bias,
+          &names.source_relative_bias})
       add_prefix(*name);
     for (LayerNames& layer : names.layers) {
       for (std::vector<std::string>* const list : {&layer.projected, &layer.context, &layer.up}) {
@@ -60,11 +63,10 @@ TensorNames names_in(const ModelDescription& description, const TensorSource& te
   }
   throw FileError(
       tensors.file, names.words,
-      joined("there is no such tensor, which a model of the family ", description.family, " has"));
+      joined("there is no such tensor, and a model of the family ", description.family, " needs it"));
 }
 
-// Without memory for packed matrices it compares every tensor with the description, and makes nothing of
-// them.
+// Without memory for packed matrices, it only compares every tensor with the description.
 class ModelWeights::Loader {
  public:
   Loader(const ModelDescription& description, const TensorSource& tensors,
@@ -78,7 +80,7 @@ class ModelWeights::Loader {
   std::int64_t packed_size() const { return used_; }  // in floats, after everything was read
   const TensorNames& names() const { return names_; }
 
-  // A tensor where it lies.
+  // A tensor in place, not copied.
   ConstTensorView view(const std::string& name, const Dims& shape) const {
     return required_tensor(tensors_, name, shape);
   }
@@ -93,8 +95,21 @@ class ModelWeights::Loader {
     if (described.plus_one) {
       for (float& weight : norm.gamma.values<float>()) weight += 1;
     }
-    if (described.kind == NormKind::layer) norm.beta = vector(parts.beta, size);
+    if (described.kind == NormKind::layer && described.bias) norm.beta = vector(parts.beta, size);
     return norm;
+  }
+
+  // (buckets, heads), of the first layer of these kinds that has distances.
+  Tensor distances(const ModelDescription& description, const std::string& name, bool source) const {
+    if (name.empty()) return {};
+    for (const LayerDescription& layer : description.layers) {
+      const AttentionDescription& attention = layer.attention;
+      if (attention.positions != PositionKind::relative || (layer.kind == LayerKind::encoder) != source)
+        continue;
+      const ConstTensorView stored = view(name, {attention.relative_buckets.buckets, attention.heads});
+      return only_compares() ? Tensor() : copy_of(stored, DType::f32);
+    }
+    return {};
   }
 
   StoredLinear linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) const {
@@ -107,7 +122,8 @@ class ModelWeights::Loader {
     return layer;
   }
 
-  // Several of the same input, side by side, of these numbers of columns; or one that holds them all.
+  // Several matrices with the same input, packed side by side, each with its number of columns; or one tensor
+  // that holds them all.
   StoredLinear side_by_side(const std::vector<std::string>& names, std::int64_t in,
                             const std::vector<std::int64_t>& columns, bool bias) const {
     const std::int64_t out = std::accumulate(columns.begin(), columns.end(), std::int64_t{0});
@@ -120,7 +136,7 @@ class ModelWeights::Loader {
       }
       return {};
     }
-    // As most files have them: (out, in).
+    // Most files store them as (out, in).
     Tensor stack(DType::f32, {out, in}), biases(DType::f32, {bias ? out : 0});
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -156,7 +172,7 @@ class ModelWeights::Loader {
   StoredLayer layer(const LayerDescription& description, const LayerNames& n) const {
     const AttentionDescription& attention = description.attention;
     const std::int64_t q = query_columns(attention), k = key_columns(attention);
-    const NormDescription& described = description.norm;
+    const NormDescription& norms = description.norm;
     StoredLayer layer;
     if (description.kind == LayerKind::cross) {
       layer.projected = side_by_side(n.projected, hidden_, {q}, attention.bias);
@@ -168,20 +184,20 @@ class ModelWeights::Loader {
     }
     if (attention.query_key_norm != QueryKeyNorm::none) {
       const bool heads = attention.query_key_norm == QueryKeyNorm::heads;
-      layer.query_norm = norm(n.query_norm, described, heads ? attention.head_size : q);
-      layer.key_norm = norm(n.key_norm, described, heads ? attention.head_size : k);
+      layer.query_norm = norm(n.query_norm, norms, heads ? attention.head_size : q);
+      layer.key_norm = norm(n.key_norm, norms, heads ? attention.head_size : k);
     }
     if (attention.sinks) layer.sinks = numbers(n.sinks, attention.heads);
     layer.out = linear(n.out, q, hidden_, attention.output_bias);
-    layer.attention_norm = norm(n.attention_norm, described);
-    layer.attention_out_norm = norm(n.attention_out_norm, described);
+    if (description.attention_norm) layer.attention_norm = norm(n.attention_norm, norms);
+    layer.attention_out_norm = norm(n.attention_out_norm, norms);
     if (!description.feed_forward) return layer;
     const FeedForwardDescription& part = *description.feed_forward;
     layer.up = side_by_side(
         n.up, hidden_, part.gated ? std::vector{part.size, part.size} : std::vector{part.size}, part.bias);
     layer.down = linear(n.down, part.size, hidden_, part.bias);
-    layer.feed_forward_norm = norm(n.feed_forward_norm, described);
-    layer.feed_forward_out_norm = norm(n.feed_forward_out_norm, described);
+    layer.feed_forward_norm = norm(n.feed_forward_norm, norms);
+    layer.feed_forward_out_norm = norm(n.feed_forward_out_norm, norms);
     return layer;
   }
 
@@ -200,7 +216,7 @@ class ModelWeights::Loader {
     return {exact.values<double>().begin(), exact.values<double>().end()};
   }
 
-  // The next piece of the memory for packed matrices; none where tensors are only compared.
+  // The next piece of the memory for packed matrices; not given when tensors are only compared.
   TensorView next_place(std::int64_t in, std::int64_t out) const {
     const std::int64_t begin = std::exchange(used_, used_ + packed_floats(in, out));
     return only_compares() ? TensorView() : packed_->slice(0, begin, used_);
@@ -233,7 +249,8 @@ ModelWeights::ModelWeights(const ModelDescription& description, const TensorSour
   read(description, compare);
   packed_ = Tensor(DType::f32, {compare.packed_size()});
   read(description, Loader(description, tensors, packed_));
-  for (const StoredLayer& layer : layers) {
+  for (const std::size_t owner : owners_) {
+    const StoredLayer& layer = layers_[owner];
     views_.push_back({.projected = layer.projected.view(),
                       .context = layer.context.view(),
                       .out = layer.out.view(),
@@ -250,28 +267,32 @@ ModelWeights::ModelWeights(const ModelDescription& description, const TensorSour
 
 void ModelWeights::read(const ModelDescription& description, const Loader& load) {
   const TensorNames& names = load.names();
-  const std::int64_t e = description.hidden_size;
+  const std::int64_t e = description.table_size();
   words = load.view(names.words, {description.vocabulary_size, e});
   if (description.positions == PositionKind::learned)
     positions = load.view(names.positions, {description.position_count, e});
   if (description.token_types > 0 && !names.types.empty())
     types = load.view(names.types, {description.token_types, e});
   if (description.embedding_norm) {
-    embedding_norm = load.norm(names.embedding_norm, *description.embedding_norm);
-    source_embedding_norm = load.norm(names.source_embedding_norm, *description.embedding_norm);
+    embedding_norm = load.norm(names.embedding_norm, *description.embedding_norm, e);
+    source_embedding_norm = load.norm(names.source_embedding_norm, *description.embedding_norm, e);
   }
-  layers.clear();
-  for (std::size_t index = 0; index < description.layers.size(); ++index)
-    layers.push_back(load.layer(description.layers[index], names.layers[index]));
+  if (description.embedding_size)
+    embedding_projection = load.linear(names.embedding_projection, e, description.hidden_size, true);
+  layers_.clear();
+  owners_.clear();
+  for (std::size_t index = 0; index < description.layers.size(); ++index) {
+    const LayerDescription& layer = description.layers[index];
+    owners_.push_back(layer.weights_of ? owners_[static_cast<std::size_t>(*layer.weights_of) - 1]
+                                       : layers_.size());
+    if (!layer.weights_of) layers_.push_back(load.layer(layer, names.layers[index]));
+  }
   if (description.final_norm) {
     final_norm = load.norm(names.final_norm, *description.final_norm);
     source_final_norm = load.norm(names.source_final_norm, *description.final_norm);
   }
-  if (names.relative_bias.empty() || layers.empty()) return;
-  const AttentionDescription& attention = description.layers.front().attention;
-  const ConstTensorView stored =
-      load.view(names.relative_bias, {attention.relative_buckets.buckets, attention.heads});
-  if (!load.only_compares()) relative_bias = copy_of(stored, DType::f32);
+  relative_bias = load.distances(description, names.relative_bias, false);
+  source_relative_bias = load.distances(description, names.source_relative_bias, true);
 }
 
 const StoredNorm* ModelWeights::norm_after(const ModelDescription& description,
@@ -284,7 +305,7 @@ const StoredNorm* ModelWeights::norm_after(const ModelDescription& description,
 const LayerWeights& ModelWeights::layer_for_backward(std::int64_t index) const {
   std::call_once(transposed_once_, [this] {
     const Interruptible uninterrupted({});  // not every system's call_once lets an exception out
-    for (const StoredLayer& layer : layers) {
+    for (const StoredLayer& layer : layers_) {
       transposed_.push_back({.projected = layer.projected.matrix.transposed(),
                              .context = layer.context.matrix.transposed(),
                              .out = layer.out.matrix.transposed(),
@@ -292,14 +313,15 @@ const LayerWeights& ModelWeights::layer_for_backward(std::int64_t index) const {
                              .down = layer.down.matrix.transposed()});
     }
     backward_views_ = views_;
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      const TransposedLayer& transposed = transposed_[i];
+    for (std::size_t i = 0; i < owners_.size(); ++i) {
+      const StoredLayer& layer = layers_[owners_[i]];
+      const TransposedLayer& transposed = transposed_[owners_[i]];
       LayerWeights& view = backward_views_[i];
-      view.projected = layers[i].projected.view(&transposed.projected);
-      view.context = layers[i].context.view(&transposed.context);
-      view.out = layers[i].out.view(&transposed.out);
-      view.up = layers[i].up.view(&transposed.up);
-      view.down = layers[i].down.view(&transposed.down);
+      view.projected = layer.projected.view(&transposed.projected);
+      view.context = layer.context.view(&transposed.context);
+      view.out = layer.out.view(&transposed.out);
+      view.up = layer.up.view(&transposed.up);
+      view.down = layer.down.view(&transposed.down);
     }
   });
   return backward_views_[static_cast<std::size_t>(index)];

@@ -41,18 +41,26 @@ class ModelWeights {
   ModelWeights(const ModelDescription& description, const TensorSource& tensors);
 
   TensorSource source;                      // keeps alive what the next three look at
-  ConstTensorView words, positions, types;  // where they lie: a text touches few of their rows
+  ConstTensorView words, positions, types;  // in place, not copied: a text touches few rows
   StoredNorm embedding_norm, source_embedding_norm;
-  std::vector<StoredLayer> layers;
+  StoredLinear embedding_projection;
   StoredNorm final_norm, source_final_norm;
-  Tensor relative_bias;  // (buckets, heads)
+  Tensor relative_bias, source_relative_bias;  // (buckets, heads)
+  const Tensor& relative_bias_of(LayerKind kind) const {
+    return kind == LayerKind::encoder ? source_relative_bias : relative_bias;
+  }
+
+  // Of the layer with this index, from 0; layers that share their weights have one.
+  const StoredLayer& stored(std::int64_t index) const {
+    return layers_[owners_[static_cast<std::size_t>(index)]];
+  }
 
   const LayerWeights& layer(std::int64_t index) const { return views_[static_cast<std::size_t>(index)]; }
-  // With matrices that gradients can be multiplied by: as many numbers once more. Made by whoever asks first,
-  // from the packed ones: the file may have changed since, and its numbers may have been rounded.
+  // With the transposed matrices that gradients are multiplied by, which double the memory. Made on first
+  // use, from the packed ones: the file may have changed since, and its numbers may have been rounded.
   const LayerWeights& layer_for_backward(std::int64_t index) const;
 
-  // The norm after layer `index`, from 0, which is not the layer's own; none: a null pointer.
+  // The norm after layer `index`, from 0, which is not the layer's own; null if there is none.
   const StoredNorm* norm_after(const ModelDescription& description, std::int64_t index) const noexcept;
 
  private:
@@ -63,9 +71,11 @@ class ModelWeights {
   void read(const ModelDescription& description, const Loader& load);
 
   Tensor packed_;  // all matrices, side by side: a text reads them all, and large pages halve that
-  std::vector<LayerWeights> views_;
+  std::vector<StoredLayer> layers_;  // each once
+  std::vector<std::size_t> owners_;  // of each layer of the model: its place in layers_
+  std::vector<LayerWeights> views_;  // of each layer of the model, as backward_views_
   mutable std::once_flag transposed_once_;
-  mutable std::vector<TransposedLayer> transposed_;
+  mutable std::vector<TransposedLayer> transposed_;  // as layers_
   mutable std::vector<LayerWeights> backward_views_;
 };
 

@@ -1,4 +1,4 @@
-// What the layers of a pass that keeps nothing work in: one piece of memory, cut up.
+// Scratch memory for the layers of a pass that keeps nothing: one allocation, cut up.
 #pragma once
 
 #include <attend/model_description.h>
@@ -45,8 +45,8 @@ class Workspace {
     if (sizes_.branch > 0) branch_ = take(sizes_.branch);
   }
 
-  // Of a layer whose queries are these rows and whose keys are those: attention reads the whole text, in
-  // which the rows that take no part are zeros.
+  // For a layer with queries in `rows` and keys in `keys`: attention reads the whole text, in which the rows
+  // that take no part are zeros.
   LayerMemory memory(const LayerDescription& layer, RowRange rows, RowRange keys, TensorView stream) {
     const AttentionDescription& attention = layer.attention;
     const std::int64_t q = query_columns(attention), k = key_columns(attention);

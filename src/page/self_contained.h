@@ -13,7 +13,7 @@ namespace attend::page {
 // as a browser opens comfortably.
 inline constexpr std::int64_t kMostTokens = 2048;
 
-// What the page shows first. Heads are numbered from 0.
+// What the page shows first. Layers and heads are numbered from 1.
 struct FirstView {
   std::string tab = "map";  // map, lines or model
   LensMethod method = LensMethod::raw;

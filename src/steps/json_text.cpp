@@ -59,7 +59,7 @@ double JsonText::number(const Where& where) {
   std::string_view digits;
   try {
     digits = reader_.number_word("");
-  } catch (const FileError&) {  // it is none, or none of JSON's
+  } catch (const FileError&) {  // it is not a number, or not one that JSON allows
   }
   if (digits.empty() || digits.size() != whole.size()) {
     fail(LessonCause::not_json, start, "expected a number in ", to_string(where), ", found ",

@@ -1,4 +1,4 @@
-// A whole file, or standard input, as text: bounded, and with the system's reason when it cannot be had.
+// A whole file, or standard input, as text: bounded, and with the system's reason when it cannot be read.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace attend::steps {
 
-// A lesson is a handful of vectors; far beyond any of them, and small enough to hold in memory several times.
+// A lesson is a handful of vectors: this is far more than any needs, and small enough to hold several times.
 inline constexpr std::size_t kMaxLessonBytes = std::size_t{256} << 20;
 
 // The file at `path`, or standard input when path is "-". Throws LessonError: unreadable or too_large.

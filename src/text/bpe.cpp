@@ -1,25 +1,16 @@
 // Byte pair encoding: start with single characters and merge, the pair of the lowest rank first.
+#include "text/bpe.h"
+
 #include <algorithm>
 #include <optional>
 #include <queue>
 #include <string>
 
 #include "io/utf8.h"
-#include "text/merge_table.h"
-#include "text/subword_model.h"
 #include "text/word_cache.h"
 
 namespace attend::text {
 namespace {
-
-struct BpeOptions {
-  std::int32_t unknown = -1;  // -1: characters that are not in the vocabulary are left out
-  std::string prefix;         // of characters that do not start a word
-  std::string suffix;         // of the character that ends a word
-  bool fuse_unknown = false;
-  bool byte_fallback = false;
-  bool ignore_merges = false;
-};
 
 // A token in the making: its id and how many bytes it has. 0 bytes: it has gone into its neighbour on the
 // left.
@@ -255,6 +246,10 @@ std::unique_ptr<const SubwordModel> read_bpe(const io::JsonValue& model) {
     model.fail("byte_fallback together with a prefix or suffix of subwords is not supported");
   }
   MergeTable merges = read_merges(model.at("merges"), vocabulary, options.prefix.size());
+  return make_bpe(std::move(vocabulary), std::move(merges), std::move(options));
+}
+
+std::unique_ptr<const SubwordModel> make_bpe(Vocabulary vocabulary, MergeTable merges, BpeOptions options) {
   return std::make_unique<Bpe>(std::move(vocabulary), std::move(merges), std::move(options));
 }
 

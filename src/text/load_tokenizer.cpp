@@ -1,5 +1,6 @@
 // Files and folders. Each file is opened once, and what is open is what is checked and read.
 #include <attend/file_error.h>
+#include <attend/gguf.h>
 #include <attend/model_files.h>
 #include <attend/tokenizer.h>
 
@@ -21,6 +22,10 @@ bool is_there(const fs::path& path) {
 }
 
 bool is_vocabulary(const fs::path& path) { return path.extension() == ".txt"; }
+
+std::shared_ptr<const Tokenizer::Parts> read_parts_of_gguf(const ModelFile& file) {
+  return text::read_gguf_tokenizer(Gguf::open(file));
+}
 
 // `config` is for a vocab.txt alone.
 std::shared_ptr<const Tokenizer::Parts> read_parts(const io::InputFile& file, const io::InputFile* config) {
@@ -45,10 +50,12 @@ Tokenizer Tokenizer::load(const fs::path& path) {
     if (!is_there(file)) file = path / "vocab.txt";
     if (!is_there(file)) throw FileError(path.string(), "", "has neither a tokenizer.json nor a vocab.txt");
   }
+  const ModelFile opened(file, std::make_shared<const io::InputFile>(file));
+  if (Gguf::recognises(opened)) return Tokenizer(read_parts_of_gguf(opened));
   std::optional<io::InputFile> config;
   const fs::path beside = file.parent_path() / "tokenizer_config.json";
   if (is_vocabulary(file) && is_there(beside)) config.emplace(beside);
-  return Tokenizer(read_parts(io::InputFile(file), config ? &*config : nullptr));
+  return Tokenizer(read_parts(*opened.opened(), config ? &*config : nullptr));
 }
 
 Tokenizer Tokenizer::load(const ModelFiles& files) {
@@ -56,6 +63,7 @@ Tokenizer Tokenizer::load(const ModelFiles& files) {
     throw FileError(files.folder.string(), "",
                     "there is neither tokenizer.json nor vocab.txt in this folder");
   }
+  if (Gguf::recognises(files.tokenizer)) return Tokenizer(read_parts_of_gguf(files.tokenizer));
   return Tokenizer(read_parts(*files.tokenizer.opened(), files.tokenizer_config.opened().get()));
 }
 

@@ -1,6 +1,7 @@
 // What a tokenizer is made of.
 #pragma once
 
+#include <attend/gguf.h>
 #include <attend/tokenizer.h>
 
 #include <memory>
@@ -43,6 +44,9 @@ std::shared_ptr<const Tokenizer::Parts> read_tokenizer(const io::JsonDocument& d
 // A vocab.txt, and the tokenizer_config.json beside it, where there is one.
 std::shared_ptr<const Tokenizer::Parts> read_bert_vocabulary(const io::FileText& text,
                                                              std::optional<io::FileText> config);
+
+// What a GGUF file carries.
+std::shared_ptr<const Tokenizer::Parts> read_gguf_tokenizer(const Gguf& file);
 
 // How many characters at the start, or the end, are white space or its byte-level form.
 std::uint32_t white_at_start(std::string_view token);

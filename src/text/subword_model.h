@@ -48,5 +48,8 @@ std::unique_ptr<const SubwordModel> read_word_piece(const io::JsonValue& model);
 std::unique_ptr<const SubwordModel> make_word_piece(Vocabulary vocabulary, std::int32_t unknown);
 std::unique_ptr<const SubwordModel> read_bpe(const io::JsonValue& model);
 std::unique_ptr<const SubwordModel> read_unigram(const io::JsonValue& model);
+// scores: one for each token.
+std::unique_ptr<const SubwordModel> make_unigram(Vocabulary vocabulary, std::vector<double> scores,
+                                                 std::int32_t unknown, bool byte_fallback);
 
 }  // namespace attend::text

@@ -145,8 +145,13 @@ std::unique_ptr<const SubwordModel> read_unigram(const io::JsonValue& model) {
   if (duplicate >= 0)
     vocab.fail("[", duplicate, "] ", io::quoted(tokens[static_cast<std::size_t>(duplicate)]),
                " occurs twice");
-  return std::make_unique<Unigram>(std::move(vocabulary), std::move(scores),
-                                   static_cast<std::int32_t>(unknown), model.boolean("byte_fallback", false));
+  return make_unigram(std::move(vocabulary), std::move(scores), static_cast<std::int32_t>(unknown),
+                      model.boolean("byte_fallback", false));
+}
+
+std::unique_ptr<const SubwordModel> make_unigram(Vocabulary vocabulary, std::vector<double> scores,
+                                                 std::int32_t unknown, bool byte_fallback) {
+  return std::make_unique<Unigram>(std::move(vocabulary), std::move(scores), unknown, byte_fallback);
 }
 
 }  // namespace attend::text

@@ -1,4 +1,4 @@
-// Memory that is planned once: views are asked for by shape, and all of them come to life together.
+// Memory that is planned once: views are asked for by shape, and all of them get their memory together.
 #pragma once
 
 #include <attend/tensor.h>
@@ -12,7 +12,7 @@ namespace attend::train {
 
 class Arena {
  public:
-  // `view`, which stays where it is, will look at memory of this shape.
+  // `view`, which must not move, will refer to memory of this shape.
   void want(TensorView& view, const Dims& shape) {
     wishes_.push_back({&view, shape, next_});
     constexpr std::int64_t kLine = 16;
@@ -20,11 +20,11 @@ class Arena {
     end_ = std::max(end_, next_);
   }
 
-  // What is asked for after rewind(mark) lies where that after mark() does: for things that do not live at
-  // the same time.
+  // Views asked for after rewind(mark) share memory with those asked for after mark(): for things that are
+  // not needed at the same time.
   std::int64_t mark() const noexcept { return next_; }
   void rewind(std::int64_t mark) noexcept { next_ = mark; }
-  // What follows lies after everything so far.
+  // Views asked for from now on come after everything so far.
   void keep_all() noexcept { next_ = end_; }
 
   void allocate(DType dtype) {
@@ -47,7 +47,7 @@ class Arena {
   Tensor memory_;
 };
 
-// All elements become 0; the rows lie side by side.
+// Sets all elements to 0; the rows must be contiguous.
 inline void clear(TensorView rows) {
   std::memset(rows.raw(), 0, static_cast<std::size_t>(rows.count()) * size_of(rows.dtype()));
 }

@@ -1,4 +1,4 @@
-// A layer of gated recurrent units in place of a block: all that a token knows of those before it is one
+// A layer of gated recurrent units in place of a block: all that a token knows about those before it is one
 // vector, which every token changes.
 #pragma once
 
@@ -18,20 +18,20 @@ namespace attend::train {
 
 class GruLayer {
  public:
-  // dropout: of what it reads; 0 of the first layer, which reads embeddings, which have their own. `stream`
-  // tells it from that of others.
+  // dropout: of its input; 0 for the first layer, because embeddings have their own. `stream` distinguishes
+  // it from that of other layers.
   GruLayer(Parameters& parameters, const std::string& name, std::int64_t hidden, double dropout,
            std::uint64_t stream);
 
   void plan(Arena& arena, std::int64_t rows);
-  // What layers work in one after the other.
+  // Scratch memory that layers use one after the other.
   static void plan_work(Arena& arena, Room& room, std::int64_t sequences, std::int64_t rows,
                         std::int64_t hidden);
 
   // The states, (rows, E).
   TensorView forward(Pass& pass, ConstTensorView x);
   TensorView states(std::int64_t rows) const { return first_rows(out_, rows); }  // that forward() left
-  // After a forward() of the same x. d: the gradient of what left becomes that of x.
+  // After a forward() of the same x. d: the gradient of the states, which becomes that of x.
   void backward(Pass& pass, ConstTensorView x, TensorView d);
 
  private:

@@ -33,7 +33,7 @@ void Model::check_targets(const Batch& batch) const {
 }
 
 void Model::require_output() const {
-  if (!options_.guesses) refuse(kGuessOperation, "the model has no output layer, so it guesses nothing");
+  if (!options_.guesses) refuse(kGuessOperation, "the model has no output layer, so it cannot guess tokens");
 }
 
 model::Operand Model::output_matrix() {

@@ -46,10 +46,19 @@ TensorView first_rows_if(TensorView view, std::int64_t count) {
   return view.given() ? first_rows(view, count) : view;
 }
 
-// A piece of memory that is large enough, as rows of so many columns.
+// A piece of memory that is large enough, as rows of this many columns.
 TensorView as_matrix(TensorView memory, std::int64_t rows, std::int64_t columns) {
   const Dims shape{rows, columns};
   return {memory.raw(), memory.dtype(), shape, row_major_strides(shape)};
+}
+
+// The place of each row in its sequence.
+template <class Integer>
+std::vector<Integer> places_of(const Rows& rows) {
+  std::vector<Integer> places(static_cast<std::size_t>(rows.count()));
+  for (std::size_t i = 0; i < places.size(); ++i)
+    places[i] = static_cast<Integer>(static_cast<std::int64_t>(i) % rows.length);
+  return places;
 }
 
 const Rows& keys_of(const Pass& pass, const LayerDescription& layer) {
@@ -159,9 +168,7 @@ void Model::embed(Pass& pass, LayerStack& stack, const Sequences& tokens) {
   const bool normed = description_.embedding_norm.has_value();
   const TensorView out = first_rows(stack.entering, rows),
                    embedded = normed ? first_rows(stack.embedded, rows) : out;
-  std::vector<std::int64_t> places(static_cast<std::size_t>(rows));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i) % pass.rows.length;
-  stack.places.assign(places.begin(), places.end());
+  const std::vector<std::int64_t> places = places_of<std::int64_t>(pass.rows);
   model::EmbeddingTables tables{.words = parameters_.value(places_.words)};
   if (places_.type >= 0) tables.types = parameters_.value(places_.type);
   if (places_.positions >= 0) tables.positions = parameters_.value(places_.positions);
@@ -185,10 +192,11 @@ void Model::embed_back(Pass& pass, LayerStack& stack, const Sequences& tokens, T
                               norm_gradients(parameters_, stack.embedding_norm), room_.factors);
   }
   add_embedding_gradient(tokens.ids, d, parameters_.gradient(places_.words));
-  if (places_.positions >= 0)
-    add_embedding_gradient(stack.places, d, parameters_.gradient(places_.positions));
+  if (places_.positions >= 0) {
+    add_embedding_gradient(places_of<std::int32_t>(pass.rows), d, parameters_.gradient(places_.positions));
+  }
   if (places_.type >= 0) {
-    const std::vector<std::int32_t> types(stack.places.size(), 0);
+    const std::vector<std::int32_t> types(tokens.ids.size(), 0);
     add_embedding_gradient(types, d, parameters_.gradient(places_.type));
   }
 }

@@ -1,5 +1,5 @@
-// A model that learns: from ids to the loss and back, by the layers of src/model. What lives longer than one
-// operation is planned when it is made.
+// A model that learns: from ids to the loss and back, by the layers of src/model. Memory that outlives one
+// operation is planned when the model is made.
 #pragma once
 
 #include <attend/cross_entropy.h>
@@ -37,13 +37,13 @@ struct Sequences {
 
 struct Batch {
   Sequences tokens{};
-  // For each token what should be guessed there, or kNoTarget. Who asks for hidden vectors needs none.
+  // For each token what should be guessed there, or kNoTarget. Not needed for hidden vectors.
   std::vector<std::int32_t> targets{};
   Sequences source{};  // of an encoder-decoder; its count is that of tokens
 };
 
-// Any number that depends on the vectors of tokens, hidden (rows, E): writes how it changes with each of them
-// into d_hidden, which comes as zeros.
+// Any loss that depends on the vectors of tokens, hidden (rows, E): writes its gradient into d_hidden, which
+// holds zeros at first.
 using HiddenLoss = std::function<void(ConstTensorView hidden, TensorView d_hidden)>;
 
 // What a layer leaves for the backward pass.
@@ -58,14 +58,13 @@ struct LayerStack {
   NormPlaces embedding_norm{}, final_norm{};
   TensorView embedded{}, entering{};  // (rows, E): before and after the norm of the embeddings
   TensorView leaving{};               // (rows, E): after the final norm, where there is one
-  std::vector<std::int32_t> places{};
 };
 
 class Model {
  public:
   // f32, or f64, which is the reference: the same model in plain float64. Memory::later: parameters() has
-  // names and shapes, and nothing more may be asked for until allocate(); so a file can be compared with a
-  // description before that takes any memory. Throws std::invalid_argument for a model that cannot fit into
+  // names and shapes, and nothing else may be used until allocate(); so a file can be compared with a
+  // description before any memory is taken. Throws std::invalid_argument for a model that cannot fit into
   // memory.
   enum class Memory : std::uint8_t { now, later };
   Model(const ModelDescription& description, const TrainingOptions& options, DType dtype = DType::f32,
@@ -106,7 +105,7 @@ class Model {
   void check_targets(const Batch& batch) const;
   Pass pass_for(const Batch& batch, bool training, std::uint64_t seed);
 
-  // The layers [first, last], of which only the last has a feed-forward part: what is run again as one.
+  // The layers [first, last], of which only the last has a feed-forward part: they are recomputed as one.
   std::int64_t first_of_block(const LayerStack& stack, std::int64_t last) const;
   model::LayerRun run_of(Pass& pass, std::int64_t index, AttentionOptions& options) const;
   ConstTensorView entering(const LayerStack& stack, std::int64_t index) const;
@@ -124,7 +123,8 @@ class Model {
   void backward(Pass& pass, const Batch& batch, TensorView d);  // d: of what forward() returned
   void back_through_stack(Pass& pass, LayerStack& stack, const Sequences& tokens, ConstTensorView source,
                           TensorView d, TensorView d_source);
-  // Of the rows that have a target, some at a time. d_hidden: zeros, where their gradient goes; or not given.
+  // The loss of the rows that have a target, some rows at a time. d_hidden: zeros, which become their
+  // gradient; or not given.
   CrossEntropy guess(ConstTensorView hidden, std::span<const std::int32_t> targets, double weight,
                      TensorView d_hidden);
   void require_output() const;

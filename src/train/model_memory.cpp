@@ -16,7 +16,7 @@ bool is_recurrent_model(const ModelDescription& description) {
   return !description.layers.empty() && description.layers.front().kind == LayerKind::recurrent;
 }
 
-// How many numbers, as real ones.
+// How many numbers, as double, which does not overflow.
 double linear_numbers(double in, double out, bool bias) { return in * out + (bias ? out : 0); }
 double norm_numbers(NormKind kind, double size) { return kind == NormKind::layer ? 2 * size : size; }
 double real(std::int64_t value) { return static_cast<double>(value); }
@@ -50,7 +50,7 @@ double parameter_numbers(const ModelDescription& description, const TrainingOpti
   return numbers;
 }
 
-// Kept of a layer for the backward pass, for each row; what leaves a block is not in it.
+// What a layer keeps for the backward pass, for each row, without what leaves a block.
 double inside_layer(const LayerDescription& layer, double e) {
   const AttentionDescription& attention = layer.attention;
   const double q = real(model::query_columns(attention)), k = real(model::key_columns(attention));
@@ -83,7 +83,7 @@ double kept_by_layers(const ModelDescription& description, const TrainingOptions
   return leaving + (options.recompute ? largest_block : inside);
 }
 
-// What the head works in, and after it the parts of a layer, in the same place.
+// Scratch memory of the head and then, in the same place, of the parts of a layer.
 double workshop(const ModelDescription& description, const TrainingOptions& options, double rows) {
   const double e = real(description.hidden_size);
   const double some = std::min(rows, real(logit_rows(description.vocabulary_size)));
@@ -169,7 +169,7 @@ void require_memory(const ModelDescription& description, const TrainingOptions& 
   const double need = model_memory(description, options, dtype).total(), most = memory_limit();
   if (need <= most) return;
   refuse("train", "a model of this shape would take ", memory_text(need), " to learn in batches of ",
-         options.sequences, ", and there are ", memory_text(most));
+         options.sequences, ", but this process can have at most ", memory_text(most));
 }
 
 }  // namespace attend::train

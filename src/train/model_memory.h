@@ -1,4 +1,4 @@
-// What a model that learns takes of memory, from its description alone: to be known before anything is made.
+// How much memory a model that learns takes, from its description alone: known before anything is allocated.
 #pragma once
 
 #include <attend/dtype.h>
@@ -10,7 +10,7 @@ namespace attend::train {
 
 struct TrainingOptions;
 
-// In bytes; real numbers, so that no description makes them overflow.
+// In bytes, as double, so that no description makes them overflow.
 struct ModelMemory {
   double parameters = 0;   // values, gradients and both moments
   double activations = 0;  // what Model plans once for its batches
@@ -18,14 +18,14 @@ struct ModelMemory {
   double total() const { return parameters + activations + tables; }
 };
 
-// Of a description that check() lets through. Rounding to cache lines is left out.
+// For a description that check() accepts. Rounding to cache lines is left out.
 ModelMemory model_memory(const ModelDescription& description, const TrainingOptions& options,
                          DType dtype = DType::f32);
 
 // Throws std::invalid_argument where a model would take more than this process can ever have.
 void require_memory(const ModelDescription& description, const TrainingOptions& options, DType dtype);
 
-// The most that any layer needs of what layers work in one after the other.
+// The most scratch memory that any layer needs; layers use it one after the other.
 struct RoomSizes {
   RoomSizes(const ModelDescription& description, const TrainingOptions& options);
   std::int64_t packed = 0, sums = 0;  // numbers: of the largest packed matrix, and of its gradient's sums

@@ -18,7 +18,8 @@ class Adding {
       : parameters_(parameters), hidden_(description.hidden_size) {
     const std::int64_t depth =
         description.has_source() ? description.encoder_layers : description.layer_count();
-    // What adds to the stream of a deep model starts smaller, so that the sum of all layers does not grow.
+    // Products that add to the stream start smaller in a deep model, so that the sum of all layers does not
+    // grow.
     added_ = std::sqrt(2.0 * static_cast<double>(depth));
   }
 
@@ -172,18 +173,25 @@ model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces&
 }
 
 void require_learnable(const ModelDescription& description) {
-  if (description.embedding_scale != 1) refuse("train", "a scale of the embeddings does not learn here");
-  if (description.output_softcap > 0) refuse("train", "a cap on logits does not learn here");
+  if (description.embedding_scale != 1) refuse("train", "a scale of the embeddings cannot be trained here");
+  if (description.output_softcap > 0) refuse("train", "a cap on logits cannot be trained here");
+  if (description.embedding_size) {
+    refuse("train", "a linear layer after the embeddings cannot be trained here: their rows have ",
+           *description.embedding_size, " elements, and the hidden vectors ", description.hidden_size);
+  }
   for (const LayerDescription& layer : description.layers) {
     if (layer.attention.positions == PositionKind::relative)
-      refuse("train", "scores that know the distance of two tokens by a table do not learn here");
-    if (layer.attention.sinks) refuse("train", "attention sinks do not learn here");
+      refuse("train", "tables of relative positions cannot be trained here");
+    if (layer.attention.sinks) refuse("train", "attention sinks cannot be trained here");
     if (layer.norm.plus_one)
-      refuse("train", "norms whose weights are stored without their 1 do not learn here");
+      refuse("train", "norms whose weights are stored as w for 1 + w cannot be trained here");
     if (layer.attention.positions == PositionKind::rotary && layer.attention.rotary.long_text > 0)
-      refuse("train", "rotary positions that depend on the length of a text do not learn here");
+      refuse("train", "rotary positions that depend on the length of a text cannot be trained here");
+    if (layer.weights_of) refuse("train", "layers that share their weights cannot be trained here");
+    if (!layer.attention_norm || (layer.norm.kind == NormKind::layer && !layer.norm.bias))
+      refuse("train", "layers without a norm, and norms without a bias, cannot be trained here");
     if (layer.norm.place == NormPlace::around || layer.norm.place == NormPlace::inside)
-      refuse("train", "norms of what a part gives do not learn here");
+      refuse("train", "norms of a part's output cannot be trained here");
   }
 }
 

@@ -31,7 +31,7 @@ struct ModelPlaces {
   std::vector<LayerPlaces> layers{};
 };
 
-// Adds all parameters of a transformer; their order decides what they start from. guesses: whether it has an
+// Adds all parameters of a transformer; their order decides their initial values. guesses: whether it has an
 // output layer.
 ModelPlaces add_parameters(Parameters& parameters, const ModelDescription& description, bool guesses);
 
@@ -44,7 +44,8 @@ model::NormGradients norm_gradients(Parameters& parameters, const NormPlaces& pl
 model::LayerWeights layer_weights(Parameters& parameters, const LayerPlaces& places, TensorView packed_room);
 model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces& places);
 
-// Throws std::invalid_argument, in one sentence, for what does not learn here: biases of distance, sinks.
+// Throws std::invalid_argument, in one sentence, for what cannot be trained here: relative positions, sinks,
+// norms of a part's output.
 void require_learnable(const ModelDescription& description);
 
 }  // namespace attend::train

@@ -12,7 +12,6 @@ void Model::plan_stack(LayerStack& stack, std::int64_t rows) {
   const std::int64_t e = description_.hidden_size;
   if (description_.embedding_norm) arena_.want(stack.embedded, {rows, e});
   arena_.want(stack.entering, {rows, e});
-  stack.places.reserve(static_cast<std::size_t>(rows));
   if (is_recurrent()) return;
   for (std::int64_t i = stack.first; i < stack.last; ++i) {
     if (description_.layers[static_cast<std::size_t>(i)].feed_forward)
@@ -22,7 +21,7 @@ void Model::plan_stack(LayerStack& stack, std::int64_t rows) {
   for (std::int64_t i = stack.first; i < stack.last; ++i) plan_inside(i, rows);
 }
 
-// All but what leaves a block.
+// Everything but what leaves a block.
 void Model::plan_inside(std::int64_t index, std::int64_t rows) {
   const std::int64_t e = description_.hidden_size;
   const LayerDescription& layer = description_.layers[static_cast<std::size_t>(index)];
@@ -49,7 +48,7 @@ void Model::plan() {
   plan_stack(tokens_, rows);
   for (GruLayer& layer : recurrent_) layer.plan(arena_, rows);
   if (options_.recompute) {
-    // One block is there at a time.
+    // Only one block is in memory at a time.
     const std::int64_t mark = arena_.mark();
     for (std::int64_t i = 0; i < description_.layer_count(); ++i) {
       const bool begins =
@@ -76,7 +75,7 @@ void Model::plan_room(std::int64_t rows) {
     arena_.want(room_.sums, {sizes.sums});
   }
   arena_.want(room_.factors, {2, sizes.factors});
-  // What the head works in is forgotten before a block works, and one part of a block before the next.
+  // The head's scratch memory is free before a block runs, and that of one part of a block before the next.
   const std::int64_t mark = arena_.mark();
   if (options_.guesses) {
     const std::int64_t some = std::min(rows, logit_rows(description_.vocabulary_size));

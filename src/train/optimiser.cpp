@@ -12,8 +12,8 @@
 namespace attend::train {
 namespace {
 
-// Numbers that a thread takes at once: some microseconds of work. Fixed, so that sums have the same bits with
-// any number of threads.
+// Numbers that a thread takes at once: a few microseconds of work. Fixed, so that sums have the same bits
+// with any number of threads.
 constexpr std::int64_t kPiece = 16384;
 
 struct Piece {
@@ -96,7 +96,7 @@ double gradient_norm(Parameters& parameters) {
 void adamw_step(Parameters& parameters, const AdamWOptions& options, double rate, std::int64_t step,
                 double norm) {
   kernels::require_isa();
-  // As PyTorch has it, with a hair's breadth that keeps a norm of 0 out of the denominator.
+  // As in PyTorch, with a tiny constant that keeps the denominator from being 0.
   const double factor = options.clip > 0 ? std::min(1.0, options.clip / (norm + 1e-6)) : 1;
   const kernels::AdamStep one{.rate = rate,
                               .beta1 = options.beta1,

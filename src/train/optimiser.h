@@ -24,7 +24,7 @@ struct Schedule {
 // The square root of the sum of all squares, added up in float64 in a fixed order.
 double gradient_norm(Parameters& parameters);
 
-// Step number `step` (from 1) from the gradients that have come together; `norm` is theirs.
+// Step number `step` (from 1) from the accumulated gradients; `norm` is their norm.
 void adamw_step(Parameters& parameters, const AdamWOptions& options, double rate, std::int64_t step,
                 double norm);
 

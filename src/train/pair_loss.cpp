@@ -21,10 +21,10 @@ void check_pairs(ConstTensorView first, ConstTensorView second) {
 void check_equal(ConstTensorView first, ConstTensorView second, TensorView d_first, TensorView d_second) {
   check_pairs(first, second);
   if (first.size(0) != second.size(0)) {
-    refuse(kPairLossOperation, first.size(0), " and ", second.size(0), " vectors make no pairs");
+    refuse(kPairLossOperation, first.size(0), " and ", second.size(0), " vectors do not make pairs");
   }
   if (d_first.given() != d_second.given())
-    refuse(kPairLossOperation, "gradients are given for one side of two");
+    refuse(kPairLossOperation, "gradients are given for only one of the two sides");
 }
 
 // Rows divided by their lengths.
@@ -49,7 +49,7 @@ struct UnitRows {
   double* operator[](std::int64_t row) { return values.data() + row * width; }
   const double* operator[](std::int64_t row) const { return values.data() + row * width; }
 
-  // From d, the gradient of the divided rows, to that of the rows: what points along a row does not turn it.
+  // From d, the gradient of the divided rows, to that of the rows: a change along a row does not turn it.
   void back(const std::vector<double>& d, TensorView d_x) const {
     Tensor wide(DType::f64, {rows, width});
     for (std::int64_t i = 0; i < rows; ++i) {

@@ -1,6 +1,6 @@
 // Losses of pairs of vectors by their cosines, with gradients: pair i is row i of `first` and of `second`,
-// (n, E) each, f32 or f64. Everything between is float64, in a fixed order. The cosine of a row of zeros is
-// 0, and so is its gradient.
+// (n, E) each, f32 or f64. Intermediate results are float64, in a fixed order. The cosine of a row of zeros
+// is 0, and so is its gradient.
 #pragma once
 
 #include <attend/tensor.h>
@@ -23,8 +23,8 @@ double cosine_regression(ConstTensorView first, ConstTensorView second, std::spa
 
 struct Contrast {
   double scale = 20;
-  // Numbers by which equal texts are known, (n) each, or none. Two pairs that share a text are not an example
-  // of what does not belong together, so neither counts as a wrong answer to the other.
+  // Numbers that identify equal texts, (n) each, or none. Two pairs that share a text are not an example of
+  // what does not belong together, so neither counts as a wrong answer to the other.
   std::span<const std::int64_t> first_texts{}, second_texts{};
 
   bool tells_apart(std::size_t one, std::size_t other) const {

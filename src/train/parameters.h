@@ -14,14 +14,14 @@ namespace attend::train {
 struct Parameter {
   std::string name;
   Dims shape;
-  double mean = 0, deviation = 0;  // what it starts from
+  double mean = 0, deviation = 0;  // of its initial values
   bool decays = true;              // weight decay is for matrices, not for biases and norms
   std::int64_t offset = 0;
 };
 
 class Parameters {
  public:
-  // First all are named, then there is memory for all.
+  // All are named first, then memory is allocated for all.
   int add(const std::string& name, const Dims& shape, double mean, double deviation);
   void allocate(DType dtype);
 

@@ -14,11 +14,11 @@ namespace attend::train {
 // Sequences of one length, side by side as rows.
 struct Rows {
   std::int64_t sequences = 0, length = 0;
-  std::vector<std::int64_t> lengths{};  // how much of each exists; none: all of it
+  std::vector<std::int64_t> lengths{};  // tokens of each without padding; none: all
   std::int64_t count() const noexcept { return sequences * length; }
 };
 
-// Memory that a layer works in and forgets; planned for the largest need of all layers.
+// Scratch memory of a layer, planned for the largest need of all layers.
 struct Room {
   TensorView packed{};                      // a matrix as products read it
   TensorView sums{};                        // for add_linear_gradient()

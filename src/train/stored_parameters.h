@@ -1,5 +1,5 @@
-// Which tensor of a file each parameter of a model comes from, and goes to: a family's names beside those of
-// parameters, in both directions.
+// Which tensor of a file each parameter of a model comes from, and goes to: a family's names matched with
+// those of parameters, in both directions.
 #pragma once
 
 #include <attend/model_description.h>

@@ -58,7 +58,7 @@ def test_what_is_expected_and_what_spoke_for_it(guessing_bert):
 BAD = {
     "no mask": (["the bank", "--guess", "river"], "the text has 0 places marked [MASK], expected one"),
     "two masks": (["[MASK] of [MASK]", "--guess", "river"], "the text has 2 places marked [MASK], expected one"),
-    "two tokens": (["the [MASK]", "--guess", "banks"], '"banks" is 2 tokens, and one is guessed at a time'),
+    "two tokens": (["the [MASK]", "--guess", "banks"], '"banks" is 2 tokens, but only one is guessed at a time'),
 }
 
 

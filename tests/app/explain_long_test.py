@@ -75,7 +75,7 @@ def test_the_cost_is_said_first(long_bert):
 def test_rollout_of_a_long_text_is_for_one_word(long_bert):
     text = text_of(2100)
     done = run("explain", "-m", str(long_bert), text, "--method", "rollout")
-    assert done.code == 1 and "rollout of every row takes n³ steps: up to 2048; choose one word" in done.err
+    assert done.code == 1 and "rollout of every row takes n³ steps and allows up to 2048; choose one word" in done.err
     done = run("explain", "-m", str(long_bert), text, "--method", "rollout", "--focus", "money#7", "--json")
     shown = json.loads(done.out)
     assert done.code == 0 and "weights" not in shown

@@ -70,11 +70,11 @@ def check(cost, sentence):
 
 
 CONFIGS = [
-    ({"hidden_size": HUGE}, "embeddings.word_embeddings.weight: its shape is (64, 32), the configuration says (64, 16777216)"),
-    ({"intermediate_size": HUGE}, "intermediate.dense.weight: its shape is (48, 32), the configuration says (16777216, 32)"),
-    ({"vocab_size": HUGE}, "embeddings.word_embeddings.weight: its shape is (64, 32), the configuration says (16777216, 32)"),
-    ({"max_position_embeddings": HUGE}, "position_embeddings.weight: its shape is (40, 32), the configuration says (16777216, 32)"),
-    ({"type_vocab_size": HUGE}, "token_type_embeddings.weight: its shape is (2, 32), the configuration says (16777216, 32)"),
+    ({"hidden_size": HUGE}, "embeddings.word_embeddings.weight: its shape is (64, 32), but the configuration says (64, 16777216)"),
+    ({"intermediate_size": HUGE}, "intermediate.dense.weight: its shape is (48, 32), but the configuration says (16777216, 32)"),
+    ({"vocab_size": HUGE}, "embeddings.word_embeddings.weight: its shape is (64, 32), but the configuration says (16777216, 32)"),
+    ({"max_position_embeddings": HUGE}, "position_embeddings.weight: its shape is (40, 32), but the configuration says (16777216, 32)"),
+    ({"type_vocab_size": HUGE}, "token_type_embeddings.weight: its shape is (2, 32), but the configuration says (16777216, 32)"),
     ({"num_hidden_layers": 4096}, "encoder.layer.2.attention.self.query.weight: there is no such tensor"),
     ({"num_attention_heads": HUGE}, "num_attention_heads: 16777216 does not divide the hidden size 32"),
 ]
@@ -150,7 +150,7 @@ FILES = {  # files of the folder, the sentence
                "2_Dense/config.json": {"in_features": 32, "out_features": HUGE, "bias": False,
                                        "activation_function": "torch.nn.modules.activation.Tanh"},
                "2_Dense/model.safetensors": safetensors({"linear.weight": (4, 32)})},
-              "linear.weight: its shape is (4, 32), the configuration says (16777216, 32)"),
+              "linear.weight: its shape is (4, 32), but the configuration says (16777216, 32)"),
     "modules": ({"modules.json": [TRANSFORMER] * 8000}, "has more than 16 modules"),
     "nested": ({"config.json": b'{"a":' * 150_000}, "is nested more than 32 deep"),
 }  # fmt: skip

@@ -36,7 +36,7 @@ def settings(*pairs: str) -> list[str]:
 @pytest.mark.parametrize(("task", "given", "sentence"), [
     ("recall", ["training.accumulate=1000000000"], "training.accumulate: 1000000000 is not a number from 1 to 1048576"),
     ("recall", ["data.values=1000000000"], "data.values: 1000000000 is not a number from 2 to 1048576"),
-    ("recall", ["data.values=1000000"], "data.values: 1000000 values of 16 keys make 17000016 words, and a task has at most"),
+    ("recall", ["data.values=1000000"], "data.values: 1000000 values of 16 keys make 17000016 words, but a task has at most"),
     ("recall", ["model.layers=1000000"], "model.layers: 1000000 is not a number from 1 to 4096"),
     ("recall", [f"model.hidden={2**40}"], "model.hidden: 1099511627776 is not a number from 1 to 16777216"),
     ("recall", [f"model.inner={10**30}"], 'model.inner: "1000000000000000000000000000000" is not a whole number below 2^63'),
@@ -64,7 +64,7 @@ def test_a_limit_of_the_process_counts(tmp_path):
     given = settings("training.batch=100000")
     said = refused("train", "recall", "-o", str(tmp_path / "run"), *given, most=512 * MB)
     assert "training.batch: 100000 is too large here: the training would take " in said
-    assert said.endswith("and there are 537 MB")
+    assert said.endswith("but this process can have at most 537 MB")
 
 
 def test_many_batches_a_step_take_the_memory_of_one(tmp_path):
@@ -137,7 +137,7 @@ def test_a_configuration_that_is_no_file(tmp_path, name, sentence):
 
 def test_a_folder_that_is_none(tmp_path):
     for place in (pipe(tmp_path / "pipe"), pathlib.Path("/dev/null"), pathlib.Path("/proc/self/status")):
-        assert "cannot be made" in refused("train", "recall", "-o", str(place), *TINY)
+        assert "cannot be created" in refused("train", "recall", "-o", str(place), *TINY)
         assert refused("train", "--resume", "-o", str(place))
 
 

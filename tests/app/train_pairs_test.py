@@ -61,7 +61,7 @@ def test_the_rank_correlation_on_held_out_pairs_rises(tmp_path):
     if "`attend pull` gets it" in result.err:
         (pytest.fail if os.environ.get("ATTEND_NO_GAPS") else pytest.skip)(result.err)
     assert result.code == 0, result.err
-    assert "192 scored pairs to learn from, 48 to try it on" in " ".join(result.out.split())
+    assert "192 scored pairs to learn from, 48 to validate on" in " ".join(result.out.split())
     found = evaluations(tmp_path / "tuned")
     assert [line["step"] for line in found] == [0, 20]
     before, after = (line["spearman"] for line in found)
@@ -150,12 +150,12 @@ def test_does_not_go_on_from_something_else(tmp_path, folder):
 
     text = file.read_text()
     file.write_text(text.replace("river", "bank"))
-    assert f"the training began with another file of pairs than {file} is now" in refused()
+    assert f"the file of pairs {file} has changed since the training began" in refused()
     file.write_text(text)
     tensors = read_safetensors(model / "model.safetensors")
     name = next(iter(tensors))
     write_safetensors(model / "model.safetensors", tensors | {name: tensors[name] + 1})
-    assert f"the training began with another model than {model} is now" in refused()
+    assert f"the model {model} has changed since the training began" in refused()
     shutil.rmtree(model)
     assert "is not a folder" in refused()
 
@@ -187,20 +187,20 @@ def test_watches_a_text_with_its_special_tokens(tmp_path, small_bert):
 @pytest.mark.parametrize(("text", "more", "sentence"), [
     ("", [], "pairs.tsv: has no pairs"),
     ("alone\n", [], "pairs.tsv: line 1: has 1 column"),
-    ("a\tb\t0.5\nc\td\n", [], "pairs.tsv: line 2: has no score, and line 1 has one"),
+    ("a\tb\t0.5\nc\td\n", [], "pairs.tsv: line 2: has no score, but line 1 has one"),
     ("a\tb\tnan\n", [], "pairs.tsv: line 1: its score is not a number"),
     ("a\tb\t5\n", [], "pairs.tsv: line 1: its score 5 is not from -1 to 1; data.score_max"),
-    ("a\tb\t1\n" * 4, [], "has 4 pairs, which leaves 4 to learn from and 0 to try it on; each must be 2 or more"),
-    ("a\tb\t1\n" * 20, [], "the 4 pairs to try it on have the same score"),
-    ("a\tb\n" * 20, ["training.batch=1"], "training.batch: 1 pair has no other to be told apart from"),
-    ("a\tb\n" * 20, ["model.layers=7"], "model.layers: 7 is not what"),
+    ("a\tb\t1\n" * 4, [], "has 4 pairs, which leaves 4 to learn from and 0 to validate on; each must be 2 or more"),
+    ("a\tb\t1\n" * 20, [], "the 4 pairs to validate on all have the same score"),
+    ("a\tb\n" * 20, ["training.batch=1"], "training.batch: a batch of 1 has no other pairs to compare with"),
+    ("a\tb\n" * 20, ["model.layers=7"], "model.layers: 7 does not match"),
     ("a\tb\n" * 20, ["data.length=1"], "data.length: 1 tokens leave no room for the 2 that are added around every text"),
     ("a\tb\n" * 20, ["data.score_max=0"], "data.score_max: 0 is not a number from"),
     ("a\tb\n" * 20, ["data.model="], "data.model: is missing"),
     ("a\tb\n" * 20, ["data.model=no/such-model"], "no/such-model: is not a folder"),
-    ("a\tb\n" * 20, ["data.file="], "data.file: is missing: which pairs are to be learned?"),
+    ("a\tb\n" * 20, ["data.file="], "data.file: is missing: which pairs should be learned?"),
     ("a\tb\n" * 20, ["data.file=x.csv"], "x.csv: is neither a .tsv nor a .jsonl"),
-    ("a\tb\n" * 20, [f"data.model={ROOT / 'tests/golden/models/mpnet'}"], '"mpnet" has a table of distances in its scores, which does not learn here'),
+    ("a\tb\n" * 20, [f"data.model={ROOT / 'tests/golden/models/mpnet'}"], '"mpnet" has a table of relative positions, which cannot be trained here'),
 ])
 def test_refuses_in_one_sentence(tmp_path, small_bert, text, more, sentence):
     (tmp_path / "pairs.tsv").write_text(text)

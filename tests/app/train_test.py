@@ -135,7 +135,7 @@ def test_a_gru_learns_without_attention(tmp_path):
     assert config["model_type"] == "attend" and config["mixer"] == "gru"
     assert run("explain", "-m", str(folder), "a0 so a?").code == 1
     watched = train(tmp_path / "watched", *GRU, "--watch", "a0 b1 a?")
-    assert watched.code == 1 and "a GRU has no attention to be watched" in watched.err
+    assert watched.code == 1 and "a GRU has no attention to watch" in watched.err
 
 
 @pytest.mark.parametrize("extra", [[], ["--set", "model.dropout=0.2", "--set", "training.accumulate=2", "--set", "model.recompute=true"],
@@ -256,10 +256,10 @@ def test_a_diverging_loss_is_reported_and_the_last_good_state_kept(tmp_path):
     wild = ["--set", "training.rate=1e30", "--set", "training.warmup=0", "--set", "training.clip=0"]
     result = train(tmp_path / "kept", *wild, "--set", "training.save=1")
     assert result.code == 1 and result.err.count("\n") == 1
-    assert "the loss is no longer a number at step 2; the state of step 1 is kept in" in result.err
+    assert "the loss is no longer finite at step 2; the state of step 1 is kept in" in result.err
     assert b'"step":"1"' in (tmp_path / "kept" / "training.safetensors").read_bytes().replace(b": ", b":")
     unsaved = train(tmp_path / "unsaved", *wild)
-    assert unsaved.code == 1 and "nothing was saved yet" in unsaved.err
+    assert unsaved.code == 1 and "nothing has been saved yet" in unsaved.err
 
 
 def test_print_config_prints_what_it_reads(tmp_path):
@@ -273,15 +273,15 @@ def test_print_config_prints_what_it_reads(tmp_path):
 
 # What --set or a file says, and part of the sentence.
 BAD_KEYS = [
-    ({"model": {"layer": 2}}, "model.layer: there is no such key; there are model.mixer, model.layers"),
-    ({"nonsense": 1}, "nonsense: there is no such key; there are task, model.…, data.…, training.…"),
+    ({"model": {"layer": 2}}, "model.layer: there is no such key; the keys are model.mixer, model.layers"),
+    ({"nonsense": 1}, "nonsense: there is no such key; the keys are task, model.…, data.…, training.…"),
     ({"task": "dance"}, 'task: "dance" is not one of recall, copy, reverse, it, text, masked'),
     ({"model": {"heads": 3}}, "model.heads: 3 does not divide the hidden size 64"),
     ({"model": {"heads": "many"}}, 'model.heads: "many" is not a whole number'),
     ({"model": {"norm": "batch"}}, 'model.norm: "batch" is not one of layer, rms'),
     ({"model": {"mixer": "lstm"}}, 'model.mixer: "lstm" is not one of attention, gru'),
-    ({"task": "reverse", "model": {"mixer": "gru"}}, 'model.mixer: "gru" reads forwards only, and reverse needs more'),
-    ({"task": "masked", "model": {"mixer": "gru"}}, 'model.mixer: "gru" reads forwards only, and masked needs more'),
+    ({"task": "reverse", "model": {"mixer": "gru"}}, 'model.mixer: "gru" reads forwards only, but reverse needs more'),
+    ({"task": "masked", "model": {"mixer": "gru"}}, 'model.mixer: "gru" reads forwards only, but masked needs more'),
     ({"data": {"distance": -1}}, "data.distance: -1 is not a number from 0"),
     ({"model": {"tied": 1}}, 'model.tied: "1" is not true or false'),
     ({"model": {"dropout": 1}}, "model.dropout: 1 is not a number from 0 to 0.99"),
@@ -289,8 +289,8 @@ BAD_KEYS = [
     ({"training": {"rate": -1}}, "training.rate: -1 is not a number from 0"),
     ({"training": {"steps": 0}}, "training.steps: 0 is not a number from 1"),
     ({"training": {"batch": 1.5}}, 'training.batch: "1.5" is not a whole number'),
-    ({"training": {"rate": [1]}}, "training.rate: is neither a number, a text, true nor false"),
-    ({"data": {"pairs": 20}}, "data.pairs: 20 pairs have no different keys among 16"),
+    ({"training": {"rate": [1]}}, "training.rate: is not a number, a string, true or false"),
+    ({"data": {"pairs": 20}}, "data.pairs: 20 pairs need as many different keys, but there are 16"),
     ({"task": "text"}, "data.file: is missing"),
     ({"task": "text", "data": {"file": "/no/such/file"}}, "/no/such/file: cannot be read"),
 ]
@@ -375,7 +375,7 @@ def test_generate_answers_a_source(tmp_path):
     assert answer.out.split() == "s4 s4 s0 s2 s1 s3".split()
     assert len(run("generate", "-m", folder, "s3 s1 s2 s0 s4 s4", "-n", "2").out.split()) == 2
     long = run("generate", "-m", folder, " ".join(["s1"] * 7))
-    assert long.code == 1 and "the source has 7 tokens, and the model has positions for 6" in long.err
+    assert long.code == 1 and "the source has 7 tokens, but the model has positions for only 6" in long.err
 
 
 def test_generate_refuses_a_gru(tmp_path):

@@ -1,15 +1,12 @@
 // Files that were cut, that have a bit the wrong way round, that change while they are open, or that are
 // large and dense.
 #include <attend/checkpoint.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <numeric>
 
+#include "checkpoint/peak_growth.h"
 #include "checkpoint/safetensors_bytes.h"
 #include "support/cpu_time.h"
 #include "support/file_error.h"
@@ -109,33 +106,6 @@ TEST(DamagedFileDeathTest, OtherBusErrorsStillEndTheProgram) {
         std::raise(SIGBUS);
       },
       testing::KilledBySignal(SIGBUS), "");
-}
-
-// Runs in a process of its own, so that its peak memory is its own too.
-std::int64_t peak_growth_of_opening(const std::filesystem::path& path) {
-  int ends[2];
-  if (::pipe(ends) != 0) return -1;
-  const pid_t child = ::fork();
-  if (child == 0) {
-    struct rusage before {
-    }, after{};
-    ::getrusage(RUSAGE_SELF, &before);
-    try {
-      Checkpoint::open(path);
-    } catch (const FileError&) {
-    }
-    ::getrusage(RUSAGE_SELF, &after);
-    const std::int64_t growth = (after.ru_maxrss - before.ru_maxrss) * 1024;
-    const bool written = ::write(ends[1], &growth, sizeof growth) == sizeof growth;
-    ::_exit(written ? 0 : 1);
-  }
-  std::int64_t growth = -1;
-  if (::read(ends[0], &growth, sizeof growth) != sizeof growth) growth = -1;
-  ::close(ends[0]);
-  ::close(ends[1]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status == 0 ? growth : -1;
 }
 
 constexpr std::int64_t kMiB = 1 << 20;

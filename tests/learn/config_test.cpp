@@ -8,7 +8,7 @@
 namespace attend::learn {
 namespace {
 
-// What check() says to a key, or nothing.
+// What check() says about a key, or nothing.
 std::string complaint(const Config& config) {
   try {
     check(config);
@@ -65,9 +65,9 @@ TEST(Config, EveryNumberIsChecked) {
   });
 }
 
-// A size that no training can have is found by its own key, before anything is made of it: by --set and in a
-// file.
-TEST(Config, EverySizeHasAnEnd) {
+// A size that no training can have is found by its own key, before anything is allocated: both with --set and
+// in a file.
+TEST(Config, EverySizeHasALimit) {
   for (const std::string_view task : task_names()) {
     const Config defaults = default_config(task);
     each_key(defaults, [&](std::string_view key, const auto& value) {
@@ -86,7 +86,7 @@ TEST(Config, EverySizeHasAnEnd) {
   }
 }
 
-TEST(Config, TheWordsOfRecallHaveAnEndTogether) {
+TEST(Config, TheWordsOfRecallHaveALimitTogether) {
   Config config = default_config("recall");
   set_key(config, "data.values", "61679");
   EXPECT_EQ(complaint(config), "");
@@ -94,7 +94,7 @@ TEST(Config, TheWordsOfRecallHaveAnEndTogether) {
   EXPECT_EQ(complaint(config), "data.values");
 }
 
-TEST(Config, RefusesWhatIsNoJson) {
+TEST(Config, RefusesWhatIsNotJson) {
   for (const char* text : {"", "{", "[]", "{\"model\": 3", "{\"model\": {\"layers\": {}}}"}) {
     EXPECT_THROW(parse_config(text, "file"), FileError) << text;
   }

@@ -34,7 +34,7 @@ TEST(Film, IsNotMadeOfMapsThatWouldFillTheMemory) {
   EXPECT_FALSE(Film::fits(example_of(1, true), model_of(model::kMostOwnLayers, kLargestModelSize)));
 }
 
-// Of two layers of two heads, two tokens.
+// For two layers of two heads, and two tokens.
 std::vector<ExampleMap> four_maps() {
   std::vector<ExampleMap> maps;
   for (const std::int64_t layer : {1, 2}) {

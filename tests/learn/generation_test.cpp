@@ -29,7 +29,7 @@ class GenerationTest : public testing::Test {
     save_model_folder(folder.path(), model, byte_tokenizer());
     for (std::int32_t i = 0; i < 12; ++i) ids.push_back(static_cast<std::int32_t>(random_bits(1, i) % 256));
   }
-  // Of the token at the end of the first `count`, by the model that learns.
+  // The logits after the first `count` tokens, by the model that learns.
   Tensor expected(std::int64_t count) {
     train::Batch batch{.tokens = {.count = 1, .length = count, .ids = {ids.begin(), ids.begin() + count}}};
     batch.targets.assign(static_cast<std::size_t>(count), kNoTarget);
@@ -53,7 +53,7 @@ TEST_F(GenerationTest, SaysWhatTheTrainedModelSays) {
   Generator whole = generator();
   EXPECT_LT(max_abs_difference(whole.read(ids), expected(12)), 1e-5);
   EXPECT_EQ(whole.cache().length(), 12);
-  // Token by token, over the cache.
+  // Token by token, with the cache.
   Generator pieces = generator();
   for (std::int64_t i = 0; i < 12; ++i) {
     const Tensor logits = pieces.read(std::span(ids).subspan(static_cast<std::size_t>(i), 1));
@@ -63,7 +63,7 @@ TEST_F(GenerationTest, SaysWhatTheTrainedModelSays) {
   EXPECT_LT(max_abs_difference(pieces.read(std::span(ids).subspan(0, 5)), expected(5)), 1e-5);
 }
 
-TEST_F(GenerationTest, GoesOnWherePositionsRunOut) {
+TEST_F(GenerationTest, ContinuesWhenPositionsRunOut) {
   Generator one = generator(), other = generator();
   const auto written = [&](Generator& by, std::span<const std::int32_t> prompt, std::int64_t count,
                            const Sampling& sampling) {
@@ -138,7 +138,7 @@ TEST_F(GenerationTest, Refuses) {
   full.read(ids);
   EXPECT_REFUSES(full.read(std::span(ids).subspan(0, 1)),
                  "[generate] 13 tokens are more than the 12 positions of the model");
-  EXPECT_REFUSES(full.read({}), "[generate] there is no token to go on from");
+  EXPECT_REFUSES(full.read({}), "[generate] there are no tokens to read");
   EXPECT_REFUSES(full.read_source(ids), "[generate] the model has no encoder to read a source");
   EXPECT_REFUSES(full.generate(""), "[generate] the prompt is empty");
   EXPECT_REFUSES(full.generate(ids, {.max_tokens = -1}), "[generate] max_tokens is -1");
@@ -202,8 +202,8 @@ void expect_same_logits(const model::OwnModel& shape) {
   if (shape.kind == model::ModelKind::encoder_decoder) {
     batch.source = {.count = 1, .length = 6, .ids = {9, 8, 7, 200, 100, 0}};
     EXPECT_EQ(generator.model().transformer().description().start_token, 7);
-    EXPECT_REFUSES(generator.read(batch.tokens.ids), "[generate] there is no source yet to answer");
-    // Another source before, and tokens of another answer, leave no trace.
+    EXPECT_REFUSES(generator.read(batch.tokens.ids), "[generate] the source has not been read yet");
+    // A previous source, and tokens of another answer, leave no trace.
     generator.read_source(std::vector<std::int32_t>{1, 2, 3});
     generator.read(batch.tokens.ids);
     generator.read_source(batch.source.ids);

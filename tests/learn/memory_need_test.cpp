@@ -29,7 +29,7 @@ Complaint start_with(const TemporaryFolder& folder, const char* task, const Sett
   return {};
 }
 
-TEST(MemoryNeed, IsNamedByTheKeyThatAddsMost) {
+TEST(MemoryNeed, NamesTheKeyThatAddsMost) {
   const TemporaryFolder folder;
   const std::string text = folder.write("text.txt", std::string(100000, 'x')).string();
   struct Case {
@@ -57,7 +57,8 @@ TEST(MemoryNeed, IsNamedByTheKeyThatAddsMost) {
     EXPECT_EQ(found.key, one.key) << one.task << ": " << found.rule;
     EXPECT_NE(found.rule.find(" is too large here: the training would take "), std::string::npos)
         << found.rule;
-    EXPECT_NE(found.rule.find(" sequences), and there are "), std::string::npos) << found.rule;
+    EXPECT_NE(found.rule.find(" sequences), but this process can have at most "), std::string::npos)
+        << found.rule;
     EXPECT_FALSE(std::filesystem::exists(folder / "run"));
   }
 }
@@ -68,12 +69,12 @@ TEST(MemoryNeed, NoSequenceIsLongerThanAModelMayBe) {
   const Complaint copied =
       start_with(folder, "copy", {{"data.length", "8388609"}, {"model.hidden", "1"}, {"model.heads", "1"}});
   EXPECT_EQ(copied.key, "data.length");
-  EXPECT_EQ(copied.rule, "it makes 16777218 positions, and a model has at most 16777216");
+  EXPECT_EQ(copied.rule, "it makes 16777218 positions, but a model has at most 16777216");
   EXPECT_EQ(start_with(folder, "recall", {{"data.distance", "16777216"}}).key, "data.distance");
 }
 
-// Batches of a step are drawn one after the other, so that they may be many.
-TEST(MemoryNeed, HasNothingToDoWithHowManyBatchesMakeAStep) {
+// Batches of a step are drawn one after the other, so there may be many.
+TEST(MemoryNeed, DoesNotDependOnTheBatchesOfAStep) {
   Config config = default_config("recall");
   config.accumulate = 1 << 20;
   EXPECT_NO_THROW(

@@ -50,7 +50,7 @@ TEST(Metrics, WhatIsNotALineOfOursIsLeftOut) {
   EXPECT_EQ(turned.text, good);
 }
 
-// Within time and memory that grow with the text and not faster.
+// In time and memory that grow no faster than the text.
 TEST(Metrics, HostileLinesAreReadInTime) {
   std::string keys = "{\"step\":1,\"loss\":1";
   for (int i = 0; i < 100000; ++i) keys += joined(",\"k", i, "\":1");

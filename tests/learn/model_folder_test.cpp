@@ -1,4 +1,4 @@
-// What is stored as a BERT computes, by the encoder that reads BERTs, what the model that learned computes.
+// A trained model that is stored as a BERT gives the same results when it is read as a BERT.
 #include "learn/model_folder.h"
 
 #include <attend/matmul.h>
@@ -27,7 +27,7 @@ TEST(ModelFolder, ABertIsReadAsItWasLearned) {
                               .epsilon = 1e-12};
   train::Model model(model::describe(shape), {});
   model.parameters().initialise(3);
-  // Biases and norms away from where they start.
+  // Biases and norms away from their initial values.
   const TensorView values = model.parameters().values();
   for (std::int64_t i = 0; i < values.count(); ++i) {
     values.data<float>()[i] += static_cast<float>(0.1 * normal_at(4, static_cast<std::uint64_t>(i)));

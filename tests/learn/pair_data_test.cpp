@@ -33,7 +33,7 @@ class PairDataTest : public testing::Test {
   Config config;
 };
 
-TEST_F(PairDataTest, EachTimeThroughThePairsHasEachOnceAndNoneThatIsHeldOut) {
+TEST_F(PairDataTest, EachPassHasEveryPairOnceAndNoneThatIsHeldOut) {
   const PairData data(config);
   EXPECT_FALSE(data.scored());
   EXPECT_EQ(data.held_out().size(), 4u);  // a fifth of 23, rounded down
@@ -47,7 +47,7 @@ TEST_F(PairDataTest, EachTimeThroughThePairsHasEachOnceAndNoneThatIsHeldOut) {
       EXPECT_TRUE(times[number / 4].insert(texts(pair)).second) << number;
     }
   }
-  EXPECT_NE(times[0], times[1]);  // another rest
+  EXPECT_NE(times[0], times[1]);  // another remainder
   EXPECT_EQ(data.held_out_batches().size(), 1u);
 }
 
@@ -61,7 +61,7 @@ TEST_F(PairDataTest, IsAFunctionOfTheSeed) {
   EXPECT_EQ(data.fingerprint(), other.fingerprint());
 }
 
-TEST_F(PairDataTest, FirstTextsComeBeforeSecondOnesAndAreFilledUp) {
+TEST_F(PairDataTest, FirstTextsComeBeforeSecondOnesAndArePadded) {
   const PairData data(config);
   const train::Sequences tokens = data.texts_of(data.batch(0)).tokens;
   EXPECT_EQ(tokens.count, 8);

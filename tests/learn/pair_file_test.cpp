@@ -66,14 +66,14 @@ TEST_F(PairFileTest, RefusesInOneSentenceWithTheLine) {
   EXPECT_FILE_ERROR(read("a.tsv", "text1\ttext2\tscore\na\tb\n"), "line 2",
                     "has 2 columns, fewer than the first line names");
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\t1\n\nc\td\n"), "line 3",
-                    "has no score, and line 1 has one; all pairs have one, or none");
-  EXPECT_FILE_ERROR(read("a.tsv", "a\tb\nc\td\t1\n"), "line 2", "has a score, and line 1 has none");
+                    "has no score, but line 1 has one; either all pairs have one, or none");
+  EXPECT_FILE_ERROR(read("a.tsv", "a\tb\nc\td\t1\n"), "line 2", "has a score, but line 1 has none");
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\tnan\n"), "line 1", "its score is not a number");
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\tinf\n"), "line 1", "its score is not a number");
-  EXPECT_FILE_ERROR(read("a.tsv", "a\tb\tmuch\n"), "line 1", "\"much\" is not a score, which is a number");
+  EXPECT_FILE_ERROR(read("a.tsv", "a\tb\tmuch\n"), "line 1", "\"much\" is not a score, expected a number");
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\t\x1b[2J" + std::string(5000, 'x')), "line 1", "is not a score");
   EXPECT_FILE_ERROR(read("a.tsv", "a\tb\t4.2\n"), "line 1",
-                    "its score 4.2 is not from -1 to 1; data.score_max is the largest of all scores");
+                    "its score 4.2 is not from -1 to 1; scores are divided by data.score_max");
   EXPECT_FILE_ERROR(read("a.tsv", "a\t \t1\n"), "line 1", "has an empty sentence");
   EXPECT_FILE_ERROR(read("a.tsv", "a\t\xff\n"), "line 1", "is not UTF-8");
   EXPECT_FILE_ERROR(read("a.jsonl", "{\"sentence1\": \"a\"}\n"), "line 1", "has no sentence2");

@@ -25,7 +25,7 @@ TEST(Spearman, AgreesWithKnownValues) {
 }
 
 TEST(SearchPartners, RanksThemBothWays) {
-  // cosines: first 0 has its partner nearest, first 1 behind one other; backwards the same.
+  // cosines: first 0 has its partner nearest, first 1 after one other; the other way round, the same.
   const Tensor first = Tensor::from<float>({2, 2}, {1, 0, 0.8F, 0.6F});
   const Tensor second = Tensor::from<float>({2, 2}, {2, 0, 0, 3});
   const PartnerSearch found = search_partners(first, second, {});

@@ -1,4 +1,4 @@
-// Losses of pairs, their gradients, and 20 steps of an encoder that learns by them, beside
+// Losses of pairs, their gradients, and 20 steps of an encoder that learns from them, compared with
 // sentence-transformers in float64. The file is made by tools/golden/make_pairs.py.
 #include <attend/checkpoint.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// An encoder that goes on learning computes what it computed before, and is saved as it was.
+// A pretrained encoder computes what it did before, and is saved as it was.
 #include "learn/pretrained.h"
 
 #include <attend/save.h>
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 const fs::path kModels = ATTEND_GOLDEN_MODELS;
 
-// Four texts of the golden files, filled up to the same length.
+// Four texts of the golden files, padded to the same length.
 train::Batch padded(const TokenBatch& texts, std::int64_t length) {
   train::Sequences tokens{.count = texts.texts(), .length = length};
   for (std::size_t s = 0; s + 1 < texts.ends.size(); ++s) {
@@ -168,7 +168,7 @@ TEST(Pretrained, RefusesOtherFamilies) {
   EXPECT_FILE_ERROR(Pretrained((kModels / "mpnet").string()), "model_type",
                     "\"mpnet\" has a table of distances in its scores");
   EXPECT_FILE_ERROR(Pretrained((kModels / "gpt2").string()), "model_type",
-                    "\"gpt2\" is not an encoder, and pairs trains encoders alone");
+                    "\"gpt2\" is not an encoder, and pairs only trains encoders");
   EXPECT_FILE_ERROR(Pretrained((kModels / "bert-relu").string()), "hidden_act",
                     "is an activation that pairs does not train");
 }

@@ -41,7 +41,7 @@ TEST(Pronoun, ItFindsTheAnimalWhateverTheStart) {
   }
 }
 
-TEST(Pronoun, TheSameStartTakesTheSameWay) {
+TEST(Pronoun, TheSameStartGivesTheSameResult) {
   PronounFit first(3), second(3);
   for (int step = 0; step < 5; ++step) EXPECT_EQ(first.step({}, 0.05), second.step({}, 0.05));
   EXPECT_EQ(first.weight(), second.weight());

@@ -1,4 +1,4 @@
-// From the parameters of an encoder over the vectors of sentences to the losses of pairs, and back.
+// From the parameters of an encoder through the vectors of sentences to the losses of pairs, and back.
 #include "learn/sentence_vectors.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST_P(EachPooling, GradientsAgreeWithFiniteDifferences) {
   for (std::uint64_t i = 0; i < 30; ++i) texts.tokens.ids.push_back(static_cast<int>(random_bits(1, i) % 11));
   train::Model model(description, {.sequences = 6, .guesses = false}, DType::f64);
   model.parameters().initialise(3);
-  // GetParam() beside the mean: as with several poolings, halves of a vector come from different ones.
+  // GetParam() next to the mean: with several poolings, parts of a vector come from different ones.
   const std::vector<Pooling> poolings{GetParam(), Pooling::mean};
   const auto loss = [&] {
     double found = 0;

@@ -26,7 +26,7 @@ model::OwnModel shape_of(const Task& task) {
   return shape;
 }
 
-// Reads the words of a sequence as somebody would who knows the task, and finds the answer.
+// Reads the words of a sequence as a person who knows the task would, and finds the answer.
 TEST(Recall, TheAnswerIsTheValueOfTheKeyThatIsAskedFor) {
   const auto task = make_task(small_task("recall"));
   const Tokenizer words = Tokenizer::from_json(task->tokenizer_json());
@@ -49,7 +49,7 @@ TEST(Recall, TheAnswerIsTheValueOfTheKeyThatIsAskedFor) {
   EXPECT_EQ(words.encode("a0 b3 c? a0").ids.size(), 4u);
 }
 
-// Words that say nothing stand between the pairs and the question.
+// Filler words come between the pairs and the question.
 TEST(Recall, ADistanceIsFilledWithOtherWords) {
   Config config = small_task("recall");
   config.distance = 4;
@@ -128,8 +128,8 @@ TEST(ByteTokenizer, IdsAreBytes) {
   EXPECT_EQ(bytes.decode(encoding.ids), text);
 }
 
-// Half a second; to look for each word among all before it took half a minute.
-TEST(WordTokenizer, ManyWordsAreWrittenSoon) {
+// Half a second; searching for each word among all before it took half a minute.
+TEST(WordTokenizer, ManyWordsAreWrittenQuickly) {
   std::vector<std::string> words;
   for (int i = 0; i < 200000; ++i) words.push_back("s" + std::to_string(i));
   words.emplace_back("s1");  // has its last number, as a key that is set twice

@@ -114,7 +114,7 @@ TEST_P(TrainedModels, GuessWhatTheyLearned) {
   }
 }
 
-// Each attention of the one is an attention of the other, in its place on the map of source and target.
+// Each attention map of one model is part of the other's, in its place on the map of source and target.
 TEST_P(TrainedModels, LookWhereTheyLooked) {
   std::map<std::int64_t, Tensor> expected;
   model_.evaluate(batch_, [&](const LayerMoment& moment) {
@@ -146,7 +146,7 @@ TEST_P(TrainedModels, LookWhereTheyLooked) {
   EXPECT_EQ(seen, expected.size());
 }
 
-// How a number changes with a head is what its gradient says, and what happens when the head is turned up.
+// The gradient says how a number changes with a head, and matches what happens when the head is scaled up.
 TEST_P(TrainedModels, HaveTheGradientsOfWhatTheyCompute) {
   const Transformer transformer(config_, tensors_);
   Tensor d_out(DType::f32, {joint_.tokens(), 8});

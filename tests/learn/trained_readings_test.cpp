@@ -46,7 +46,7 @@ class TwoParts : public testing::Test {
 
 double sum_of(std::span<const double> row) { return std::accumulate(row.begin(), row.end(), 0.0); }
 
-TEST_F(TwoParts, WhatIsNotGivenTheModelWritesItself) {
+TEST_F(TwoParts, TheModelWritesATargetThatIsNotGiven) {
   std::vector<std::int32_t> target{12};  // "<"
   while (target.size() < 6) {
     train::Batch batch{.source = {.count = 1, .length = 6, .ids = {3, 1, 4, 1, 5, 9}}};
@@ -99,7 +99,7 @@ TEST_F(TwoParts, WhatArrivesAtTheTargetCameFromBoth) {
     EXPECT_EQ(sum_of(row.last(3)) > 0.05, i >= 6) << i;
     EXPECT_GT(sum_of(row.first(6)), 0.05) << i;
   }
-  // A source is never looked at in vain, and what can flow is at most what there is.
+  // Looking at a source always brings something, and no more can flow than there is.
   const std::vector<double> flow = lens_row(reading, {.method = LensMethod::flow}, single_tokens(reading), 8);
   EXPECT_GT(sum_of(std::span(flow).first(6)), 0);
   for (const double share : flow) EXPECT_LE(share, 1 + 1e-9);
@@ -127,7 +127,7 @@ TEST_F(TwoParts, HeadsHaveHabitsWhereTheyLook) {
   }
 }
 
-TEST_F(TwoParts, EachPartIsCutByItself) {
+TEST_F(TwoParts, EachPartIsCutSeparately) {
   const Reading reading(TextModel::load(folder_.path().string()), "s1 s2 s3 s4 s5 s6 s7 s8",
                         "s8 s7 s6 s5 s4 s3 s2 s1");
   EXPECT_EQ(reading.size(), 12);

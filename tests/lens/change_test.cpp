@@ -1,4 +1,4 @@
-// Edits in words, what they change, and gradients towards another text.
+// Edits as text, what they change, and gradients towards another text.
 #include <attend/lens_change.h>
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST_P(Change, EditsAreReadAsTheyAreWritten) {
   EXPECT_EQ(parse_edit(reading_, "1:money>,").edges[0].layer, 1);
 }
 
-TEST_P(Change, WhatIsNoEditIsRefused) {
+TEST_P(Change, RefusesWhatIsNotAnEdit) {
   EXPECT_NE(refusal(reading_, "").find("is not an edit"), std::string::npos);
   EXPECT_NE(refusal(reading_, "a.b").find("is not an edit"), std::string::npos);
   EXPECT_NE(refusal(reading_, "1.").find("is not an edit"), std::string::npos);
@@ -66,7 +66,7 @@ TEST_P(Change, WhatIsNoEditIsRefused) {
   EXPECT_NE(refusal(reading_, "the>money").find("occurs 2 times"), std::string::npos);
 }
 
-TEST_P(Change, IsThatOfAPassWithTheEdits) {
+TEST_P(Change, EqualsThatOfAPassWithTheEdits) {
   const PassEdits edits = parse_edit(reading_, "1.1");
   TokenBatch batch;
   batch.add(reading_.tokens().ids, reading_.tokens().type_ids);

@@ -1,4 +1,4 @@
-// Texts read by the golden checkpoints of every family, which get a small vocabulary for it.
+// Texts read by the golden checkpoints of every family, with a small vocabulary.
 #pragma once
 
 #include <attend/lens.h>

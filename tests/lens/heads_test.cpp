@@ -99,7 +99,7 @@ TEST(Habit, IsWhatStandsOut) {
   EXPECT_EQ(habit_of({.previous = 0.3, .broad = 0.5}), "mixed");
 }
 
-TEST(Heads, RefuseWordsThatAreNotThere) {
+TEST(Heads, RefuseWordsThatDoNotExist) {
   const GoldenModel golden("bert");
   const Reading reading(golden.load(), "the bank");
   EXPECT_THROW(find_heads(reading, {.from = 0, .to = 4}), std::invalid_argument);

@@ -43,7 +43,7 @@ TEST_P(Families, AReadingAnswersAfterThePassAsDuringIt) {
     const Reading::Layer& layer = reading_.layer(moment.layer);
     const Tensor after = attention_rows(layer.q, layer.k, layer.options, Stage::weights, {}, layer.state);
     EXPECT_TRUE(std::ranges::equal(during.values<float>(), after.values<float>()));
-    // What the lens shows of one head are those weights.
+    // For one head, the lens shows those weights.
     for (std::int64_t head = 1; head <= reading_.heads(); ++head) {
       const Tensor map =
           lens_map(reading_, {.method = LensMethod::raw, .heads = {.layer = moment.layer, .head = head}},
@@ -129,7 +129,7 @@ TEST_P(Families, AWordWithItselfHasCosineOne) {
             (Dims{reading_.layers(), static_cast<std::int64_t>(reading_.words().size())}));
 }
 
-TEST_P(Families, RowsComeOneByOneAsTheyStandInTheMap) {
+TEST_P(Families, RowsOneByOneMatchTheMap) {
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm, LensMethod::rollout}) {
     const LensQuery query{.method = method};
     const Tensor map = lens_map(reading_, query, reading_.words());
@@ -142,7 +142,7 @@ TEST_P(Families, RowsComeOneByOneAsTheyStandInTheMap) {
   }
 }
 
-// A stretch is to its words what a word is to its tokens.
+// Words make up a stretch just as tokens make up a word.
 TEST_P(Families, StretchesOfWordsAreMergedAsWordsAre) {
   const std::vector<Word> tokens = single_tokens(reading_), pairs = stretches_of(tokens, 2);
   for (const LensMethod method : {LensMethod::raw, LensMethod::rollout}) {
@@ -188,7 +188,7 @@ TEST(Stretches, KeepSpecialTokensAndTextsApart) {
   EXPECT_THROW(stretches_of(units, 0), std::invalid_argument);
 }
 
-// One layer alone answers as it does among the others, and says that the others are not there.
+// A reading of one layer gives the same answers as a full one, and refuses questions about other layers.
 TEST_P(Families, AReadingOfOneLayer) {
   const Reading one(model_, kText, {}, {.only_layer = 1});
   EXPECT_EQ(one.layers(), reading_.layers());
@@ -258,8 +258,9 @@ TEST(Lens, RefusesWhatIsNotThere) {
             }),
             "[project_head] head is 0, and heads count from 1 to 4");
   EXPECT_EQ(refusal([&] { lens_row(reading, {.method = LensMethod::raw, .heads = {}}, reading.words(), 9); }),
-            "[lens] unit is 9, and there are 4");
-  EXPECT_EQ(refusal([&] { word_vector(reading, 9, 0); }), "[lens] word is 9, and there are 4");
+            "[lens] unit is 9, but there are 4, counted from 0");
+  EXPECT_EQ(refusal([&] { word_vector(reading, 9, 0); }),
+            "[lens] word is 9, but there are 4, counted from 0");
   EXPECT_EQ(lens_method_named("norm"), LensMethod::norm);
   EXPECT_EQ(lens_method_named("magic"), std::nullopt);
 }

@@ -1,4 +1,4 @@
-// NaN and infinity are shown as what they are, and where they began is known.
+// NaN and infinity are shown as such, with the place where they first appear.
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_tiles.h>
@@ -67,7 +67,7 @@ TEST(NotFinite, RowsAndMapsAreNanInEveryMethod) {
   const TextModel model = poisoned("encoder.layer.0.attention.self.query.bias", 0, kNan);
   const Reading reading(model, kRiverText);
   const std::vector<Word>& words = reading.words();
-  // The first head alone is NaN, and so is every mean with it.
+  // Only the first head is NaN, and so is every mean that includes it.
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm, LensMethod::rollout})
     EXPECT_TRUE(all_nan(lens_map(reading, {.method = method}, words).values<double>())) << name_of(method);
   for (const LensMethod method : {LensMethod::raw, LensMethod::norm, LensMethod::rollout, LensMethod::flow}) {

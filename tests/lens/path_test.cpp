@@ -91,7 +91,7 @@ double smallest_cut(const std::vector<Matrix>& layers, std::size_t query, std::s
         if (near_source(1, k) && !near_source(0, j)) cut += layers[0][k][j];
       }
       if (near_source(0, k) && k >= first && k < last)
-        cut += 1e9;  // what is looked for stands behind the cut
+        cut += 1e9;  // the target is on the far side of the cut
     }
     smallest = std::min(smallest, cut);
   }
@@ -133,7 +133,7 @@ TEST(MaxFlow, GoesBackWhereThatHelps) {
   EXPECT_DOUBLE_EQ(network.max_flow(3, 0), 0);
 }
 
-TEST(Paths, RefuseWhatIsNoPath) {
+TEST(Paths, RefuseWhatIsNotAPath) {
   const GoldenModel golden("bert");
   const Reading reading(golden.load(), "the bank");
   const auto refusal = [&](const auto& call) -> std::string {

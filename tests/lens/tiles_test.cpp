@@ -86,7 +86,7 @@ TEST_P(Tiles, WithoutSpecialTokensRowsAddUpToOne) {
   }
 }
 
-// Any rectangle, also one that begins behind the first key: masks, positions and bias move along.
+// Any rectangle, even one that begins after the first key: masks, positions and bias move along.
 TEST_P(Tiles, AnyRectangleIsThatOfTheMap) {
   const std::vector<Word> tokens = single_tokens(reading_);
   const std::int64_t n = reading_.size();

@@ -1,4 +1,4 @@
-// What comes of a pass in which heads and edges were changed.
+// The results of a pass in which heads and edges are changed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ TEST_P(Edits, AnObserverSeesWhatTheHeadsBecame) {
       {}, edits);
 }
 
-TEST_P(Edits, AHeadTakenOutIsOneWhosePartOfTheMixingIsZero) {
+TEST_P(Edits, ARemovedHeadIsOneWithZerosInTheOutputProjection) {
   const Transformer transformer(config, tensors);
   const model::TensorNames names = model::names_in(config, tensors);
   const std::string mixing = names.layers[1].out + ".weight";
@@ -160,7 +160,7 @@ TEST_P(Edits, OtherTextsKeepTheirBitsAndSoDoesATextAlone) {
 class EditsOfBert : public EachGoldenModel {};
 INSTANTIATE_TEST_SUITE_P(Families, EditsOfBert, testing::Values("bert"), golden_name);
 
-TEST_P(EditsOfBert, RefuseWhatIsNotThere) {
+TEST_P(EditsOfBert, RefuseWhatDoesNotExist) {
   const Transformer transformer(config, tensors);
   const auto with_head = [&](const HeadEdit& edit) {
     return transformer.forward(batch(), {}, {}, {.heads = {edit}});
@@ -176,14 +176,14 @@ TEST_P(EditsOfBert, RefuseWhatIsNotThere) {
                  "edits.heads[0].scale is nan, expected a finite number");
   EXPECT_REFUSES(with_edge({.layer = -1}), "edits.edges[1].layer is -1, and layers count from 1 to 2");
   EXPECT_REFUSES(with_edge({.head = -1}), "edits.edges[1].head is -1, and heads count from 1 to 4");
-  EXPECT_REFUSES(with_edge({.text = 4}), "edits.edges[1].text is 4, and there are 4 texts, from 0");
+  EXPECT_REFUSES(with_edge({.text = 4}), "edits.edges[1].text is 4, but there are 4 texts, counted from 0");
   EXPECT_REFUSES(with_edge({.query = 7}),
-                 "edits.edges[1].query is 7, and there are 7 tokens in its text, from 0");
+                 "edits.edges[1].query is 7, but there are 7 tokens in its text, counted from 0");
   EXPECT_REFUSES(with_edge({.key = -1}),
-                 "edits.edges[1].key is -1, and there are 7 tokens in its text, from 0");
+                 "edits.edges[1].key is -1, but there are 7 tokens in its text, counted from 0");
   EXPECT_REFUSES(with_edge({.scale = HUGE_VAL}), "edits.edges[1].scale is inf, expected a finite number");
   EXPECT_REFUSES(transformer.forward(TokenBatch{}, {}, {}, {.edges = {{}}}),
-                 "edits.edges[0].text is 0, and there are 0 texts, from 0");
+                 "edits.edges[0].text is 0, but there are 0 texts, counted from 0");
 }
 
 }  // namespace

@@ -14,8 +14,7 @@ ModelDescription config_of(const std::string& text) {
   return read_model_description(folder.write("config.json", text));
 }
 
-// A small BERT, with more keys at its end; a key that comes again would be refused, so `without` takes one
-// out.
+// A small BERT, with more keys at its end; a repeated key would be refused, so `without` removes one.
 std::string bert(const std::string& more = "", const std::string& without = "") {
   std::string text = R"({"model_type":"bert")";
   for (const char* const field :
@@ -78,7 +77,7 @@ TEST(ModelDescription, ActivationsByTheirNames) {
     EXPECT_EQ(activation(name), Activation::gelu_tanh) << name;
   EXPECT_EQ(activation("relu"), Activation::relu);
   EXPECT_FILE_ERROR(activation("silu"), "hidden_act",
-                    "\"silu\" is not an activation that attend has: gelu, gelu_new, relu");
+                    "\"silu\" is not an activation that attend supports: gelu, gelu_new, relu");
 }
 
 TEST(ModelDescription, DistilBertHasNamesOfItsOwn) {
@@ -135,7 +134,8 @@ TEST(ModelDescription, RefusesByKeyAndRule) {
       {"{}", "model_type", "is missing"},
       {R"({"model_type":null})", "model_type", "is missing"},
       {R"({"model_type":7})", "model_type", "expected a string"},
-      {R"({"model_type":"mamba"})", "model_type", "\"mamba\" is not a family that attend has: bert, roberta"},
+      {R"({"model_type":"mamba"})", "model_type",
+       "\"mamba\" is not a family that attend supports: bert, roberta"},
       {R"({"model_type":"bert\u001b[2J"})", "model_type", "bert\\x1b[2J"},
       {bert("", "hidden_size"), "hidden_size", "is missing"},
       {bert("", "num_attention_heads"), "num_attention_heads", "is missing"},
@@ -157,7 +157,7 @@ TEST(ModelDescription, RefusesByKeyAndRule) {
       {bert(R"("layer_norm_eps":0)"), "layer_norm_eps", "0 is not between 0 and 1"},
       {bert(R"("layer_norm_eps":-1e-5)"), "layer_norm_eps", "is not between 0 and 1"},
       {bert(R"("layer_norm_eps":1e999)"), "layer_norm_eps", "outside the range"},
-      {bert(R"("hidden_act":"swish")"), "hidden_act", "\"swish\" is not an activation that attend has"},
+      {bert(R"("hidden_act":"swish")"), "hidden_act", "\"swish\" is not an activation that attend supports"},
       {bert(R"("position_embedding_type":"relative_key")"), "position_embedding_type",
        "\"relative_key\" is not supported"},
       {bert(R"("position_embedding_type":"alibi")"), "position_embedding_type", "\"alibi\" is not supported"},

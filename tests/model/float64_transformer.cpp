@@ -158,7 +158,7 @@ Matrix Float64Transformer::side_by_side(const Matrix& x, const std::vector<std::
   return all;
 }
 
-// Each stretch of `size` columns by itself.
+// Each run of `size` columns separately.
 Matrix Float64Transformer::normalised(const Matrix& x, const NormDescription& norm, const std::string& name,
                                       std::int64_t size) const {
   const std::vector<double>&gamma = tensor(name + ".weight"), &beta = tensor(name + ".bias");
@@ -258,7 +258,7 @@ Matrix Float64Transformer::forward(std::span<const std::int32_t> text, const Pas
     const NormPlace place = layer.norm.place;
     const bool before = place == NormPlace::before || place == NormPlace::around;
     const auto read = [&](const std::string& norm) { return before ? normalised(x, layer.norm, norm) : x; };
-    // x + part, with the norm of what it gives or of the sum.
+    // x + part, with the norm of its output or of the sum.
     const auto added = [&](Matrix part, const std::string& norm, const std::string& out_norm) {
       if (place == NormPlace::around) part = normalised(part, layer.norm, out_norm);
       if (place == NormPlace::inside) part = normalised(part, layer.norm, norm);

@@ -1,5 +1,5 @@
-// A transformer as the papers write it, of one text, in float64 and plain loops: what passes, edits and
-// gradients of models are judged by.
+// A transformer as the papers write it, for one text, in float64 and plain loops: it judges the passes, edits
+// and gradients of models.
 #pragma once
 
 #include <attend/transformer.h>
@@ -31,7 +31,7 @@ struct Matrix {
   std::vector<double> values;
 };
 
-// Called on the way; what they change, the pass goes on with.
+// Called during the pass, which continues with what they change.
 struct PassHooks {
   std::function<void(Matrix& embeddings)> embeddings{};                                   // (n, E)
   std::function<void(std::int64_t layer, std::int64_t head, Matrix& weights)> weights{};  // (n, n)

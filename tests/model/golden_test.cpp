@@ -34,7 +34,7 @@ TEST_P(GoldenModels, EveryLayerIsAsExactAsTransformers) {
   set_isa("");
 }
 
-// So that it may judge others.
+// So that it can judge the others.
 TEST_P(GoldenModels, TheFloat64TransformerIsTransformersInFloat64) {
   const Float64Transformer judge(config, tensors);
   const TokenBatch texts = batch();

@@ -65,7 +65,7 @@ const float* gradient_of(const PassGradients& gradients, std::int64_t layer) {
   return tensor.values<float>().data();
 }
 
-// To 1e-4 of each number, and 1e-6 of the largest where it is tiny.
+// Within 1e-4 of each number, or within 1e-6 of the largest for tiny ones.
 void expect_close(const PassGradients& found, const std::vector<Expected>& all, std::int64_t begin,
                   std::int64_t width) {
   double largest = 0;
@@ -97,8 +97,8 @@ TEST_P(EncoderGradient, AgreesWithDifferencesOnEveryInstructionSet) {
   }
 }
 
-// Of the factors that tools/golden/make_gradients.py takes. Errors as root mean squares: the largest of 1,824
-// elements is chance.
+// With the factors that tools/golden/make_gradients.py takes. Errors are root mean squares: the largest of
+// 1,824 elements would be chance.
 TEST_P(EncoderGradient, IsAsExactAsThatOfPyTorch) {
   const Checkpoint autograd = Checkpoint::open(folder / "gradients.safetensors");
   Tensor factors(DType::f32, d_out.shape());
@@ -137,7 +137,7 @@ TEST_P(EncoderGradient, OfALayerInTheMiddle) {
   expect_close(found, expected, begin(), config.hidden_size);
 }
 
-// What the lens takes from them.
+// What the lens computes from them.
 TEST_P(EncoderGradient, GivesThatOfEveryWeight) {
   const Transformer transformer(config, tensors);
   const PassGradients found = transformer.gradients(texts, d_out);
@@ -185,7 +185,8 @@ TEST_P(EncoderGradient, OfNothingAndOfNoLayers) {
       transformer.gradients(TokenBatch{}, Tensor(DType::f32, {0, config.hidden_size}));
   EXPECT_EQ(empty.attended.at(1).shape(),
             (Dims{0, config.heads(), config.layers.front().attention.head_size}));
-  EXPECT_REFUSES(transformer.gradients(texts, d_out, 3), "[model] layer 3 is asked for, there are 0 to 2");
+  EXPECT_REFUSES(transformer.gradients(texts, d_out, 3),
+                 "[model] layer 3 was asked for, but the layers are 0 to 2");
   EXPECT_REFUSES(transformer.gradients(texts, d_out.view().slice(0, 1, 57)),
                  "[model] d_out has shape (56, 32), expected (57, 32)");
   EXPECT_REFUSES(transformer.gradients(texts, {}), "[model] d_out is not given");
@@ -195,7 +196,7 @@ class GradientFamilies : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(EncoderGradient, GradientFamilies, testing::ValuesIn(names_of_models()),
                          [](const auto& family) { return family.param; });
 
-// Of every thing that layers have, by differences of the transformer in float64.
+// With everything that layers can have, against differences of the transformer in float64.
 TEST_P(GradientFamilies, AgreesWithDifferences) {
   const ModelDescription config = description_named(GetParam());
   const RandomCheckpoint checkpoint(config);
@@ -276,7 +277,7 @@ TEST_P(GradientFamilies, ATextHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads
   }
 }
 
-// The transposed matrices are made by whoever asks first, and both ask.
+// The transposed matrices are made on first use, and here several threads may be first.
 TEST_P(GradientFamilies, SeveralThreadsMayAskAtOnce) {
   const ModelDescription config = description_named(GetParam());
   const RandomCheckpoint checkpoint(config);

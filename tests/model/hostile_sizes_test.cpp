@@ -114,7 +114,7 @@ TEST_P(HostileSizes, AreComparedBeforeAnythingIsAllocated) {
     size.set(hostile, kHuge);
     const std::string rule = refusal_of(hostile, zeros);
     EXPECT_TRUE(rule.starts_with("its shape is (") &&
-                rule.find(", the configuration says (") != std::string::npos)
+                rule.find(", but the configuration says (") != std::string::npos)
         << rule;
     ++refused;
   }
@@ -128,7 +128,7 @@ TEST_P(HostileSizes, MoreLayersThanThereAre) {
   EXPECT_EQ(refusal_of(hostile, zeros), "there is no such tensor");
 }
 
-// More heads than the bias is for.
+// More heads than the bias has.
 TEST(HostileSizesOfMpnet, HeadsAreThoseOfTheBias) {
   ModelDescription description = small_model("mpnet");
   const RandomCheckpoint zeros(description, "", DType::f32, 0);

@@ -1,5 +1,5 @@
-// all-MiniLM-L6-v2, the default model, on 200 texts: every layer beside transformers in float64
-// (tools/golden/make_minilm.py; docs/parity.md has the exact figures), and the same bits in any company.
+// all-MiniLM-L6-v2, the default model, on 200 texts: every layer compared with transformers in float64
+// (tools/golden/make_minilm.py; docs/parity.md has the exact figures), and the same bits in any batch.
 #include <attend/checkpoint.h>
 #include <attend/isa.h>
 #include <attend/text_model.h>
@@ -94,7 +94,7 @@ class MiniLm : public testing::TestWithParam<std::string> {
     set_isa("");
   }
 
-  // What these texts, as one batch, leave behind at every layer: [text][layer] (tokens, E).
+  // What leaves every layer for these texts, as one batch: [text][layer] (tokens, E).
   std::vector<std::vector<Tensor>> states_of(const std::vector<std::int64_t>& numbers) const {
     TokenBatch batch;
     for (const std::int64_t number : numbers) {
@@ -109,7 +109,7 @@ class MiniLm : public testing::TestWithParam<std::string> {
     return states;
   }
 
-  // What embed() makes of a text's last layer; that it does is part of the last test.
+  // What embed() makes of a text's last layer; the last test checks that it does.
   static Tensor vector_from(const Tensor& last) {
     Tensor vector(DType::f32, {1, last.size(1)});
     pool(last, std::vector<std::int64_t>{0, last.size(0)}, std::vector{Pooling::mean}, vector);
@@ -133,7 +133,7 @@ TEST_F(MiniLm, TokensAreThoseOfTransformers) {
   EXPECT_GE(cut, 20);
 }
 
-// Sums of squared errors as the sketches tell them, beside those of transformers in float32.
+// Sums of squared errors as the sketches estimate them, next to those of transformers in float32.
 class Errors {
  public:
   void add(const Golden& golden, std::int64_t text, std::int64_t state, ConstTensorView ours) {
@@ -182,8 +182,9 @@ TEST_P(MiniLm, EveryLayerIsAsExactAsTransformers) {
   for (std::size_t state = 0; state < errors.size(); ++state) {
     SCOPED_TRACE("state " + std::to_string(state));
     EXPECT_LE(errors[state].ratio(), all ? 1.5 : 1.5 * errors[state].allowance());
-    // Eight signs tell the error of one text by a chi-square of eight degrees over eight. That is above 35/8
-    // once in 37,000 times, and there are 1,600 of them; so this much of the bound is the sketch's own.
+    // Eight signs estimate the error of one text, with a chi-square of eight degrees over eight. That is
+    // above 35/8 once in 37,000 times, and there are 1,600 of them; so this much of the bound is the sketch's
+    // own.
     EXPECT_LE(errors[state].worst(), 1.5 * std::sqrt(35.0 / 8));
   }
 }

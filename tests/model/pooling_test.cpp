@@ -42,7 +42,7 @@ TEST(Pooling, NamesAreReadAsTheyAreWritten) {
   EXPECT_FALSE(pooling_named("median"));
 }
 
-TEST(Pooling, SeveralStandSideBySide) {
+TEST(Pooling, SeveralAreConcatenated) {
   EXPECT_TRUE(same_bits(pooled({Pooling::mean, Pooling::cls}),
                         Tensor::from<float>({3, 4}, {1, -1, 1, -1, 0, 0, 0, 0, 3, 13.0F / 3, 3, 5})));
 }
@@ -59,10 +59,11 @@ TEST(Pooling, Refuses) {
   const std::vector<std::int64_t> short_ends{0, 3}, falling{0, 3, 1, 4};
   const std::vector<Pooling> mean{Pooling::mean};
   EXPECT_REFUSES(pool(kVectors, short_ends, mean, out), "[pool] ends must start at 0 and end at the 4 rows");
-  EXPECT_REFUSES(pool(kVectors, falling, mean, out), "[pool] ends must not go down");
+  EXPECT_REFUSES(pool(kVectors, falling, mean, out), "[pool] ends must not decrease");
 }
 
-// Differences of pool() itself: it is linear, but for the maximum, which no step here turns over.
+// Differences of pool() itself: it is linear except for the maximum, and no step here changes which one that
+// is.
 TEST(Pooling, GradientsAreItsSlopes) {
   const std::vector<std::int64_t> ends = {0, 3, 3, 8};
   Tensor vectors(DType::f64, {8, 4});

@@ -1,5 +1,5 @@
-// Small models: one of each family, as its config.json says, and one for each thing that layers of today
-// have.
+// Small models: one of each family, as its config.json says, and one for each feature that the layers of
+// current models have.
 #pragma once
 
 #include <attend/model_description.h>

@@ -73,7 +73,7 @@ TEST(TextModel, TheSizeOfABatchChangesNoBit) {
   }
 }
 
-TEST(TextModel, OptionsStandAboveTheFolder) {
+TEST(TextModel, OptionsOverrideTheFolder) {
   const SmallModel files;
   files.write("modules.json",
               R"([{"idx":0,"name":"0","path":"","type":"sentence_transformers.models.Transformer"},
@@ -98,11 +98,11 @@ TEST(TextModel, OptionsStandAboveTheFolder) {
   const Tensor first = pooled_of(hidden_of(model, kTexts[0], 1), {Pooling::max});
   EXPECT_TRUE(
       same_bits(model.embed(one, {.pooling = {Pooling::max}, .normalize = false, .layer = 1}), first));
-  EXPECT_REFUSES(model.embed(one, {.layer = 3}), "[embed] layer is 3, and the model has 0 to 2");
+  EXPECT_REFUSES(model.embed(one, {.layer = 3}), "[embed] layer is 3, expected 0 to 2");
   EXPECT_REFUSES(model.embed(one, {.batch_tokens = 0}), "[embed] batch_tokens is 0");
 }
 
-TEST(TextModel, APromptStandsInFrontOfEveryText) {
+TEST(TextModel, APromptComesBeforeEveryText) {
   const SmallModel files;
   files.write("modules.json",
               R"([{"idx":0,"name":"0","path":"","type":"sentence_transformers.models.Transformer"},
@@ -135,7 +135,7 @@ TEST(TextModel, LowerCaseIsAsTheFolderSays) {
   EXPECT_EQ(model.encode("The BANK").offsets[2], (TextSpan{4, 8}));
 }
 
-TEST(TextModel, ACheckpointThatIsCutShortLaterIsNotBelieved) {
+TEST(TextModel, ACheckpointThatIsCutShortLaterIsNotTrusted) {
   const SmallModel files;
   const TextModel model = files.load();
   EXPECT_NO_THROW(model.embed(kTexts));
@@ -143,7 +143,7 @@ TEST(TextModel, ACheckpointThatIsCutShortLaterIsNotBelieved) {
   EXPECT_THROW(model.embed(kTexts), FileError);
 }
 
-TEST(TextModel, SaysWhatContradicts) {
+TEST(TextModel, NamesTheContradiction) {
   const SmallModel files;
   files.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
   EXPECT_NO_THROW(files.load());  // fewer tokens than vectors: some models pad their table

@@ -99,10 +99,11 @@ TEST_P(Families, StopsAfterTheLayerThatIsAskedFor) {
     EXPECT_TRUE(same_bits(transformer.forward(batch, {}, moment.layer), moment.hidden))
         << "layer " << moment.layer;
   });
-  EXPECT_REFUSES(transformer.forward(batch, {}, 3), "[model] layer 3 is asked for, there are 0 to 2");
+  EXPECT_REFUSES(transformer.forward(batch, {}, 3),
+                 "[model] layer 3 was asked for, but the layers are 0 to 2");
 }
 
-// By a transformer as the papers write it, in float64.
+// Against a transformer as the papers write it, in float64.
 TEST_P(Families, ComputesWhatItsDescriptionSays) {
   const ModelDescription config = description_named(GetParam());
   const RandomCheckpoint checkpoint(config);
@@ -117,8 +118,8 @@ TEST_P(Families, ComputesWhatItsDescriptionSays) {
   }
 }
 
-// Over a cache, three tokens at once and then one by one.
-TEST_P(Families, ReadsOverACacheWhatItReadsAtOnce) {
+// With a cache, three tokens at once and then one by one.
+TEST_P(Families, ReadsWithACacheWhatItReadsAtOnce) {
   const ModelDescription config = description_named(GetParam());
   const RandomCheckpoint checkpoint(config);
   const Transformer transformer(config, checkpoint.source());
@@ -134,7 +135,7 @@ TEST_P(Families, ReadsOverACacheWhatItReadsAtOnce) {
     transformer.read(all.first(10), cache);
     EXPECT_REFUSES(
         transformer.read(all.last(1), cache),
-        "[generate] this model rotates a text of 11 tokens otherwise than one of 10: clear the cache");
+        "[generate] this model rotates a text of 11 tokens differently from one of 10: clear the cache");
     cache.clear();
     EXPECT_LT(max_abs_difference(transformer.read(text, cache), whole), 1e-5);
     return;
@@ -148,7 +149,7 @@ TEST_P(Families, ReadsOverACacheWhatItReadsAtOnce) {
   }
   EXPECT_EQ(cache.length(), 11);
   EXPECT_EQ(cache.layer(2).length(), 11);
-  EXPECT_REFUSES(cache.layer(3), "[generate] layer is 3, and the cache has those from 1 to 2");
+  EXPECT_REFUSES(cache.layer(3), "[generate] layer is 3, expected 1 to 2");
   ModelDescription other = config;
   other.layers.pop_back();
   TransformerCache another(other);
@@ -190,7 +191,7 @@ TEST(Transformer, TakesThePrefixOfAModelWithAHeadAndTheNamesOfOldConverters) {
                         Transformer(config, headed.source()).forward(batch)));
 }
 
-TEST(Transformer, TypesOfTokensCount) {
+TEST(Transformer, TokenTypesMatter) {
   const ModelDescription config = small_model("bert");
   const RandomCheckpoint checkpoint(config);
   const Transformer transformer(config, checkpoint.source());
@@ -232,16 +233,16 @@ TEST(Transformer, SaysWhichTensorIsWrong) {
   EXPECT_EQ(with([](auto& c) {
               c.tensors["encoder.layer.0.attention.self.key.weight"] = Tensor(DType::f32, {48, 47});
             }),
-            "random.safetensors: encoder.layer.0.attention.self.key.weight: its shape is (48, 47), the "
+            "random.safetensors: encoder.layer.0.attention.self.key.weight: its shape is (48, 47), but the "
             "configuration says (48, 48)");
   EXPECT_EQ(with([](auto& c) { c.tensors["embeddings.LayerNorm.bias"] = Tensor(DType::i64, {48}); }),
-            "random.safetensors: embeddings.LayerNorm.bias: its type is i64, expected a floating one");
+            "random.safetensors: embeddings.LayerNorm.bias: its type is i64, expected a floating-point type");
   EXPECT_EQ(with([](auto& c) { c.tensors.clear(); }),
-            "random.safetensors: embeddings.word_embeddings.weight: there is no such tensor, which a model "
-            "of the family bert has");
+            "random.safetensors: embeddings.word_embeddings.weight: there is no such tensor, and a model "
+            "of the family bert needs it");
 }
 
-TEST(Transformer, RefusesWhatHasNoMeaning) {
+TEST(Transformer, RefusesMeaninglessInput) {
   const ModelDescription config = small_model("bert");
   const RandomCheckpoint checkpoint(config);
   const Transformer transformer(config, checkpoint.source());
@@ -251,7 +252,7 @@ TEST(Transformer, RefusesWhatHasNoMeaning) {
   EXPECT_EQ(forward(batch_of({{1, 50}})), "[model] id 50 of token 1 is outside the vocabulary of 50");
   EXPECT_EQ(forward(batch_of({{-1}})), "[model] id -1 of token 0 is outside the vocabulary of 50");
   EXPECT_EQ(forward(batch_of({random_text(71, 1)})),
-            "[model] text 0 has 71 tokens, and the model has positions for 70");
+            "[model] text 0 has 71 tokens, but the model has positions for only 70");
   TokenBatch wrong = batch_of({{1, 2}});
   wrong.types = {0, 2};
   EXPECT_EQ(forward(wrong), "[model] type 2 of token 1 is not one of the model's 2");
@@ -261,7 +262,7 @@ TEST(Transformer, RefusesWhatHasNoMeaning) {
   wrong.ends = {0, 3};
   EXPECT_EQ(forward(wrong), "[model] the ends of a batch must start at 0 and end at its 2 tokens");
   wrong.ends = {0, 2, 1, 2};
-  EXPECT_EQ(forward(wrong), "[model] the ends of a batch must not go down, but do after text 1");
+  EXPECT_EQ(forward(wrong), "[model] the ends of a batch must not decrease, but do after text 1");
   ModelDescription odd = config;
   odd.layers[1].attention.key_heads = 3;
   EXPECT_EQ(sentence_of<std::invalid_argument>([&] { const Transformer made(odd, checkpoint.source()); }),
@@ -269,7 +270,7 @@ TEST(Transformer, RefusesWhatHasNoMeaning) {
   odd = config;
   odd.layers[1].attention.heads = odd.layers[1].attention.key_heads = 2;
   EXPECT_EQ(sentence_of<std::invalid_argument>([&] { const Transformer made(odd, checkpoint.source()); }),
-            "[model] a layer has 2 heads, and the first has 4");
+            "[model] a layer has 2 heads, but the first has 4");
 }
 
 }  // namespace

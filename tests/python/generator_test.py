@@ -209,7 +209,7 @@ def test_an_encoder_decoder_answers(copying):
     np.testing.assert_array_equal(generator.read([4]), logits)  # the source is still there
     generator.read_source([1])
     assert generator.length == 0
-    with pytest.raises(ValueError, match="there is no source yet to answer"):
+    with pytest.raises(ValueError, match="the source has not been read yet"):
         attend.Generator(folder).read([4])
 
 
@@ -236,7 +236,7 @@ REFUSED = {
     "log_probabilities": (TypeError, "log_probabilities must be True or False, not str", lambda g: g.generate("w1", log_probabilities="yes")),
     "a text to read": (TypeError, "ids must be whole numbers", lambda g: g.read("w1")),
     "one id": (ValueError, "ids have 0 axes, expected one", lambda g: g.read(1)),
-    "nothing to read": (ValueError, "there is no token to go on from", lambda g: g.read([])),
+    "nothing to read": (ValueError, "there are no tokens to read", lambda g: g.read([])),
     "a source": (ValueError, "the model has no encoder to read a source", lambda g: g.read_source([1])),
 }
 

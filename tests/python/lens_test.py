@@ -211,7 +211,7 @@ def test_mistakes(reading, model):
         (lambda: reading.q(0), ValueError, "layer is 0"),
         (lambda: reading.row("rivers"), ValueError, "river"),
         (lambda: lens.read(model, "the bank of the river").row("the"), ValueError, "the#1"),
-        (lambda: reading.row(10), ValueError, "word is 10, and there are 10"),
+        (lambda: reading.row(10), ValueError, "word is 10, but there are 10"),
         (lambda: reading.row(-1), ValueError, "word is -1"),
         (lambda: reading.row(1.5), TypeError, "a word is neither"),
         (lambda: reading.ablate("9.1"), ValueError, "layer is 9"),

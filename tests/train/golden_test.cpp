@@ -1,5 +1,6 @@
-// 200 steps of AdamW beside PyTorch: from the same numbers over the same batches, attend in f32 stays as
-// close to PyTorch's float64 as PyTorch's own f32 does. The files are made by tools/golden/make_training.py.
+// 200 steps of AdamW compared with PyTorch: from the same numbers and with the same batches, attend in f32
+// stays as close to PyTorch's float64 as PyTorch's own f32 does. The files are made by
+// tools/golden/make_training.py.
 #include <attend/checkpoint.h>
 #include <gtest/gtest.h>
 
@@ -95,8 +96,8 @@ double step_of(Model& model, const Batch& batch, std::int64_t step) {
   return loss;
 }
 
-// Of all numbers but the bias of keys: without rotary positions it moves no weight, so that its gradient is
-// rounding alone, which AdamW blows up to the size of a step.
+// For all numbers but the bias of keys: without rotary positions it moves no weight, so its gradient is only
+// rounding, which AdamW scales up to the size of a step.
 double distance(Parameters& narrow, Parameters& wide, std::int64_t hidden) {
   double squares = 0;
   std::int64_t count = 0;

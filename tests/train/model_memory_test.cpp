@@ -1,4 +1,4 @@
-// What a model is said to take is what it takes.
+// The predicted memory of a model is what it takes.
 #include "train/model_memory.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ void expect_same(const ModelShape& shape, DType dtype) {
                                                    static_cast<std::int64_t>(size_of(dtype))));
 }
 
-TEST(ModelMemory, IsThatOfEveryModel) {
+TEST(ModelMemory, MatchesEveryModel) {
   for (const NamedShape& model : small_models()) {
     for (const bool norm_first : {false, true}) {
       if (!norm_first && model.name == "parallel") continue;  // which needs norms before the parts
@@ -45,8 +45,8 @@ TEST(ModelMemory, IsThatOfEveryModel) {
   }
 }
 
-// The head decides what is worked in, or the feed-forward part, or the batch.
-TEST(ModelMemory, IsThatOfWideModels) {
+// The size of the scratch memory is decided by the head, or the feed-forward part, or the batch.
+TEST(ModelMemory, MatchesWideModels) {
   ModelShape shape = in_whole_lines(tiny(ModelKind::decoder));
   shape.layers = 1;
   shape.vocabulary = 16384;

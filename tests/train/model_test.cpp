@@ -154,7 +154,7 @@ TEST_P(EveryModel, GradientsAccumulate) {
   EXPECT_LT(max_abs_difference(apart.parameters().gradients(), together.parameters().gradients()), 2e-5);
 }
 
-// More rows than are worked on together anywhere: the gradient is the sum of those of single sequences.
+// More rows than are processed together anywhere: the gradient is the sum of those of single sequences.
 TEST(Model, ManyRowsAreTheSumOfFew) {
   for (const FeedForwardKind kind : {FeedForwardKind::gelu_tanh, FeedForwardKind::swiglu}) {
     ModelShape shape = tiny(ModelKind::decoder);
@@ -231,8 +231,8 @@ TEST(Model, WithoutAnOutputLayerItKeepsNoRoomForLogits) {
   EXPECT_LT(model.activation_bytes(), guessing.activation_bytes());
   for (Model* const each : {&guessing, &model}) each->parameters().initialise(kSeed);
   EXPECT_TRUE(same_bits(model.hidden(batch), guessing.hidden(batch)));
-  EXPECT_REFUSES(model.evaluate(batch), "[train] the model has no output layer, so it guesses nothing");
-  EXPECT_REFUSES(model.logits(batch, 0), "[train] the model has no output layer, so it guesses nothing");
+  EXPECT_REFUSES(model.evaluate(batch), "[train] the model has no output layer, so it cannot guess tokens");
+  EXPECT_REFUSES(model.logits(batch, 0), "[train] the model has no output layer, so it cannot guess tokens");
 }
 
 TEST(Model, EvaluationHasNoDropoutAndLeavesGradientsAlone) {
@@ -271,7 +271,7 @@ TEST(Model, Refuses) {
                  "[train] dropout is 1, expected a number from 0 to below 1");
 }
 
-// Heads, norms and the like do not make it another model; nor does it become an encoder.
+// Heads, norms and the like do not change it; nor can it become an encoder.
 TEST(GruModel, HasNothingButItsLayers) {
   ModelShape shape = tiny(ModelKind::decoder);
   shape.mixer = MixerKind::gru;
@@ -286,7 +286,7 @@ TEST(GruModel, HasNothingButItsLayers) {
   EXPECT_EQ(other.parameters().numbers(), one.parameters().numbers());
   EXPECT_EQ(other.description().positions, PositionKind::none);
   shape.kind = ModelKind::encoder;
-  EXPECT_REFUSES(SmallModel(shape), "[model] layers of GRUs read forwards");
+  EXPECT_REFUSES(SmallModel(shape), "[model] GRU layers read forwards");
 }
 
 }  // namespace

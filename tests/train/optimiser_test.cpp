@@ -105,7 +105,7 @@ TEST(Schedule, WarmsUpAndCoolsDown) {
   const Schedule schedule{.peak = 2, .floor = 0.1, .warmup = 10, .steps = 110};
   EXPECT_DOUBLE_EQ(schedule.rate(1), 0.2);
   EXPECT_DOUBLE_EQ(schedule.rate(10), 2);
-  EXPECT_NEAR(schedule.rate(60), 1.1, 1e-12);  // half way, half way down
+  EXPECT_NEAR(schedule.rate(60), 1.1, 1e-12);  // halfway, halfway down
   EXPECT_NEAR(schedule.rate(110), 0.2, 1e-12);
   EXPECT_NEAR(schedule.rate(1000), 0.2, 1e-12);
   EXPECT_DOUBLE_EQ((Schedule{.peak = 1, .floor = 1, .warmup = 0, .steps = 10}.rate(5)), 1);

@@ -75,7 +75,7 @@ TEST_P(PairLosses, GradientsAgreeWithFiniteDifferences) {
   }
 }
 
-TEST(PairLoss, ValuesAreThoseOfTheirFormulas) {
+TEST(PairLoss, ValuesMatchTheirFormulas) {
   const Tensor a = random_vectors(1), b = random_vectors(2);
   const Tensor table = cosines(a, b);
   const std::vector<double> own = pair_cosines(a, b);
@@ -95,7 +95,7 @@ TEST(PairLoss, ValuesAreThoseOfTheirFormulas) {
   EXPECT_NEAR(contrastive(a, b, {}, 1), surprises, 1e-10);
 }
 
-// A pair that shares a text with another is no wrong answer to it: alone, they are certain.
+// A pair that shares a text with another is not a wrong answer to it: with no others, each is certain.
 TEST(PairLoss, PairsThatShareATextAreNotToldApart) {
   const std::vector<std::int64_t> same(kPairs, 1);
   std::vector<std::int64_t> other(kPairs);
@@ -119,7 +119,7 @@ TEST(PairLoss, Refuses) {
   const Tensor a = random_vectors(1), short_one(DType::f64, {kPairs - 1, kWidth});
   const std::vector<double> two{1, 0};
   EXPECT_REFUSES(cosine_regression(a, a, two, 1), "[pair_loss] got 2 scores for 5 pairs");
-  EXPECT_REFUSES(contrastive(a, short_one, {}, 1), "[pair_loss] 5 and 4 vectors make no pairs");
+  EXPECT_REFUSES(contrastive(a, short_one, {}, 1), "[pair_loss] 5 and 4 vectors do not make pairs");
   EXPECT_REFUSES(contrastive(a, a, {.first_texts = std::span(kFirst).first(2)}, 1),
                  "[pair_loss] got 2 numbers of texts for 5 pairs");
 }

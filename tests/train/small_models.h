@@ -17,10 +17,10 @@ using model::ModelKind;
 
 // A model of attend's own family, and how it is trained.
 struct ModelShape : model::OwnModel {
-  bool typed = false;  // one vector more, the same for every token: BERT's token type
+  bool typed = false;  // one more vector, the same for every token: BERT's token type
   double dropout = 0;
   bool recompute = false, guesses = true;
-  void (*change)(LayerDescription& layer) = nullptr;  // what there are no words for, in every layer
+  void (*change)(LayerDescription& layer) = nullptr;  // of what OwnModel has no settings for, in every layer
 
   ModelDescription description() const {
     ModelDescription made = model::describe(*this);

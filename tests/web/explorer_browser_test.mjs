@@ -170,7 +170,7 @@ test("a second text stands beside the first; what is not a page is refused with 
   assert.equal(await page.$$eval(".pane", (all) => all.length), 1);
   writeFileSync(other, "<p>nothing</p>");
   await page.setInputFiles("input[type=file]", other);
-  await page.waitForSelector("[role=alert]:has-text('not a page of attend')");
+  await page.waitForSelector("[role=alert]:has-text('not a page written by attend')");
 }));
 
 test("numbers that are not finite are said and shown as such", () => withPage(browser, browser.spoiled, { hash: "row=2&col=3&steps=1" }, async (page) => {

@@ -55,7 +55,7 @@ export function carriedSource(facts, textOf) {
  */
 export function sourceOfPage(page) {
   const text = (/** @type {string} */ id) => page.getElementById(id)?.textContent ?? "";
-  if (text("facts") === "") throw new Error("This is not a page of attend: it carries no reading.");
+  if (text("facts") === "") throw new Error("This file is not a page written by attend.");
   return carriedSource(JSON.parse(text("facts")), (layer) => text(`layer-${layer}`));
 }
 

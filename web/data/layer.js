@@ -166,7 +166,7 @@ export function weightsOf(layer, headIndex, first, count, out) {
 
 /**
  * Scores to weights, in place: exp of the distance to the largest, over their sum. A row without keys becomes 0; one with a score that is
- * not finite becomes NaN, but for the keys that take no part.
+ * not finite becomes NaN, except for the keys that take no part.
  * @param {Float64Array} row
  * @param {number} [sink] one more score, which takes weight and is not in the row
  * @returns {{max: number, sum: number}}

@@ -86,7 +86,7 @@ export class Maps {
   }
 
   /**
-   * A map on its way: what is not made yet is 0.
+   * A map that is being made: what is not made yet is 0.
    * @param {Look} look
    */
   partial(look) {

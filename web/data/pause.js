@@ -1,4 +1,4 @@
-// Long work in small pieces: between them the page answers its reader.
+// Long work in small pieces: in between the page stays responsive.
 
 const slice = 12;  // milliseconds of work, a frame at 60 frames a second less what drawing takes
 let started = 0;

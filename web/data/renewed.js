@@ -12,7 +12,7 @@ export function renewed(first, again) {
   /** @type {Source | null} */
   let latest = first;
 
-  // As many as ask at the same time wait for one reading.
+  // All that is asked at the same time waits for one reading.
   /** @template T @param {(source: Source) => Promise<T>} question @returns {Promise<T>} */
   const ask = async (question) => {
     const source = await now;

@@ -36,6 +36,6 @@ export class ComparePanel {
       problemOf(notFinite) ?? "",
       element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "where"), element("th", { scope: "col", class: "number" }, "cosine"), element("th", { scope: "col" }, element("span", { class: "unseen" }, "as a bar")))),
         element("tbody", {}, ...rows.map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, String(name)), element("td", { class: "number" }, number(Number(value))), element("td", { class: "wide" }, bar(Number(value))))))),
-      element("p", { class: "note" }, "1: the same vector. What falls with depth is what the surroundings have changed."));
+      element("p", { class: "note" }, "1 is the same vector. The lower the cosine, the more the surroundings have changed the word."));
   }
 }

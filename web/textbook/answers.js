@@ -42,7 +42,7 @@ export function whyDot({ book, walked, keyTokens }) {
   return answered("Why a dot product?",
     `It is large where two vectors point the same way and are long: ${written(q)} · ${written(k)} = `, live(short(dot(q, k))),
     `, which is |q| |k| cos = ${short(Math.sqrt(dot(q, q)))} × ${short(Math.sqrt(dot(k, k)))} × ${short(cosine(q, k))} for “${book.preset.tokens[row]}” and “${keyTokens[best]}”. `,
-    "One product for each number of the vectors, all pairs in one matrix product.");
+    "It takes one multiplication per dimension, and one matrix product for all pairs.");
 }
 
 /** @param {Page} page */
@@ -50,7 +50,7 @@ export function whatRow({ book, walked, keyTokens }) {
   const weights = walked.heads[0].weights[book.row], best = largestAt(weights), total = weights.reduce((a, b) => a + b, 0);
   return answered("What does a row mean?",
     `It is one word's attention, shared out. “${book.preset.tokens[book.row]}” spends most, `, live(percent(weights[best]), "most"), `, on “${keyTokens[best]}”; the row adds up to `,
-    live(number(total), "row-sum"), ". A column says something else: how much one word is looked at, and columns add up to whatever they like.");
+    live(number(total), "row-sum"), ". A column says something else: how much one word is looked at, and columns need not add up to 1.");
 }
 
 /** @param {Page} page */
@@ -89,9 +89,9 @@ export function whyThree(book) {
     return farthest(scores, transposed(scores));
   };
   return answered("Why three matrices?",
-    "With X alone, a word asks with the same vector by which it is found, so scores are the same both ways: the largest difference between a pair seen from one side and from the other is ",
+    "With X alone, a word asks with the same vector by which it is found, so scores are the same both ways: the largest difference between the two scores of a pair is ",
     live(number(asymmetry(false)), "symmetry"), ". With Wq and Wk it is ", live(number(asymmetry(true)), "asymmetry"),
-    ": asking and being found are two things. The third, Wv, decides what is handed over once a word was found. All three are learned.");
+    ": asking and being found are two things. The third, Wv, decides what is passed on once a word has been found. All three are learned.");
 }
 
 /** @param {Book} book */
@@ -100,8 +100,8 @@ export function howRnn(book) {
   const back = other.map((row, i) => other[i === 0 ? last : i === last ? 0 : i] ?? row);
   return answered("How is this different from an RNN?",
     `An RNN reads word after word: what “${book.preset.tokens[0]}” says passes through ${last} updates before it reaches “${book.preset.tokens[last]}”, and each must wait for the one before. Here the two are `,
-    live("1"), ` step apart, whatever lies between, and all ${last + 1} rows are made at once. The other side of it: attention does not know the order. Change the first word and the last about, and each word's result differs by `,
-    live(number(farthest(straight, back)), "order"), book.on.positions || book.on.mask ? "; it is the positions or the mask that make it so." : ". Positions, below, are what brings order back.");
+    live("1"), ` step apart, whatever lies between, and all ${last + 1} rows are made at once. The drawback: attention does not know the order. Swap the first word and the last, and each word's result changes by `,
+    live(number(farthest(straight, back)), "order"), book.on.positions || book.on.mask ? ", because of the positions or the mask." : ". Positions, below, bring the order back.");
 }
 
 /** @param {Book} book */
@@ -112,7 +112,7 @@ export function whatContext(book) {
   return answered("Does a word that occurs twice get two vectors?",
     `“${tokens[pair[0]]}” and “${tokens[pair[1]]}” start as one vector from a table (cosine ${number(before)}). After attention their cosine is `,
     live(number(cosine(output[pair[0]], output[pair[1]])), "twins"),
-    `. ${book.on.positions || book.on.mask ? "They look from different places, and come out different." : "Both have moved towards their surroundings, but to the same point: the two ask the same question of the same words. Switch on the mask or positions and they part."}`);
+    `. ${book.on.positions || book.on.mask ? "They look from different places, and come out different." : "Both have moved towards their surroundings, but to the same point: the two ask the same question of the same words. Switch on the mask or positions and they separate."}`);
 }
 
 /** @param {string[]} tokens @returns {[number, number] | null} */

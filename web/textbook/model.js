@@ -29,8 +29,8 @@ export function openBook(name) {
  * @param {Switch} name
  */
 export function hindrance(preset, on, name) {
-  if (preset.x === undefined && name !== "scale" && name !== "mask") return "This sentence starts from queries, keys and values that are given.";
-  if (name === "heads" && !on.projections) return "Heads share the numbers of queries and keys between them: first switch on Q, K and V.";
+  if (preset.x === undefined && name !== "scale" && name !== "mask") return "Not for this sentence, which starts from given queries, keys and values.";
+  if (name === "heads" && !on.projections) return "Heads divide the numbers of queries and keys among them: switch on Q, K and V first.";
   return "";
 }
 
@@ -56,7 +56,7 @@ export function lessonOf(preset, on) {
 }
 
 /**
- * The same words with two of them changed about, for those who ask what order does.
+ * The same words with two of them swapped, to show what order does.
  * @param {Lesson} lesson
  * @param {number} i
  * @param {number} j

@@ -23,7 +23,7 @@
 /** @type {Preset[]} */
 export const presets = [
   {
-    name: "love", label: "I love deep learning", note: "Three numbers a word, chosen by hand. Change any of them: everything below follows.",
+    name: "love", label: "I love deep learning", note: "Three numbers per word, chosen by hand. Change any of them, and everything below follows.",
     tokens: ["I", "love", "deep", "learning"],
     x: [[1, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1]],
     // With these, “love” asks for “I” and “learning” for “deep”; values pass through unchanged, because Wv Wo = 1.
@@ -42,7 +42,7 @@ export const presets = [
     v: [[0.1, 0.2, 0.3], [0.7, 0.6, 0.5], [0.1, 0.1, 0.2], [0, 0.1, 0.1], [0.5, 0.4, 0.3], [0.6, 0.5, 0.4], [0.1, 0.1, 0], [0.8, 0.7, 0.6]],
   },
   {
-    name: "cat", label: "The cat chased the mouse", note: "Four numbers a word: is it an article, a verb, the one who acts, the one acted on?",
+    name: "cat", label: "The cat chased the mouse", note: "Four numbers per word: is it an article, a verb, the one who acts, the one acted on?",
     tokens: ["The", "cat", "chased", "the", "mouse"],
     x: [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]],
     wq: [[0, 3, 0, 3], [4, 0, 4, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
@@ -52,7 +52,7 @@ export const presets = [
     contextTokens: ["le", "chat", "poursuit", "la", "souris"], context: [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]],
   },
   {
-    name: "apple", label: "Apple launched a phone while I ate an apple", note: "Two numbers a word: how much of fruit is in it, and how much of technology?",
+    name: "apple", label: "Apple launched a phone while I ate an apple", note: "Two numbers per word: how much fruit is in it, and how much technology?",
     tokens: ["Apple", "launched", "phone", "ate", "apple"],
     x: [[0.8, 0.2], [0.1, 0.9], [0, 1.5], [1.2, 0], [0.8, 0.2]],
     wq: [[2, 0], [0, 2]], wk: [[1, 0], [0, 1]], wv: [[1, 0], [0, 1]], wo: [[1, 0], [0, 1]],

@@ -24,7 +24,7 @@ async function measureAll() {
 export function whyScale() {
   const body = element("tbody", {}), last = element("b", { class: "live", "data-live": "saturation" }, "…"), scaled = element("b", { class: "live" }, "…");
   const answer = element("details", { class: "question", open: true }, element("summary", {}, "Why the scale?"),
-    element("p", {}, "The more numbers are multiplied and added, the farther scores spread: like √d. Softmax then gives nearly all to one key, and hardly any gradient comes back, so nothing is learned. Of 512 rows of 16 random keys with 256 numbers each, half have a largest weight above ",
+    element("p", {}, "The more products are added up, the wider the scores spread: like √d. Softmax then gives nearly everything to one key, and hardly any gradient comes back, so nothing is learned. Of 512 rows of 16 random keys with 256 numbers each, half have a largest weight above ",
       last, "; divided by √d, above ", scaled, "."),
     scrolling(element("table", { class: "saturation" },
       element("thead", {},

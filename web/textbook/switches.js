@@ -11,8 +11,8 @@ import { hindrance, lessonOf } from "./model.js";
 /** @type {{name: Switch, label: string, text: string}[]} */
 export const switches = [
   { name: "projections", label: "Q, K, V", text: "Each word gets three vectors by learned matrices: a query (what it looks for), a key (what it can be found by) and a value (what it gives)." },
-  { name: "scale", label: "÷ √d", text: "Scores are divided by the root of the number of dimensions, so that softmax does not turn into a choice of one." },
-  { name: "heads", label: "Two heads", text: "Queries, keys and values are cut in two; each half attends by itself, the results stand side by side, and Wo mixes them. One softmax gives one answer; two heads can give two." },
+  { name: "scale", label: "÷ √d", text: "Scores are divided by the square root of the number of dimensions, so that softmax does not put nearly all the weight on one word." },
+  { name: "heads", label: "Two heads", text: "Queries, keys and values are cut in two; each half attends by itself, the results are put side by side, and Wo mixes them. One softmax gives one answer; two heads can give two." },
   { name: "mask", label: "Causal mask", text: "No word sees what comes after it: those scores are −∞, those weights 0. This is how models that write text read it." },
   { name: "positions", label: "Positions", text: "A pattern of sines and cosines, different for each place, is added to every vector. Without it a sentence is a bag of words." },
   { name: "cross", label: "Cross-attention", text: "Queries come from this sentence, keys and values from another: that is how a translation looks at its source." },

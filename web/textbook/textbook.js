@@ -34,7 +34,7 @@ export class Textbook {
       element("h3", {}, "1. Every word is a vector"), this.note, this.inputs,
       this.results,
       element("h3", {}, "5. One thing at a time"),
-      element("p", {}, "What is above is the whole mechanism. Models add six things to it. Switch them on one by one; each says what it changes, and everything above follows."),
+      element("p", {}, "That is the whole mechanism. Models add six things to it. Switch them on one by one: each says what it changes, and everything above is updated."),
       this.cards,
       element("h3", {}, "6. The shapes"), this.shapes);
     onTheme(() => this.update());

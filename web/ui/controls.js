@@ -8,7 +8,7 @@ import { element, newId } from "./dom.js";
 const methods = {
   raw: ["Weights", "Where a word looks: the weights of attention"],
   norm: ["Norms", "What it takes: the length of weight × value × output projection"],
-  rollout: ["Rollout", "What has arrived: weights followed through the layers"],
+  rollout: ["Rollout", "What has reached it: weights followed through the layers"],
 };
 
 export class Controls {
@@ -38,7 +38,7 @@ export class Controls {
     this.element = element("div", { class: "controls", role: "group", "aria-label": "What is shown" },
       element("label", {}, "Layer ", this.layer), element("label", {}, "Head ", this.head),
       this.method, this.units,
-      element("label", { class: "check", title: "Heads rest on [CLS] and [SEP] when they have nothing to do. Without them, rows are made to add up to 1 again." }, this.special, " Special tokens"),
+      element("label", { class: "check", title: "Heads put their weight on [CLS] and [SEP] when they have nothing to do. Without these tokens, each row is made to add up to 1 again." }, this.special, " Special tokens"),
       element("span", { class: "search" }, this.search, this.found));
   }
 
@@ -52,7 +52,7 @@ export class Controls {
     this.special.checked = special;
   }
 
-  /** @param {number} step 0: the first from here on, 1 the next, -1 the one before */
+  /** @param {number} step 0: the first from here, 1: the next, -1: the one before */
   find(step) {
     const { facts } = this.pane.source, { units, special, row } = this.pane.store.state;
     const wanted = this.search.value.trim().toLowerCase();

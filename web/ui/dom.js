@@ -26,7 +26,7 @@ export function newId(stem) {
 }
 
 /**
- * What may be wider than the page scrolls by itself, by pointer or keys.
+ * A table that may be wider than the page, in a box that scrolls, by pointer or keys.
  * @param {HTMLTableElement} table
  */
 export function scrolling(table) {
@@ -39,7 +39,7 @@ export function scrolling(table) {
 }
 
 /**
- * What is wrong with what is shown, or nothing.
+ * A note that says what is wrong with what is shown, or null.
  * @param {string} [sentence]
  */
 export function problemOf(sentence) {
@@ -47,7 +47,7 @@ export function problemOf(sentence) {
 }
 
 /**
- * A bar as long as a share of its place.
+ * A bar that fills a share of its place.
  * @param {number} share
  * @param {string} [kind]
  */

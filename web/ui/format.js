@@ -51,5 +51,5 @@ export function nameOfLook(look, facts) {
 
 /** @param {string} method */
 export function verbOf(method) {
-  return method === "raw" ? "looks at" : method === "norm" ? "takes from" : "has come from";
+  return method === "raw" ? "looks at" : method === "norm" ? "takes from" : "comes from";
 }

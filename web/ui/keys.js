@@ -6,7 +6,7 @@ const keys = [
   ["Page up, Page down", "ten rows at a time"],
   ["Home, End", "the first and the last column"],
   ["Enter", "show how the number is made"],
-  ["Escape", "close that again"],
+  ["Escape", "close it again"],
   ["+  −  0", "zoom in, zoom out, the whole map"],
   ["/", "find a word"],
   ["?", "this list"],
@@ -17,7 +17,7 @@ export function keysDialog() {
   const dialog = element("dialog", { class: "keys", "aria-label": "Keys" },
     element("h2", {}, "Keys"),
     element("dl", {}, ...keys.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
-    element("p", { class: "note" }, "With a pointer: drag to move the map, pinch or hold Ctrl and turn the wheel to zoom, click a cell to take its number apart."),
+    element("p", { class: "note" }, "With the mouse or by touch: drag to move the map, pinch or turn the wheel with Ctrl held to zoom, click a cell to see how its number is made."),
     element("form", { method: "dialog" }, element("button", { type: "submit" }, "Close")));
   return dialog;
 }

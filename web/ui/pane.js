@@ -81,7 +81,7 @@ export class Pane {
     this.follow();
   }
 
-  // What depends on where the cross-hair is. While one row is on its way only the last that was asked for counts.
+  // What depends on where the cross-hair is. Where several rows have been asked for, only the last one counts.
   async follow() {
     const asked = ++this.asked, { row } = this.cross();
     const values = row === null ? null : await this.source.row({ ...this.look(), row }).catch(() => null);

@@ -30,7 +30,7 @@ export class Shell {
     this.tabs = element("nav", { class: "tabs", "aria-label": "Views" }, ...Object.entries(tabs).map(([name, label]) =>
       element("button", { type: "button", "data-tab": name, onclick: () => this.open(/** @type {State["tab"]} */ (name)) }, label)));
     this.tab = fromAddress(location.hash.slice(1).split(";")[0], usual).tab;
-    this.other = element("input", { type: "file", accept: ".html,text/html", class: "unseen", "aria-label": "Another page of attend", tabindex: -1, onchange: () => this.openFile() });
+    this.other = element("input", { type: "file", accept: ".html,text/html", class: "unseen", "aria-label": "Another page written by attend", tabindex: -1, onchange: () => this.openFile() });
     this.askForSecond = () => this.other.click();
     this.beside = element("button", { type: "button", onclick: () => (this.panes.length > 1 ? this.closeSecond() : this.askForSecond()) }, "Second text…");
     this.tools = element("div", { class: "tools" }, this.beside, this.other,
@@ -48,7 +48,7 @@ export class Shell {
   }
 
   /**
-   * Shows a reading, beside the one that is there or instead of all.
+   * Shows a reading, beside the first one or instead of all.
    * @param {Source} source
    * @param {{beside?: boolean, state?: State}} [how]
    */
@@ -120,7 +120,7 @@ export class Shell {
     else await savePng(svg);
   }
 
-  // Another page of attend, read from the disk: its reading stands beside this one.
+  // Another page that attend wrote, read from disk: its reading is shown beside this one.
   async openFile() {
     const file = this.other.files?.[0];
     this.other.value = "";
@@ -133,7 +133,7 @@ export class Shell {
     }
   }
 
-  /** @param {string} sentence empty: all is well */
+  /** @param {string} sentence empty: nothing is wrong */
   complain(sentence) {
     this.problem.textContent = sentence;
     this.problem.hidden = sentence === "";

@@ -43,7 +43,7 @@ export class Store {
 }
 
 /**
- * As it stands in an address, where units, too, count from 1: "tab=map&layer=4&head=2&row=9". What is as usual is left out.
+ * As it stands in an address, where units, too, count from 1: "tab=map&layer=4&head=2&row=9". What is at its default is left out.
  * @param {State} state
  */
 export function toAddress(state) {

@@ -1,4 +1,4 @@
-// Numbers as coloured cells, one pixel each; whoever draws them makes them large.
+// Numbers as coloured cells, one pixel each, to be drawn larger.
 import { largest } from "../data/order.js";
 import { colorTable, notANumber, placeOf } from "../math/color.js";
 

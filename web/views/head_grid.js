@@ -10,7 +10,7 @@ import { theme } from "../ui/theme.js";
 /** @typedef {{layer: number, head: number, value: number}} HeadValue */
 
 /**
- * The weight of a pair of units in every head that a look means, special tokens included in the row.
+ * The weight of a pair of units in every head that a look covers, special tokens included in the row.
  * @param {Pane} pane
  * @param {import("../data/source.js").Look} look
  * @param {number} row

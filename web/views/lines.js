@@ -9,8 +9,8 @@ import { onTheme, styleColor } from "../ui/theme.js";
 /** @typedef {import("../ui/painter.js").Painter} Painter */
 
 const step = 26;  // from one word to the next
-const few = 40;  // words of which all lines are drawn; of more only the strongest of each
-const least = 0.02;  // a weight that gets a line
+const few = 40;  // up to this many words all lines are drawn, beyond it only the strongest of each word
+const least = 0.02;  // the smallest weight that gets a line
 
 export class LinesView {
   /** @param {Pane} pane */

@@ -70,7 +70,7 @@ export class MapView {
       if (this.tiles === null || this.element.clientWidth === 0) return;
       const context = sized(this.canvas, this.frame.width, this.frame.height);
       this.paint(canvasPainter(context));
-      this.canvas.style.touchAction = this.frame.cell > this.frame.fit ? "none" : "pan-y";  // one finger moves the map where there is more of it
+      this.canvas.style.touchAction = this.frame.cell > this.frame.fit ? "none" : "pan-y";  // one finger moves the map if part of it is out of sight
       this.element.dataset.ready = String(this.tiles.waiting === 0);
       if (this.tiles.waiting > 0) this.later();
       if (this.tiles.failed !== "") this.pane.readout.textContent = this.tiles.failed;
@@ -145,7 +145,7 @@ export class MapView {
     } else {
       const { x, y } = this.frame;
       this.frame.scrollTo(x + event.deltaX, y + event.deltaY);
-      if (this.frame.x === x && this.frame.y === y) return;  // at its end the page scrolls on
+      if (this.frame.x === x && this.frame.y === y) return;  // at the map's edge the page scrolls instead
       event.preventDefault();
     }
     this.draw();

@@ -1,4 +1,4 @@
-// Where a map stands on its canvas: margins for labels, the size of a cell, what is scrolled out of sight.
+// Where a map is on its canvas: margins for labels, the size of a cell, what is scrolled out of sight.
 
 export class MapFrame {
   constructor() {

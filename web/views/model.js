@@ -40,8 +40,8 @@ export class ModelView {
     }
     this.element.replaceChildren(
       element("p", { class: "note" }, method === "rollout"
-        ? "How much of each word has arrived after so many layers. Choose one to see it large."
-        : "Every head of the model, each coloured from 0 to its own largest weight; a cell stands for the largest of those it covers. Choose one to see it large."),
+        ? "How much of each word has arrived after each layer. Choose one to enlarge it."
+        : "Every head of the model, each coloured from 0 to its own largest weight; a cell stands for the largest of those it covers. Choose one to enlarge it."),
       grid);
     this.fill(key);
   }

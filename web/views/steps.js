@@ -1,4 +1,4 @@
-// One number of a map, made again before the reader's eyes: query, key, product, scale, mask, softmax, value, contribution.
+// One number of a map, worked out step by step: query, key, product, scale, mask, softmax, value, contribution.
 import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
 import { nameOfLook, number, percent, verbOf } from "../ui/format.js";
@@ -65,9 +65,9 @@ export class StepsView {
   manyHeads(look, heads) {
     const mean = heads.reduce((sum, each) => sum + each.value, 0) / heads.length;
     const text = look.method === "raw" ? `The mean of ${heads.length} weights is ${number(mean)}.`
-      : look.method === "norm" ? `${heads.length} heads add up what they bring from there, as vectors; these are their weights.`
-        : `All paths through these ${heads.length} heads, layer by layer, are added up; these are their weights from the one word to the other.`;
-    return [element("p", {}, `${text} Choose one to see it made.`), headGrid(heads, this.pane.source.facts, (layer, head) => this.pane.store.set({ layer, head, method: look.method === "rollout" ? "raw" : look.method }))];
+      : look.method === "norm" ? `The vectors that ${heads.length} heads take from there are added up; these are the heads' weights.`
+        : `All paths through these ${heads.length} heads, layer by layer, are added up; these are the heads' weights from the one word to the other.`;
+    return [element("p", {}, `${text} Choose one to see how it is made.`), headGrid(heads, this.pane.source.facts, (layer, head) => this.pane.store.set({ layer, head, method: look.method === "rollout" ? "raw" : look.method }))];
   }
 
   // From the weights of tokens to the number of the map.
@@ -81,6 +81,6 @@ export class StepsView {
   ending(look, units, everything, shown, col) {
     if (units.length === everything.length) return "";
     const special = 1 - unitsOf(this.pane.source.facts, look.units, true).reduce((sum, unit, i) => sum + (unit.special ? 0 : everything[i]), 0);
-    return element("p", { class: "sum" }, `Special tokens hold ${percent(special)} of this row and are left out: ${number(everything[col])} ÷ (1 − ${number(special)}) = `, element("b", {}, number(shown)), ".");
+    return element("p", { class: "sum" }, `Special tokens get ${percent(special)} of this row and are left out: ${number(everything[col])} ÷ (1 − ${number(special)}) = `, element("b", {}, number(shown)), ".");
   }
 }

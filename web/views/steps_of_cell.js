@@ -5,6 +5,7 @@ import { largest, largestFirst } from "../data/order.js";
 import { element, scrolling } from "../ui/dom.js";
 import { layerName, number, percent } from "../ui/format.js";
 import { vectorBars } from "./bars.js";
+import { maskSentence, scaleSentence, softcapSentence, softmaxSentence } from "./cell_sentences.js";
 
 /** @typedef {import("../ui/pane.js").Pane} Pane */
 /** @typedef {import("../data/source.js").Unit} Unit */
@@ -33,7 +34,7 @@ export async function stepsOfCell(pane, from, to, layer, head, picked) {
   await fill(strongest);
   const name = `Layer ${layerName(layer, pane.source.facts)}, head ${head}`;
   return [
-    element("h3", {}, picked ? `The strongest of them, made: layer ${layerName(layer, pane.source.facts)}, head ${head}` : name),
+    element("h3", {}, picked ? `How the strongest of them is made: layer ${layerName(layer, pane.source.facts)}, head ${head}` : name),
     ...(pairs.length === 1 ? [] : [tokenPairs(pane, pairs, from, to, strongest, fill)]),
     body,
   ];
@@ -78,35 +79,22 @@ async function cellSteps(pane, layer, head, query, key) {
       vector(`q of “${from}”`, cell.q, high), vector(`k of “${to}”`, cell.k, high), vector("q × k, dimension by dimension", products),
       sum(`These ${products.length} products add up to q · k = `, dot),
     ]),
-    step("Scale", [sum(`Divided by √${cell.q.length} = ${number(1 / cell.scale)}, so that scores keep their size whatever the number of dimensions: `, dot * cell.scale)]),
+    step("Scale", [sum(scaleSentence(cell.scale, cell.q.length), dot * cell.scale)]),
   ];
-  if (cell.bias !== 0) steps.push(step("Distance", [sum(`This model adds a number for the distance of the two tokens, ${number(cell.bias)}: `, dot * cell.scale + cell.bias)]));
+  const { softcap = 0 } = attends, capped = softcap > 0 ? softcap * Math.tanh((dot * cell.scale) / softcap) : dot * cell.scale;
+  if (softcap > 0) steps.push(step("Softcap", [sum(softcapSentence(softcap), capped)]));
+  if (cell.bias !== 0) steps.push(step("Distance", [sum(`This model adds a number for the distance between the two tokens, ${number(cell.bias)}: `, capped + cell.bias)]));
   steps.push(step("Mask", [element("p", {}, maskSentence(attends, query, key, from, to))]));
   if (!looks(attends, query)) return [element("ol", {}, ...steps)];
   steps.push(step("Softmax", [
-    element("p", {}, `Each score of the row becomes e to the power of its distance from the largest, ${number(cell.max)}; divided by their sum, ${number(cell.sum)}, they add up to 1.`),
+    element("p", {}, softmaxSentence(attends, cell.max, cell.sum)),
     softmaxTable(scores, weights, cell.max, key, tokens),
     sum(`e^(${number(cell.score)} − ${number(cell.max)}) ÷ ${number(cell.sum)} = `, cell.weight),
   ]));
   const taken = Array.from(cell.v, (value) => value * cell.weight), tall = largest(cell.v.map(Math.abs));
   steps.push(step("What is taken", [vector(`v of “${to}”`, cell.v, tall), vector(`${number(cell.weight)} × v`, taken, tall)]));
-  if (cell.contribution !== null) steps.push(step("Contribution", [sum(`After the output projection this vector is, by its length, the following share of all that “${from}” takes in this head: `, cell.contribution, percent(cell.contribution))]));
+  if (cell.contribution !== null) steps.push(step("Contribution", [sum(`By its length after the output projection, this vector is the following share of all that “${from}” takes in this head: `, cell.contribution, percent(cell.contribution))]));
   return [element("ol", {}, ...steps)];
-}
-
-/**
- * @param {import("../data/source.js").Facts["attends"][number]} attends
- * @param {number} query
- * @param {number} key
- * @param {string} from
- * @param {string} to
- */
-function maskSentence(attends, query, key, from, to) {
-  if (!looks(attends, query)) return `“${from}” does not look at others in this layer.`;
-  if (!looks({ rows: attends.keys }, key)) return `“${to}” is not among the tokens that this layer looks at: the score is −∞, the weight 0.`;
-  if (!attends.causal) return "This layer looks both ways: nothing is masked.";
-  return key > query ? `“${to}” comes after “${from}”, and this model does not look ahead: the score is −∞, the weight 0.`
-    : `“${to}” does not come after “${from}”, so it may be looked at.`;
 }
 
 /** @param {string} title @param {Node[]} content */
@@ -142,5 +130,5 @@ function softmaxTable(scores, weights, max, key, tokens) {
     element("tbody", {},
       ...shown.map((j) => element("tr", { class: j === key ? "chosen" : null }, element("th", { scope: "row" }, tokens[j].text),
         ...[scores[j], Math.exp(scores[j] - max), weights[j]].map((value) => element("td", { class: "number" }, number(value))))),
-      ...(shown.length === order.length ? [] : [element("tr", { class: "rest" }, element("th", { scope: "row" }, `${order.length - shown.length} others`), element("td", {}), element("td", {}), element("td", { class: "number" }, number(rest)))]))));
+      ...(shown.length === order.length ? [] : [element("tr", { class: "rest" }, element("th", { scope: "row" }, order.length - shown.length === 1 ? "1 other" : `${order.length - shown.length} others`), element("td", {}), element("td", {}), element("td", { class: "number" }, number(rest)))]))));
 }

@@ -1,4 +1,4 @@
-// The tiles of one map: asked for when they come into sight, kept while the map is looked at, coloured anew when a larger value turns up.
+// The tiles of one map: asked for when they come into sight, kept while the map is looked at, recoloured when a larger value turns up.
 import { tileSize } from "../data/source.js";
 import { cellsOf, largestOf } from "./cells.js";
 
@@ -89,7 +89,7 @@ export class Tiles {
   }
 
   /**
-   * The value of a pair as it may be written down, null until it is here. Tiles that were served are rounded for the eye, so
+   * The value of a pair, exact enough to be printed, null until it is here. Tiles that were served are rounded for the eye, so
    * numbers come from rows.
    * @param {number} row
    * @param {number} col

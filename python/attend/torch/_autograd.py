@@ -131,7 +131,7 @@ def _require_here(name: str, tensor: Any, needed: bool) -> None:
 
 
 def _refuse_lost_gradients(q: Any, k: Any, v: Any, options: dict[str, Any]) -> None:
-    """What would be read as a plain number or tensor, although a derivative by it is wanted."""
+    """Refuses what would be read as a plain number or tensor although its gradient is wanted."""
     if torch.is_grad_enabled():
         for name, value in options.items():
             parts = value if isinstance(value, (list, tuple)) else () if name in _DIFFERENTIABLE else (value,)

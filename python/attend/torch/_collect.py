@@ -44,10 +44,10 @@ def collect(
     heads: Sequence[int] | None = None,
     model: torch.nn.Module | None = None,
 ) -> Iterator[list[Seen]]:
-    """Collects what is asked about every call of attention made inside the `with`, one Seen a call, in order.
+    """Collects what is asked about every call of attention made inside the `with`, one Seen per call, in order.
 
     Calls are those of attend.torch and of models that run on it by install(). Everything but `weights` is made from the row state
-    that the fused kernel left, never from a matrix of all weights. rows: which queries to show whole; from the end where negative.
+    that the fused kernel left, never from a matrix of all weights. rows: which queries to show whole; negative ones count from the end.
     heads: only these numbers, from 1; all by default. model: gives the calls their module's place in it as a name.
 
     Only calls of the same thread (the same context, contextvars) are seen. When several are open, each collects its own.
@@ -71,7 +71,7 @@ def is_open() -> bool:
 
 
 def add(module: Any, q: Any, k: Any, options: dict[str, Any], row_state: Any) -> None:
-    """Tells every open collection of one call."""
+    """Reports one call to every open collection."""
     options = {name: value for name, value in options.items() if not name.startswith("dropout")}
     for collector in _open.get():
         collector.add(module, q, k, options, row_state)

@@ -101,7 +101,7 @@ def _add_pattern(options: dict[str, Any], module: Any, queries: int, is_causal: 
 
 
 def _key_lengths(mask: torch.Tensor, batch: int) -> list[int] | None:
-    """Padding on the right alone, as _mask() gives it, is a number of keys a sequence: those after it are not computed at all."""
+    """Padding on the right alone, as _mask() gives it, is a number of keys per sequence: those after it are not computed at all."""
     if mask.ndim != 4 or mask.shape[:2] != (batch, 1) or mask.stride(2) != 0:
         return None
     row = mask[:, 0, 0]

@@ -1,8 +1,8 @@
 // How it works: columns of b are in vector lanes, three panels at a time; rows of a are read in place by
 // broadcast. For each group of columns the depth is taken in parts, and for each part all rows: the part of
-// the panels, 384 x 48 floats, stays in the second-level cache while the rows go by. The sums of a part join
-// those of the parts before it in a strip of 128 rows, and the last part's tiles go on to bias, activation
-// and residual while they are in the first-level cache.
+// the panels, 128 x 48 floats, stays in the cache while the rows go by. The sums of a part join those of the
+// parts before it in a strip of 128 rows, and the last part's tiles go on to bias, activation and residual
+// while they are in the first-level cache.
 #include "kernels/matmul/matmul.h"
 
 #include <algorithm>

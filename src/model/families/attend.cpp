@@ -1,4 +1,4 @@
-// The family of what `attend train` makes where no other family has such a model.
+// The family of models made by `attend train` that no other family can store.
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kAttendTypes = {"attend"};
 
-// One of the names of a choice; its value.
+// The choice that this key names.
 template <class Choice>
 Choice read_choice(const io::JsonFields& config, std::string_view key) {
   const std::string_view name = config.string(key);
@@ -26,8 +26,8 @@ Choice read_choice(const io::JsonFields& config, std::string_view key) {
   config.refuse(key, "\"", io::shown(name), "\" is not one of ", known);
 }
 
-// Words for what `attend train` does not make, and train::Model may: left out of a file where they say what
-// is usual.
+// Keys for what `attend train` does not make but train::Model can; left out of a file where they hold the
+// usual values.
 void read_attention_words(const io::JsonFields& config, ModelDescription& description) {
   for (LayerDescription& layer : description.layers) {
     AttentionDescription& attention = layer.attention;
@@ -65,7 +65,7 @@ ModelDescription describe_attend(const io::JsonFields& config) {
   own.feed_forward = read_choice<FeedForwardKind>(config, "feed_forward");
   own.positions = read_choice<PositionKind>(config, "positions");
   if (own.positions == PositionKind::rotary && own.hidden / own.heads % 2 != 0) {
-    config.refuse("positions", "rotary turns pairs, and a head has ", own.hidden / own.heads, " dimensions");
+    config.refuse("positions", "rotary turns dimensions in pairs, but a head has ", own.hidden / own.heads);
   }
   own.tied = config.boolean("tied", true);
   own.scaled = config.boolean("scaled", true);
@@ -131,7 +131,7 @@ TensorNames name_attend(const ModelDescription& description) {
   return names;
 }
 
-// What there are words for.
+// Everything but relative positions, which this format has no keys for.
 bool stores_attend(const ModelDescription& description) { return !description.uses(PositionKind::relative); }
 
 std::string attend_json(const ModelDescription& description) {
@@ -190,7 +190,7 @@ void check_own(const OwnModel& own) {
       refuse(kOperation, name, " is ", value, ", expected a number from 1 to ", most);
   };
   if (own.mixer == MixerKind::gru && own.kind != ModelKind::decoder)
-    refuse(kOperation, "layers of GRUs read forwards, so they make a decoder and nothing else");
+    refuse(kOperation, "GRU layers read forwards, so they can only make a decoder");
   counts("layers", own.layers, kMostOwnLayers);
   counts("hidden", own.hidden);
   counts("heads", own.heads);

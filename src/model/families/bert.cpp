@@ -33,7 +33,7 @@ TensorNames name_bert(const ModelDescription& description) {
   return names;
 }
 
-// An encoder whose output layer BERT's file has no place for; it is left out.
+// An encoder. BERT's file has no place for its output layer, which is left out.
 bool stores_bert(const ModelDescription& description) {
   return is_classic(description, NormPlace::after, false);
 }

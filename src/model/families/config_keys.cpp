@@ -55,12 +55,15 @@ void require_positions(const io::JsonFields& config, const ModelDescription& des
 }
 
 bool is_classic(const ModelDescription& description, NormPlace place, bool causal) {
-  if (description.has_source() || description.positions != PositionKind::learned) return false;
+  if (description.has_source() || description.positions != PositionKind::learned ||
+      description.embedding_size || description.output_scale != 1)
+    return false;
   const auto classic = [&](const LayerDescription& layer) {
     const AttentionDescription& attention = layer.attention;
     return layer.kind == LayerKind::whole && layer.norm.place == place &&
-           layer.norm.kind == NormKind::layer && attention.causal == causal && !attention.scale &&
-           attention.softcap == 0 && !attention.sinks && attention.bias && attention.output_bias &&
+           layer.norm.kind == NormKind::layer && layer.norm.bias && layer.attention_norm &&
+           !layer.weights_of && attention.causal == causal && !attention.scale && attention.softcap == 0 &&
+           !attention.sinks && attention.bias && attention.output_bias &&
            attention.query_key_norm == QueryKeyNorm::none && attention.window.left == Window::kUnlimited &&
            attention.window.right == Window::kUnlimited && attention.positions == PositionKind::none &&
            attention.key_heads == attention.heads &&
@@ -82,7 +85,8 @@ Activation read_activation(const io::JsonFields& config, std::string_view key, s
   if (name == "gelu" || name == "gelu_python") return Activation::gelu;
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::gelu_tanh;
   if (name == "relu") return Activation::relu;
-  config.refuse(key, "\"", io::shown(name), "\" is not an activation that attend has: gelu, gelu_new, relu");
+  config.refuse(key, "\"", io::shown(name),
+                "\" is not an activation that attend supports: gelu, gelu_new, relu");
 }
 
 double read_epsilon(const io::JsonFields& config, std::string_view key, double fallback) {

@@ -1,4 +1,4 @@
-// What families have in common when they read a config.json.
+// What the families share in reading a config.json.
 #pragma once
 
 #include <attend/model_description.h>
@@ -10,12 +10,12 @@
 
 namespace attend::model {
 
-// The sizes that every family names, under the keys of the one or the other.
+// The sizes that every family gives, under whichever keys it uses.
 struct ModelSizes {
   std::int64_t hidden = 0, layers = 0, heads = 0, inner = 0, vocabulary = 0, positions = 0;
 };
-// inner_per_hidden: how many times the hidden size the feed-forward part has where its size is left out; 0:
-// it must be there.
+// inner_per_hidden: the size of the feed-forward part, as a multiple of the hidden size, where it is left
+// out; 0: it must be given.
 ModelSizes read_sizes(const io::JsonFields& config, std::int64_t inner_per_hidden = 0);
 
 // A model of these sizes whose layers are all like this one; the layer's own sizes are filled in.
@@ -24,8 +24,8 @@ ModelDescription uniform_model(const ModelSizes& sizes, LayerDescription layer);
 // Position tables whose first row is not 0 must have rows left.
 void require_positions(const io::JsonFields& config, const ModelDescription& description);
 
-// Whether all layers are as GPT-2 and BERT have them: LayerNorm in this place, attention that is causal or
-// not and no more, a feed-forward part without a gate; and positions are learned.
+// Whether all layers are like those of GPT-2 and BERT: LayerNorm in this place, plain attention (causal or
+// not), a feed-forward part without a gate; and positions are learned.
 bool is_classic(const ModelDescription& description, NormPlace place, bool causal);
 
 void read_pad_token(const io::JsonFields& config, ModelDescription& description);
@@ -37,7 +37,7 @@ double read_epsilon(const io::JsonFields& config, std::string_view key, double f
 
 double read_positive(const io::JsonFields& config, std::string_view key, double fallback);
 
-// Options that change what a model computes, in ways that attend does not have.
+// Refuse options that change what a model computes in ways that attend does not support.
 void refuse_unless(const io::JsonFields& config, std::string_view key, bool expected);
 void refuse_other_kinds(const io::JsonFields& config);
 

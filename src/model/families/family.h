@@ -15,13 +15,13 @@ namespace attend::model {
 
 struct Family {
   std::string_view name;
-  std::span<const std::string_view> model_types;  // that config.json may say
+  std::span<const std::string_view> model_types;  // the values of config.json's model_type
 
   ModelDescription (*describe)(const io::JsonFields& config);
   TensorNames (*names)(const ModelDescription& description);
 
   // For models that were trained here: whether this family's code computes such a model, and the config.json
-  // that says so. None of both where nothing is stored under this family's names.
+  // that describes it. Both are null where nothing is stored under this family's names.
   bool (*stores)(const ModelDescription& description) = nullptr;
   std::string (*config_json)(const ModelDescription& description) = nullptr;
 
@@ -30,13 +30,13 @@ struct Family {
   bool replaces_code = false;
 };
 
-// All of them, those that store models in the order in which they are asked.
+// All families; those that can store models are tried in this order.
 std::span<const Family* const> families();
 
-// That of a description. Throws std::invalid_argument where there is none of that name.
+// The family of a description. Throws std::invalid_argument where there is none of that name.
 const Family& family_of(const ModelDescription& description);
 
-// The one under whose names a trained model is stored, so that most programs can read it.
+// The family under whose names a trained model is stored, chosen so that most programs can read it.
 const Family& storing_family(const ModelDescription& description);
 
 ModelDescription describe_model(io::FileText config_json);

@@ -1,4 +1,4 @@
-// MPNet (Song et al. 2020): scores know how far apart two tokens are, by a learned table.
+// MPNet (Song et al. 2020): scores depend on how far apart two tokens are, through a learned table.
 #include <array>
 
 #include "model/families/bert_names.h"

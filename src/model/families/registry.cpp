@@ -31,7 +31,7 @@ const Family& family_of_type(const io::JsonFields& config) {
       known.append(known.empty() ? "" : ", ").append(name);
     }
   }
-  config.refuse("model_type", "\"", io::shown(type), "\" is not a family that attend has: ", known);
+  config.refuse("model_type", "\"", io::shown(type), "\" is not a family that attend supports: ", known);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ const Family& storing_family(const ModelDescription& description) {
   for (const Family* const family : kFamilies) {
     if (family->stores != nullptr && family->stores(description)) return *family;
   }
-  refuse("model", "there is no family to store such a model");
+  refuse("model", "no family can store such a model");
 }
 
 ModelDescription describe_model(io::FileText config_json) {
