@@ -6,6 +6,7 @@
 #include <attend/attention.h>
 #include <attend/attention_backward.h>
 #include <attend/cache.h>
+#include <attend/chat_template.h>
 #include <attend/checkpoint.h>
 #include <attend/cross_entropy.h>
 #include <attend/device.h>

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attend {
@@ -43,6 +44,9 @@ struct EncodeOptions {
   // The whole text to lower case before anything else, as Python's str.lower() does it. Offsets are those of
   // the text that was given.
   bool lower_case = false;
+  // Ranges of bytes, begin .. end - 1 in their order, that hold no special token: what looks like one there
+  // is ordinary text. For text that somebody else wrote (RenderedChat::given). Not together with lower_case.
+  std::span<const std::pair<std::size_t, std::size_t>> plain{};
 };
 
 // A tokenizer as Hugging Face's tokenizer.json describes it, or as a GGUF file carries it. Answers equal
@@ -71,6 +75,7 @@ class Tokenizer {
   std::int64_t vocabulary_size() const noexcept;  // the largest id, added tokens included, plus one
   std::string_view token(std::int64_t id) const;  // empty for an id that no token has
   std::optional<std::int32_t> id(std::string_view token) const;
+  bool is_special(std::int64_t id) const;                        // left out by decode(skip_special)
   std::optional<std::int64_t> max_length() const noexcept;       // where the file truncates
   std::int64_t special_count(bool pair = false) const noexcept;  // how many tokens are added around the text
 
@@ -79,6 +84,26 @@ class Tokenizer {
  private:
   explicit Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   std::shared_ptr<const Parts> parts_;
+};
+
+// decode() one token at a time: the pieces, put together, are what decode() makes of all tokens. A piece is
+// given when nothing that may follow can change it, so it is always whole characters.
+class StreamingDecoder {
+ public:
+  explicit StreamingDecoder(Tokenizer tokenizer, bool skip_special = true)
+      : tokenizer_(std::move(tokenizer)), skip_special_(skip_special) {}
+
+  std::string add(std::int32_t id);  // what became certain with this token; often it is empty
+  std::string finish();              // the rest; the next token begins a new text
+
+ private:
+  std::size_t certain_end(std::string_view text) const;
+  void forget_the_start(std::string_view text);
+
+  Tokenizer tokenizer_;
+  bool skip_special_;
+  std::vector<std::int32_t> window_;  // the last tokens, as far back as decoding may look
+  std::size_t given_ = 0;             // how much of their text was given out
 };
 
 }  // namespace attend

@@ -124,7 +124,9 @@ Tensor Generator::read(std::span<const std::int32_t> ids) {
 }
 
 Generated Generator::generate(std::string_view prompt, const GenerateOptions& options) {
-  return generate(model_.tokenizer().encode(prompt, {.add_special_tokens = false, .truncate = false}).ids,
+  // A source is a text by itself, and ends as those of its training did; a text to go on with does not end.
+  const bool source = model_.transformer().description().has_source();
+  return generate(model_.tokenizer().encode(prompt, {.add_special_tokens = source, .truncate = false}).ids,
                   options);
 }
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "model/dense.h"
+#include "model/source_target.h"
 
 namespace attend {
 
@@ -118,12 +119,12 @@ Encoding TextModel::encode(std::string_view text, std::optional<std::int64_t> ma
 Encoding TextModel::encode(std::string_view first, std::string_view second,
                            std::optional<std::int64_t> max_tokens) const {
   EncodeOptions options = options_of(*parts_, max_tokens);
-  if (!parts_->transformer.description().has_source())
-    return parts_->tokenizer.encode(first, second, options);
+  const ModelDescription& description = parts_->transformer.description();
+  if (!description.has_source()) return parts_->tokenizer.encode(first, second, options);
   // Source and target each have their own positions.
   const std::int64_t most = *options.max_length;
-  options.truncate = false;
-  Encoding tokens = parts_->tokenizer.encode(first, second, options);
+  Encoding tokens = model::encode_source_and_target(parts_->tokenizer, first, second,
+                                                    description.start_token.value_or(0), options);
   cut_parts(tokens, most);
   return tokens;
 }

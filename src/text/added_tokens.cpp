@@ -44,6 +44,15 @@ Piece piece(std::size_t begin, std::size_t end, std::int32_t id = -1) {
 
 }  // namespace
 
+bool has_any_of(std::span<const TextSpan> ranges, const AlignedText& text, std::size_t begin,
+                std::size_t end) {
+  if (ranges.empty()) return false;
+  const TextSpan stretch{text.spans[begin].begin, text.spans[end - 1].end};
+  const auto after = std::lower_bound(ranges.begin(), ranges.end(), stretch.begin,
+                                      [](const TextSpan& range, std::int32_t at) { return range.end <= at; });
+  return after != ranges.end() && after->begin < stretch.end;
+}
+
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer)
     : tokens_(std::move(tokens)) {
   AlignedText text, scratch;
@@ -98,8 +107,9 @@ std::optional<Piece> AddedTokens::longest_at(const Finder& finder, std::string_v
 }
 
 // Cuts a text around the tokens in it, the leftmost and of those the longest first.
-void AddedTokens::find(const Finder& finder, std::string_view text, std::vector<Piece>& pieces,
-                       Allowance& allowance) const {
+void AddedTokens::find(const Finder& finder, const AlignedText& aligned, std::vector<Piece>& pieces,
+                       Allowance& allowance, std::span<const TextSpan> plain) const {
+  const std::string_view text = aligned.bytes;
   std::size_t begin = 0, looks = 0;
   for (std::size_t at = 0; finder.any && at < text.size();) {
     if (!finder.starts[static_cast<unsigned char>(text[at])]) {
@@ -113,8 +123,12 @@ void AddedTokens::find(const Finder& finder, std::string_view text, std::vector<
       ++at;
       continue;
     }
-    at = found->end;
     const AddedToken& token = tokens_[static_cast<std::size_t>(found->id)];
+    if (token.special && has_any_of(plain, aligned, found->begin, found->end)) {
+      ++at;
+      continue;
+    }
+    at = found->end;
     if (token.single_word && (is_word_before(text, found->begin) || is_word_at(text, found->end))) continue;
     std::size_t start = found->begin, stop = found->end;
     if (token.lstrip) start = std::max(without_white_before(text, start), begin);
@@ -126,15 +140,16 @@ void AddedTokens::find(const Finder& finder, std::string_view text, std::vector<
   if (begin < text.size()) pieces.push_back(piece(begin, text.size()));
 }
 
-void AddedTokens::extract(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const {
+void AddedTokens::extract(std::string_view text, const Normalizer* normalizer, Pieces& pieces,
+                          std::span<const TextSpan> plain) const {
   auto& out = pieces.pieces;
   out.clear();
   pieces.text.assign(text);
-  find(raw_, text, out, *pieces.allowance);
+  find(raw_, pieces.text, out, *pieces.allowance, plain);
   if (out.size() <= 1 && (out.empty() || out[0].id < 0)) {
     if (normalizer != nullptr) normalize(*normalizer, pieces.text, pieces.other_text, *pieces.allowance);
     out.clear();
-    find(normal_, pieces.text.bytes, out, *pieces.allowance);
+    find(normal_, pieces.text, out, *pieces.allowance, plain);
     return;
   }
   // Each stretch between tokens is a text of its own to the normalizer.
@@ -153,7 +168,7 @@ void AddedTokens::extract(std::string_view text, const Normalizer* normalizer, P
     pieces.allowance->put_aside(whole.size());
     if (normalizer != nullptr) normalize(*normalizer, part, scratch, *pieces.allowance);
     cut.clear();
-    find(normal_, part.bytes, cut, *pieces.allowance);
+    find(normal_, part, cut, *pieces.allowance, plain);
     whole.append(part, 0, part.size());
     for (const Piece& inner : cut) {
       pieces.other_pieces.push_back(piece(begin + inner.begin, begin + inner.end, inner.id));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,13 +29,19 @@ struct AddedToken {
   std::string normal;        // the content, normalized if it is to be
 };
 
+// Whether bytes [begin, end) stand for a character of one of these ranges, which are in their order.
+bool has_any_of(std::span<const TextSpan> ranges, const AlignedText& text, std::size_t begin,
+                std::size_t end);
+
 class AddedTokens {
  public:
   AddedTokens() = default;
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer);
 
   // Fills `pieces`, which have their allowance, from a valid text: normalized, and cut around added tokens.
-  void extract(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
+  // No special token is found where it has a character of `plain`, ranges in their order.
+  void extract(std::string_view text, const Normalizer* normalizer, Pieces& pieces,
+               std::span<const TextSpan> plain = {}) const;
 
   const AddedToken* by_id(std::int64_t id) const;
   const AddedToken* by_content(std::string_view content) const;
@@ -48,8 +55,8 @@ class AddedTokens {
     std::array<bool, 256> starts{};
     bool any = false;
   };
-  void find(const Finder& finder, std::string_view text, std::vector<Piece>& pieces,
-            Allowance& allowance) const;
+  void find(const Finder& finder, const AlignedText& text, std::vector<Piece>& pieces, Allowance& allowance,
+            std::span<const TextSpan> plain) const;
   std::optional<Piece> longest_at(const Finder& finder, std::string_view text, std::size_t at) const;
   static Finder make_finder(const std::vector<AddedToken>& tokens, bool normalized);
 

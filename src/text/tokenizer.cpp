@@ -29,21 +29,24 @@ class EncodingWork {
  public:
   EncodingWork(const Tokenizer::Parts& parts, Scratch& scratch) : parts_(parts), scratch_(scratch) {}
 
-  Part encode(std::string_view given, std::int32_t type_id, bool lower_case) {
+  Part encode(std::string_view given, std::int32_t type_id, bool lower_case,
+              std::span<const std::pair<std::size_t, std::size_t>> plain) {
     if (given.size() >= kMaxTextSize)
       refuse("tokenizer", "a text has ", given.size(), " bytes, more than 2^30");
+    const std::vector<TextSpan> plain_characters = characters_of(given, plain);
     std::string repaired;
     if (!io::is_utf8(given)) given = repaired = io::repair_utf8(given);
     if (lower_case) {
+      if (!plain.empty()) refuse("tokenizer", "lower_case and plain are both given");
       const text::LowerCase lower(given);
-      Part part = encode(lower.text(), type_id, false);
+      Part part = encode(lower.text(), type_id, false, {});
       for (TextSpan& span : part.encoding.offsets) span = lower.given(span);
       return part;
     }
     text::Allowance allowance(given.size());
     Pieces& pieces = scratch_.pieces;
     pieces.allowance = &allowance;
-    parts_.added.extract(given, parts_.normalizer.get(), pieces);
+    parts_.added.extract(given, parts_.normalizer.get(), pieces, plain_characters);
     if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->apply(pieces);
 
     if (pieces.other_text.bytes.capacity() > kKeptScratch)
@@ -60,6 +63,7 @@ class EncodingWork {
         parts_.model->tokenize(
             std::string_view(pieces.text.bytes).substr(piece.begin, piece.end - piece.begin), scratch_.tokens,
             allowance);
+        if (!plain_characters.empty()) spell_special(piece, plain_characters, allowance);
       }
       if (word % text::kTokensBetweenLooks == 0) allowance.require_time(parts_.model->algorithm());
       add_tokens(piece, static_cast<std::int32_t>(word), type_id, part);
@@ -69,6 +73,60 @@ class EncodingWork {
   }
 
  private:
+  // A vocabulary may itself hold a special token as a piece of text: where that is not wanted, its first
+  // character and the rest are read by themselves.
+  void spell_special(const Piece& piece, std::span<const TextSpan> plain, text::Allowance& allowance) {
+    const text::AlignedText& source = scratch_.pieces.text;
+    std::vector<Token>& tokens = scratch_.tokens;
+    for (std::size_t i = 0; i < tokens.size();) {
+      const Token token = tokens[i];
+      const auto string =
+          std::string_view(source.bytes).substr(piece.begin + token.begin, token.end - token.begin);
+      const auto first = string.empty() ? 0 : static_cast<std::uint32_t>(io::utf8_size(string[0]));
+      const bool wanted =
+          !parts_.added.is_special(string) || parts_.added.by_content(string)->id != token.id ||
+          first >= string.size() ||
+          !text::has_any_of(plain, source, piece.begin + token.begin, piece.begin + token.end);
+      if (wanted) {
+        ++i;
+        continue;
+      }
+      std::vector<Token> spelled;
+      const auto add = [&](std::uint32_t begin, std::uint32_t end) {
+        std::vector<Token> read;
+        parts_.model->tokenize(std::string_view(source.bytes).substr(piece.begin + begin, end - begin), read,
+                               allowance);
+        for (const Token& one : read) spelled.push_back({one.id, begin + one.begin, begin + one.end});
+      };
+      add(token.begin, token.begin + first);
+      add(token.begin + first, token.end);
+      tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(i));
+      tokens.insert(tokens.begin() + static_cast<std::ptrdiff_t>(i), spelled.begin(), spelled.end());
+    }
+  }
+
+  // Ranges of bytes of a text as ranges of its characters.
+  static std::vector<TextSpan> characters_of(std::string_view given,
+                                             std::span<const std::pair<std::size_t, std::size_t>> ranges) {
+    std::vector<TextSpan> result;
+    if (ranges.empty()) return result;
+    if (!io::is_utf8(given)) refuse("tokenizer", "plain is given with a text that is not UTF-8");
+    std::size_t at = 0;
+    std::int32_t character = 0;
+    const auto move_to = [&](std::size_t place) {
+      if (place < at || place > given.size())
+        refuse("tokenizer", "plain has ranges that are not in the text");
+      character += static_cast<std::int32_t>(io::count_chars(given.substr(at, place - at)));
+      at = place;
+      return character;
+    };
+    for (const auto& [begin, end] : ranges) {
+      const std::int32_t first = move_to(begin);
+      result.push_back({first, move_to(end)});
+    }
+    return result;
+  }
+
   static void reserve(Encoding& encoding, std::size_t size) {
     encoding.ids.reserve(size);
     encoding.offsets.reserve(size);
@@ -107,7 +165,9 @@ Encoding encode_all(const Tokenizer::Parts& tokenizer, std::span<const std::stri
   std::vector<Part> parts;
   EncodingWork work(tokenizer, scratch);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    parts.push_back(work.encode(texts[i], static_cast<std::int32_t>(i), options.lower_case));
+    parts.push_back(
+        work.encode(texts[i], static_cast<std::int32_t>(i), options.lower_case,
+                    i == 0 ? options.plain : std::span<const std::pair<std::size_t, std::size_t>>()));
   }
   if (scratch.pieces.text.bytes.capacity() > kKeptScratch)
     scratch = Scratch{};  // one huge text is an exception
@@ -185,6 +245,12 @@ std::optional<std::int32_t> Tokenizer::id(std::string_view token) const {
   if (const text::AddedToken* added = parts_->added.by_content(token)) return added->id;
   const std::int32_t id = parts_->model->vocabulary().find(token);
   return id < 0 ? std::nullopt : std::optional(id);
+}
+
+bool Tokenizer::is_special(std::int64_t id) const {
+  const text::AddedToken* const added = parts_->added.by_id(id);
+  const bool known = added != nullptr || parts_->model->vocabulary().has(static_cast<std::int32_t>(id));
+  return known && parts_->added.is_special(added != nullptr ? std::string_view(added->normal) : token(id));
 }
 
 std::optional<std::int64_t> Tokenizer::max_length() const noexcept {

@@ -165,7 +165,7 @@ TEST(ModelDescription, RefusesByKeyAndRule) {
       {bert(R"("is_decoder":true)"), "is_decoder", "true is not supported"},
       {bert(R"("add_cross_attention":true)"), "add_cross_attention", "true is not supported"},
       {bert(R"("auto_map":{"AutoModel":"code.Model"})"), "auto_map", "program code"},
-      {bert(R"("architectures":[1])"), "architectures", "expected a string"},
+      {bert(R"("architectures":[1])"), "architectures", "expected a list of strings"},
   };
   for (const BadConfig& bad : cases) EXPECT_FILE_ERROR(config_of(bad.text), bad.where, bad.rule) << bad.text;
 }

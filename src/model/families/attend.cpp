@@ -101,6 +101,10 @@ TensorNames name_attend(const ModelDescription& description) {
     const std::string prefix =
         (layer.kind == LayerKind::encoder ? "encoder." : "layer.") + std::to_string(place) + ".";
     LayerNames& own = names.layers.emplace_back();
+    if (layer.weights_of) {
+      own = names.layers[static_cast<std::size_t>(*layer.weights_of) - 1];
+      continue;
+    }
     if (layer.kind == LayerKind::cross) {
       own = {.projected = {prefix + "cross.q"},
              .context = {prefix + "cross.kv"},
@@ -120,6 +124,7 @@ TensorNames name_attend(const ModelDescription& description) {
     }
     if (layer.attention.sinks) own.sinks = attention + "sinks";
     if (around) own.attention_out_norm = attention + "out_norm";
+    if (!layer.attention_norm) own.attention_norm.clear();
     if (!layer.feed_forward) continue;
     own.up = {prefix + "feed_forward.up"};
     own.down = prefix + "feed_forward.down";
