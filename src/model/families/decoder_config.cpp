@@ -133,7 +133,7 @@ std::vector<bool> read_layer_types(const io::JsonFields& config, std::int64_t la
   for (const std::string_view type : types) {
     if (type != "full_attention" && type != "sliding_attention") {
       config.refuse(kKey, "\"", io::shown(type),
-                    "\" is not one that attend has: full_attention, sliding_attention");
+                    "\" is not one that attend supports: full_attention, sliding_attention");
     }
     sliding.push_back(type == "sliding_attention");
   }

@@ -120,7 +120,7 @@ Rotary stretched(const io::JsonFields& config, const io::JsonFields& rope, const
   if (type == "yarn") return yarn(rope, rotary, said, original);
   if (type == "longrope") return longrope(rope, rotary, said, original);
   rope.refuse(rope.has("rope_type") ? "rope_type" : "type", "\"", io::shown(type),
-              "\" is not one that attend has: default, linear, dynamic, llama3, yarn, longrope");
+              "\" is not one that attend supports: default, linear, dynamic, llama3, yarn, longrope");
 }
 
 // Numbers that are each possible may make impossible ones together.
