@@ -12,8 +12,8 @@ namespace attend {
 namespace {
 
 // What a model with an encoder and a decoder answers to a text: always the most probable token, until it ends
-// or has as many as its targets had in training. Returns the text of all but the last, which no token looks back
-// at.
+// or has as many as its targets had in training. Returns the text of all but the last, which no token looks
+// back at.
 std::string answer_of(const TextModel& model, const std::string& text,
                       std::optional<std::int64_t> max_tokens) {
   const Encoding tokens = model.encode(text, "", max_tokens);
