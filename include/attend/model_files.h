@@ -54,6 +54,8 @@ struct ModelFiles {
   ModelFile weights;             // model.safetensors or model.safetensors.index.json, for Checkpoint::open
   ModelFile tokenizer;           // tokenizer.json, else vocab.txt, else empty
   ModelFile tokenizer_config;    // tokenizer_config.json, or empty
+  ModelFile generation_config;   // generation_config.json, or empty
+  ModelFile chat_template;       // chat_template.jinja, or empty
 
   // What follows comes from a sentence-transformers folder; a plain one leaves it as it is here.
   bool is_sentence_model = false;

@@ -28,6 +28,7 @@ void add_color_option(CLI::App& app, Globals& globals);
 
 // Each registers one command, which sets `run` when it is chosen.
 void add_bench_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_chat_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_compare_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_doctor_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_embed_command(CLI::App& program, Globals& globals, std::function<void()>& run);

@@ -1,87 +1,147 @@
 // attend generate: text from a model that writes.
 #include <attend/generation.h>
 
-#include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/command.h"
+#include "app/ctrl_c.h"
+#include "app/generate_options.h"
 #include "app/output.h"
-#include "draw/text_width.h"
+#include "base/error.h"
 
 namespace attend::app {
 namespace {
 
 struct GenerateArguments {
-  std::string model, prompt = "\n";
-  std::optional<std::int64_t> tokens;
-  Sampling sampling{};
-  bool new_only = false;
+  std::string model;
+  std::optional<std::string> prompt, system;
+  GenerateOptions options{};
+  bool new_only = false, chat = false, json = false;
 };
 
 constexpr const char* kGenerateFooter = R"(
-Works with every model that writes: causal ones, such as GPT-2, and those with an
-encoder and a decoder. The same seed gives the same text. A model with an encoder
-and a decoder, such as that of `attend train reverse`, reads PROMPT as its source
-and writes its answer: by default as many tokens as the source has, always the
-most probable ones.
+Works with every model that writes: causal ones, such as GPT-2 and Llama, and
+those with an encoder and a decoder. What is not given is as the model's
+generation_config.json says. The text ends at the model's end tokens. The same
+seed gives the same text. With --chat the prompt is a user's message, and the
+model's own chat template makes the text that the model was trained on; an
+answer ends where no position is left. Without it a prompt that is too long is
+cut at its start, and where positions run out the second half is read again. A
+model with an encoder and a decoder, such as that of `attend train reverse`,
+reads PROMPT as its source and writes its answer.
 
 Try:
   attend train text --set data.file=book.txt -o book
   attend generate -m book "Once upon a time"
-  attend generate -m book "Once upon a time" --temperature 0)";
+  attend generate -m book "Once upon a time" --temperature 0 --stop "."
+  attend generate -m MODEL --chat "What is attention?" --json)";
 
-void run_generate(const GenerateArguments& options) {
-  if (options.prompt.empty())
-    throw UsageError("the prompt is empty; a model needs at least one token to continue");
-  const std::optional<double>& temperature = options.sampling.temperature;
-  if (temperature && !(*temperature >= 0 && std::isfinite(*temperature))) {
-    throw UsageError("--temperature is not a number of at least 0");
+std::vector<ChatMessage> messages_of(const GenerateArguments& given, const std::string& prompt) {
+  std::vector<ChatMessage> messages;
+  if (given.system) messages.push_back({"system", *given.system});
+  messages.push_back({"user", prompt});
+  return messages;
+}
+
+// A decoder that drops the space before the first word drops that between the prompt and what follows.
+std::string space_between(const Tokenizer& tokenizer, const std::string& prompt, std::int32_t first) {
+  const std::vector<std::int32_t> ids =
+      tokenizer.encode(prompt, {.add_special_tokens = false, .truncate = false}).ids;
+  if (ids.empty()) return "";
+  const std::int32_t both[] = {ids.back(), first};
+  const std::string joint = tokenizer.decode(both);
+  const auto alone = [&](std::size_t i) { return tokenizer.decode(std::span(both).subspan(i, 1)); };
+  return joint == alone(0) + " " + alone(1) ? " " : "";
+}
+
+std::string json_of(const GenerateArguments& given, const std::string& prompt, const Tokenizer& tokenizer,
+                    const Generated& written) {
+  nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
+  for (const GeneratedToken& token : written.tokens) {
+    tokens.push_back({{"id", token.id},
+                      {"token", std::string(tokenizer.token(token.id))},
+                      {"text", token.text},
+                      {"log_probability", token.log_probability}});
   }
-  const TextModel model = TextModel::load(options.model);
+  nlohmann::ordered_json answer = {{"prompt", prompt}};
+  if (given.system) answer["system"] = *given.system;
+  answer["text"] = written.text;
+  answer["reason"] = interrupted ? std::string("interrupted") : std::string(name_of(written.reason));
+  answer["prompt_tokens"] = written.prompt_tokens;
+  answer["dropped_tokens"] = written.dropped;
+  answer["rereads"] = written.rereads;
+  answer["tokens"] = std::move(tokens);
+  return answer.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void run_generate(const GenerateArguments& given) {
+  check_generation_options(given.options);
+  if (given.system && !given.chat) throw UsageError("--system needs --chat");
+  if (given.chat && !given.prompt) throw UsageError("--chat needs a prompt: what does the user say?");
+  const std::string prompt = given.prompt.value_or("\n");
+  const TextModel model = TextModel::load(given.model);
   Generator generator(model);
-  const Generated written =
-      generator.generate(options.prompt, {.max_tokens = options.tokens, .sampling = options.sampling});
-  const bool answers = model.transformer().description().has_source();
-  write_output((options.new_only || answers ? "" : options.prompt) + written.text + "\n");
+  warn_of_left_out(generator);
+  if (given.chat) generator.chat_template();  // says what is wrong with it before anything is written
+  const bool repeats_prompt =
+      !given.json && !given.new_only && !given.chat && !model.transformer().description().has_source();
+  if (prompt.empty() && !given.chat && !generator.defaults().begin_token)
+    throw UsageError("the prompt is empty; a model needs at least one token to continue");
+  GenerateOptions options = given.options;
+  options.log_probabilities = given.json;
+  bool prompt_written = false;
+  try {
+    const Generated written = write_while_generating(options, !given.json, [&](GenerateOptions asked) {
+      if (repeats_prompt) {
+        asked.on_token = [&, next = asked.on_token](const GeneratedToken& token) {
+          if (!prompt_written) write_output(prompt + space_between(model.tokenizer(), prompt, token.id));
+          prompt_written = true;
+          return next(token);
+        };
+      }
+      Generated result =
+          given.chat ? generator.chat(messages_of(given, prompt), asked) : generator.generate(prompt, asked);
+      if (repeats_prompt && !prompt_written) write_output(prompt);
+      return result;
+    });
+    write_output(given.json ? json_of(given, prompt, model.tokenizer(), written) : "\n");
+    if (written.dropped > 0) {
+      say(joined("The first ", written.dropped,
+                 " tokens of the prompt were left out: the model reads at most ",
+                 model.transformer().description().max_tokens(), "."));
+    }
+    if (written.reason == StopReason::context)
+      say("The answer ends here because the model has no position left.");
+  } catch (const Interrupted&) {
+    if (!given.json) write_output("\n");
+  }
 }
 
 }  // namespace
 
 void add_generate_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
-  const auto options = std::make_shared<GenerateArguments>();
+  const auto given = std::make_shared<GenerateArguments>();
   CLI::App* const command = program.add_subcommand("generate", "Generate text with a causal model");
-  command->add_option("PROMPT", options->prompt, "The text to continue (default: a newline)")->type_name("");
-  command->add_option("-m,--model", options->model, "A folder, a GGUF file, or a model in the hub's cache")
+  command->add_option("PROMPT", given->prompt, "The text to continue (default: a newline)")->type_name("");
+  command->add_option("-m,--model", given->model, "A folder, a GGUF file, or a model in the hub's cache")
       ->required()
       ->take_last()
       ->type_name("MODEL");
-  command
-      ->add_option("-n,--tokens", options->tokens, "How many tokens (default: 200, or as many as the source)")
-      ->check(CLI::Range(1, 1000000))
+  add_generation_options(*command, given->options);
+  command->add_flag("--chat", given->chat, "PROMPT is a user's message: use the model's chat template")
+      ->disable_flag_override();
+  command->add_option("--system", given->system, "With --chat: the system's message")
       ->take_last()
-      ->type_name("N");
-  command
-      ->add_option(
-          "--temperature", options->sampling.temperature,
-          "Higher is more random; 0 always takes the most probable token (default: 0.8, or 0 with a source)")
-      ->take_last()
-      ->type_name("T");
-  command
-      ->add_option("--top", options->sampling.top_k,
-                   "Choose from the N most probable tokens; 0: from all (default: 40)")
-      ->check(CLI::Range(0, 1000000))
-      ->take_last()
-      ->type_name("N");
-  command
-      ->add_option("--seed", options->sampling.seed, "A different number gives a different text (default: 1)")
-      ->take_last()
-      ->type_name("N");
-  command->add_flag("--new-only", options->new_only, "Print only what follows the prompt")
+      ->type_name("TEXT");
+  command->add_flag("--new-only", given->new_only, "Print only what follows the prompt")
+      ->disable_flag_override();
+  command->add_flag("--json", given->json, "Print JSON: text, tokens, log-probabilities, and why it ended")
       ->disable_flag_override();
   add_color_option(*command, globals);
   command->footer(kGenerateFooter);
-  command->callback([options, &run] { run = [options] { run_generate(*options); }; });
+  command->callback([given, &run] { run = [given] { run_generate(*given); }; });
 }
 
 }  // namespace attend::app

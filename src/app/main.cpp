@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
   app::add_steps_command(program, globals, run);
   app::add_train_command(program, globals, run);
   app::add_generate_command(program, globals, run);
+  app::add_chat_command(program, globals, run);
   app::add_bench_command(program, globals, run);
   app::add_embed_command(program, globals, run);
   app::add_pull_command(program, globals, run);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "app/command.h"
+#include "app/ctrl_c.h"
 #include "app/output.h"
 #include "app/train_figures.h"
 #include "app/train_it.h"
@@ -58,26 +59,6 @@ The folder gets model.safetensors, config.json and tokenizer.json, which
 film.svg, which show where attention looked at the end and during training; and
 training.safetensors, from which --resume continues, bit for bit as if it had
 never stopped. Ctrl-C saves and stops.)";
-
-std::atomic<bool> interrupted{false};
-
-// After Ctrl-C, the current step is the last; a second Ctrl-C ends the program at once.
-class StopOnCtrlC {
- public:
-  StopOnCtrlC() {
-    interrupted = false;
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  StopOnCtrlC(const StopOnCtrlC&) = delete;
-  StopOnCtrlC& operator=(const StopOnCtrlC&) = delete;
-  ~StopOnCtrlC() { sigaction(SIGINT, &before_, nullptr); }
-
- private:
-  struct sigaction before_ {};
-};
 
 learn::Config chosen_config(const TrainOptions& options) {
   const std::string name = options.config.value_or("recall");

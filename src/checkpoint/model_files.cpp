@@ -52,6 +52,8 @@ void find_transformer(const fs::path& folder, ModelFiles& files) {
   files.weights = weights_in(folder);
   files.tokenizer = first_of(folder, {"tokenizer.json", "vocab.txt"});
   files.tokenizer_config = first_of(folder, {"tokenizer_config.json"});
+  files.generation_config = first_of(folder, {"generation_config.json"});
+  files.chat_template = first_of(folder, {"chat_template.jinja"});
   if (!files.tokenizer_config.empty()) parse_tokenizer_config(config_text(files.tokenizer_config), files);
 }
 

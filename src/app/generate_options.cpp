@@ -1,0 +1,114 @@
+#include "app/generate_options.h"
+
+#include <attend/interrupt.h>
+
+#include <cmath>
+
+#include "app/ctrl_c.h"
+#include "app/output.h"
+
+namespace attend::app {
+
+void add_generation_options(CLI::App& command, GenerateOptions& options) {
+  Sampling& sampling = options.sampling;
+  command
+      .add_option("-n,--max-tokens,--tokens", options.max_tokens,
+                  "At most how many tokens (default: the model's, else 200)")
+      ->check(CLI::Range(1, 1000000))
+      ->take_last()
+      ->type_name("N");
+  command
+      .add_option(
+          "--temperature", sampling.temperature,
+          "Higher is more random; 0 always takes the most probable token (default: the model's, else 0.8)")
+      ->take_last()
+      ->type_name("T");
+  command
+      .add_option("--top-k,--top", sampling.top_k,
+                  "Choose from the N most probable tokens; 0: from all (default: the model's, else 40)")
+      ->check(CLI::Range(0, 1000000))
+      ->take_last()
+      ->type_name("N");
+  command
+      .add_option("--top-p", sampling.top_p,
+                  "Choose from the most probable tokens that have this probability together")
+      ->take_last()
+      ->type_name("P");
+  command
+      .add_option("--min-p", sampling.min_p, "Choose from tokens with this share of the largest probability")
+      ->take_last()
+      ->type_name("P");
+  command
+      .add_option("--repetition-penalty", sampling.repetition_penalty,
+                  "Above 1: makes tokens that are there already less probable")
+      ->take_last()
+      ->type_name("R");
+  command
+      .add_option("--frequency-penalty", sampling.frequency_penalty,
+                  "Taken off a token's logit for each time it was written")
+      ->take_last()
+      ->type_name("F");
+  command
+      .add_option("--presence-penalty", sampling.presence_penalty,
+                  "Taken off the logit of a token that was written")
+      ->take_last()
+      ->type_name("F");
+  command.add_option("--seed", sampling.seed, "A different number gives a different text (default: 1)")
+      ->take_last()
+      ->type_name("N");
+  command.add_option("--stop", options.stop, "End before this text; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("TEXT");
+}
+
+void check_generation_options(const GenerateOptions& options) {
+  const Sampling& sampling = options.sampling;
+  const auto share = [](const std::optional<double>& value) {
+    return !value || (*value >= 0 && *value <= 1);
+  };
+  const auto penalty = [](double value) { return value >= -2 && value <= 2; };
+  if (sampling.temperature && !(*sampling.temperature >= 0 && std::isfinite(*sampling.temperature)))
+    throw UsageError("--temperature is not a number of at least 0");
+  if (!share(sampling.top_p)) throw UsageError("--top-p is not a number from 0 to 1");
+  if (!share(sampling.min_p)) throw UsageError("--min-p is not a number from 0 to 1");
+  if (sampling.repetition_penalty &&
+      !(*sampling.repetition_penalty > 0 && std::isfinite(*sampling.repetition_penalty)))
+    throw UsageError("--repetition-penalty is not a number above 0");
+  if (!penalty(sampling.frequency_penalty))
+    throw UsageError("--frequency-penalty is not a number from -2 to 2");
+  if (!penalty(sampling.presence_penalty))
+    throw UsageError("--presence-penalty is not a number from -2 to 2");
+  for (const std::string& stop : options.stop) {
+    if (stop.empty()) throw UsageError("--stop is an empty text, which is found everywhere");
+  }
+}
+
+void warn_of_left_out(const Generator& generator) {
+  std::string keys;
+  for (const std::string& key : generator.defaults().left_out)
+    keys.append(keys.empty() ? "" : ", ").append(key);
+  if (!keys.empty())
+    say("generation_config.json asks for " + keys +
+        ", which attend does not have; the model writes without it.");
+}
+
+Generated write_while_generating(GenerateOptions options, bool shows,
+                                 const std::function<Generated(const GenerateOptions&)>& generate) {
+  const StopOnCtrlC stop;
+  std::size_t written = 0, tokens = 0;
+  options.on_token = [&](const GeneratedToken& token) {
+    ++tokens;
+    if (shows) write_output(token.text);
+    written += token.text.size();
+    return !interrupted;
+  };
+  // Before the first token a long prompt may be read; later on, what is there must not be lost.
+  const Interruptible interruptible([&] {
+    if (interrupted && tokens == 0) throw Interrupted{};
+  });
+  Generated result = generate(options);
+  if (shows) write_output(std::string_view(result.text).substr(std::min(written, result.text.size())));
+  return result;
+}
+
+}  // namespace attend::app
