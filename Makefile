@@ -1,6 +1,6 @@
 # attend's front door. Two targets do everything on a fresh machine: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help model run test test-full build setup asan tsan fuzz neon wheel rivals format install clean
+.PHONY: help model run test test-full build setup asan tsan fuzz neon wheel rivals cuda gpu format install clean
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -51,6 +51,14 @@ wheel: setup ## build the Python package's wheel under build/wheel
 
 rivals: ## test attend.torch, and measure attend beside PyTorch, ONNX Runtime, OpenVINO, ... (downloads several GB; run it alone)
 	@tools/rivals.sh
+
+cuda: ## build libattend_cuda.so, which computes on NVIDIA GPUs (downloads a compiler, 102 MB, unless nvcc is there)
+	@tools/setup.sh cuda
+	@tools/cuda.sh
+
+gpu: cuda ## test it on the GPU of this machine, and measure it beside cuDNN if PyTorch is there
+	@tools/setup.sh test
+	@tools/gpu.sh
 
 format: setup ## format the C++ sources
 	@git ls-files '*.h' '*.cpp' | xargs clang-format-16 -i

@@ -6,6 +6,7 @@
 #   tools/setup.sh test           that, and what `make test` needs
 #   tools/setup.sh full           that, and what `make test-full` needs: a compiler and libraries for ARM, and an emulator
 #   tools/setup.sh python         what `pip install .` needs
+#   tools/setup.sh cuda           a compiler for NVIDIA GPUs, unpacked under build/nvcc, unless an nvcc is on the path
 #   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
 # A missing compiler or library ends the script with one sentence. A missing *optional* tool (clang for the address sanitizer and the
@@ -175,6 +176,27 @@ boost() {
   apt_install libboost1.81-dev || apt_install libboost-dev || echo "the explorer's server: $reason" >>"$gaps"
 }
 
+# NVIDIA's packages on PyPI, each by its version: one tree with bin/nvcc. They are not ours to pass on.
+cuda_packages=(nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-cuda-runtime==13.0.96
+  nvidia-cuda-cccl==13.0.85)
+cuda_compiler() {
+  { [ -n "${NVCC:-}" ] || command -v nvcc >/dev/null; } && return 0
+  [ "$(cat build/nvcc/contents 2>/dev/null)" = "${cuda_packages[*]}" ] && return 0
+  echo "setup: unpacking ${cuda_packages[*]} into build/nvcc"
+  require "${python_packages[@]}"
+  rm -rf build/nvcc
+  "$(python)" -m venv build/nvcc/venv >>"$log" 2>&1 &&
+    build/nvcc/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --target build/nvcc "${cuda_packages[@]}" >>"$log" 2>&1 ||
+    fail "cannot go on without NVIDIA's compiler: the packages could not be installed from PyPI (details in $log)"
+  chmod -R +x build/nvcc/nvidia/cu13/bin build/nvcc/nvidia/cu13/nvvm/bin
+  echo "${cuda_packages[*]}" >build/nvcc/contents
+}
+
+if [ "$what" = cuda ]; then
+  require g++
+  cuda_compiler
+  exit 0
+fi
 require "${build_packages[@]}"
 boost
 version=$(cmake --version | sed -n 's/^cmake version //p')

@@ -149,6 +149,12 @@ Tensor Generator::read(std::span<const std::int32_t> ids) {
     throw;
   }
   read_.insert(read_.end(), ids.begin(), ids.end());
+  const ModelDescription& description = model_.transformer().description();
+  if (description.output_scale != 1) {
+    const auto scale = static_cast<float>(description.output_scale);
+    for (float& logit : logits.values<float>()) logit *= scale;
+  }
+  model::softcap(logits.values<float>(), description.output_softcap);
   return copy_of(logits.view().select(0, 0));
 }
 

@@ -10,10 +10,6 @@
 namespace attend::cuda {
 namespace {
 
-// Keys and values of the heads that are computed at the same time should stay in the L2 cache, of which this is
-// about half on the cards that have compute capability 9.0.
-constexpr std::int64_t kKeptInCache = std::int64_t{32} << 20;
-
 // What the plain loop cannot do. It multiplies scores after it has found the largest, so the scale must not turn
 // them around.
 bool is_general(const plugin::Attention& call) {
@@ -23,15 +19,8 @@ bool is_general(const plugin::Attention& call) {
 
 template <class Shape>
 Schedule schedule_of(const plugin::Attention& call) {
-  Schedule schedule;
-  schedule.tiles = static_cast<std::int32_t>((call.longest_queries + Shape::kQueries - 1) / Shape::kQueries);
-  schedule.rows = static_cast<std::int32_t>(call.sequence_count * call.query_heads);
-  schedule.longest_first = call.causal != 0;
-  const std::int64_t group = call.query_heads / std::max<std::int64_t>(call.key_heads, 1);
-  const std::int64_t head_bytes = std::max<std::int64_t>(call.longest_keys * Shape::kD * 4, 1);
-  schedule.together =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(kKeptInCache / head_bytes * group, group, schedule.rows));
-  return schedule;
+  return {static_cast<std::int32_t>((call.longest_queries + Shape::kQueries - 1) / Shape::kQueries),
+          static_cast<std::int32_t>(call.sequence_count * call.query_heads), call.causal != 0};
 }
 
 // Two neighbours of a row of the output, at an address that takes them at once.

@@ -446,26 +446,38 @@ struct Consumer {
       const std::int64_t at = work.sequence(p).query_begin + i;
       if (thread % 4 == 0) store_state(p, work, at, isnan(total) ? total : max, total);
       char* const out = const_cast<char*>(Head::row_of(target.out, work.s, work.h, at));
-      const bool wide = target.out.number == Number::f32;
-#pragma unroll
-      for (int x = 2 * r; x < kD / 2; x += 4) {
-        const int column = sum_column(thread, x);
-        const float a = o[x] * inverse, b = o[x + 1] * inverse;
-        if (p.pairs_of_output != 0) {
-          if (column >= problem.dv) continue;
-          if (wide) {
-            *reinterpret_cast<float2*>(out + column * 4) = make_float2(a, b);
-          } else {
-            *reinterpret_cast<std::uint32_t*>(out + column * 2) = packed(T{}, a, b);
-          }
-        } else {
-          if (column < problem.dv) store_float(out, target.out.number, column * target.out.element, a);
-          if (column + 1 < problem.dv) store_float(out, target.out.number, (column + 1) * target.out.element, b);
-        }
+      // One loop for each way to store, so that none of them asks at every element.
+      if (p.pairs_of_output != 0 && target.out.number != Number::f32) {
+        store_row(r, inverse, [&](int column, float a, float b) {
+          if (column < problem.dv) *reinterpret_cast<std::uint32_t*>(out + column * 2) = packed(T{}, a, b);
+        });
+      } else if (p.pairs_of_output != 0) {
+        store_row(r, inverse, [&](int column, float a, float b) {
+          if (column < problem.dv) *reinterpret_cast<float2*>(out + column * 4) = make_float2(a, b);
+        });
+      } else {
+        store_row(r, inverse, [&](int column, float a, float b) {
+          const auto store = [&](int at, float value) {
+            if (at >= problem.dv) return;
+            char* const to = out + at * target.out.element * (target.out.number == Number::f32 ? 4 : 2);
+            if (target.out.number == Number::f32) {
+              *reinterpret_cast<float*>(to) = value;
+            } else {
+              *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(packed(T{}, value, value));
+            }
+          };
+          store(column, a);
+          store(column + 1, b);
+        });
       }
     }
   }
 
+  template <class Store>
+  __device__ __forceinline__ void store_row(int r, float inverse, Store store) {
+#pragma unroll
+    for (int x = 2 * r; x < kD / 2; x += 4) store(sum_column(thread, x), o[x] * inverse, o[x + 1] * inverse);
+  }
 };
 
 // Queries that see no key: zeros, and the sink alone.

@@ -36,20 +36,16 @@ struct QueryTile {
 };
 
 // `rows` = sequences * heads, each of `tiles` tiles. Where later queries see more keys (causal), the longest
-// come first, of `together` rows at a time, whose keys and values stay in the L2 cache; where all are alike,
-// row by row.
+// of all rows come first; where all are alike, row by row, so that the keys of a row stay in the L2 cache.
+// (Longest first among as many rows as fit the cache took 17% longer at 8,192 queries and 16 heads.)
 struct Schedule {
-  std::int32_t tiles = 0, rows = 0, together = 1;
+  std::int32_t tiles = 0, rows = 0;
   bool longest_first = false;
 
   ATTEND_BOTH constexpr std::int32_t total() const { return tiles * rows; }
   ATTEND_BOTH constexpr QueryTile at(std::int32_t index) const {
-    if (!longest_first) return {index % tiles, index / tiles};
-    const std::int32_t group = index / (together * tiles);
-    const std::int32_t inside = index - group * together * tiles;
-    const std::int32_t first = group * together;
-    const std::int32_t width = rows - first < together ? rows - first : together;
-    return {tiles - 1 - inside / width, first + inside % width};
+    if (longest_first) return {tiles - 1 - index / rows, index % rows};
+    return {index % tiles, index / tiles};
   }
   // The number that block `block` of `blocks` takes in the round that starts at `start`, a multiple of
   // blocks: forth and back where lengths fall, so that no block gets the longer one every time.

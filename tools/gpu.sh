@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Proves libattend_cuda.so on the GPU of this machine, in less than eight minutes: the numerics grid against float64 by both kernels, what
+# the library promises, compute-sanitizer on a small set where it is there, and the time beside cuDNN where PyTorch is there.
+#
+#   tools/gpu.sh            builds what is missing, then runs
+#   tools/gpu.sh FOLDER     runs what FOLDER has: attend_gpu_test, libattend_gpu_adapter.so, libattend_cuda.so, bench.py and libraries
+set -uo pipefail
+
+folder=${1:-}
+if [ -z "$folder" ]; then
+  cd "$(dirname "$0")/.."
+  folder=build/gpu
+  tools/cuda.sh && cmake --preset release -DATTEND_TESTS=ON >build/release.log &&
+    cmake --build --preset release --target attend_gpu_test attend_gpu_adapter -- --quiet || exit 1
+  mkdir -p "$folder"
+  cp build/cuda/libattend_cuda.so build/release/tests/cuda/{attend_gpu_test,libattend_gpu_adapter.so} bench/gpu/bench.py "$folder"
+fi
+cd "$folder" || exit 1
+export LD_LIBRARY_PATH=$PWD${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ATTEND_CUDA=$PWD/libattend_cuda.so PYTHONUNBUFFERED=1
+status=0
+
+echo "== every test"
+timeout 150 ./attend_gpu_test --gtest_brief=1 || status=1
+echo "== the grid and the promises by the portable kernel"
+ATTEND_CUDA_KERNEL=portable timeout 120 ./attend_gpu_test --gtest_brief=1 --gtest_filter='*EveryPair*:GpuPromises*' || status=1
+
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck synccheck; do
+    echo "== compute-sanitizer, $tool"
+    # Calls that are meant to fail, as asking for too much memory is, are no finding.
+    timeout 90 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 1 ./attend_gpu_test --gtest_brief=1 \
+      --gtest_filter='GpuMemory*:GpuPromises.W*:GpuPromises.D*' || status=1
+  done
+else
+  echo "== left out: there is no compute-sanitizer"
+fi
+
+if python3 -c 'import torch' 2>/dev/null; then
+  echo "== beside cuDNN"
+  timeout 120 python3 bench.py ./libattend_gpu_adapter.so || status=1
+else
+  echo "== left out: there is no PyTorch to measure beside"
+fi
+exit $status
