@@ -168,12 +168,10 @@ TEST_P(GoldenDecoders, WritesOverACacheWhatTransformersWrites) {
   const auto all = prompts();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::vector<std::int32_t> expected = written(how, i);
-    const Generated found = generator.generate(
-        all[i],
-        {.max_tokens = std::ssize(expected),
-         .ignore_end = true,
-         .sampling = {.temperature = 0},
-         .log_probabilities = true});
+    const Generated found = generator.generate(all[i], {.max_tokens = std::ssize(expected),
+                                                        .sampling = {.temperature = 0},
+                                                        .ignore_end = true,
+                                                        .log_probabilities = true});
     ASSERT_EQ(found.tokens.size(), expected.size());
     for (std::size_t t = 0; t < expected.size(); ++t)
       ASSERT_EQ(found.tokens[t].id, expected[t]) << "prompt " << i << ", token " << t;
