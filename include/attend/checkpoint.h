@@ -70,6 +70,7 @@ class Checkpoint {
   struct Contents;  // of src/checkpoint
 
  private:
+  friend class Gguf;
   explicit Checkpoint(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
   std::shared_ptr<const Contents> contents_;
 };

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <attend/checkpoint.h>
 #include <attend/file_error.h>
 
 namespace attend {
@@ -82,6 +83,8 @@ class Gguf {
   double number(std::string_view key, std::optional<double> fallback = {}) const;  // finite
   bool boolean(std::string_view key, bool fallback) const;
   std::string_view string(std::string_view key, std::optional<std::string_view> fallback = {}) const;
+
+  Checkpoint tensors() const;  // of the same file
 
   // Throws FileError when the file has been cut short or changed since it was opened.
   void require_intact() const;

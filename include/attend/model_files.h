@@ -72,10 +72,10 @@ struct ModelFiles {
   std::string max_tokens_file;  // the one that says so: "sentence_bert_config.json"; or empty
 };
 
-// Finds a folder, or a model by its name on the hub: "ORG/NAME", "NAME" (also of sentence-transformers),
-// either with "@REVISION", in the hub's cache, else (without a revision) in models_folder(). Nothing is
-// downloaded. Throws FileError, which names the places that were looked at or what is
-// wrong there.
+// Finds a folder, a GGUF file (which is config, weights and tokenizer in one), or a model by its name on the
+// hub: "ORG/NAME", "NAME" (also of sentence-transformers), either with "@REVISION", in the hub's cache, else
+// (without a revision) in models_folder(). Nothing is downloaded. Throws FileError, which names the places
+// that were looked at or what is wrong there.
 ModelFiles find_model(std::string_view name_or_folder);
 
 // The hub's cache: HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else

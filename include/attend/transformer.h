@@ -30,6 +30,8 @@ struct TensorSource {
       tensor;  // valid as long as a copy of this function lives
   std::function<void(const std::string& name)>
       forget{};  // called after the last use of a tensor; may be empty
+  // The type and shape of a tensor without its numbers; may be empty where tensor() costs nothing.
+  std::function<TensorForm(const std::string& name)> form{};
 };
 
 // Those of a checkpoint, which they keep open.

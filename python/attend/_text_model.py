@@ -14,7 +14,8 @@ Text = Union[str, bytes]
 
 
 class TextModel:
-    """A model from a folder with config.json, tokenizer.json and safetensors: BERT, RoBERTa, XLM-R, DistilBERT, MPNet, GPT-2, or attend's own.
+    """A model from a folder with config.json, tokenizer.json and safetensors: BERT, RoBERTa, XLM-R, DistilBERT, MPNet, GPT-2, attend's own,
+    or a decoder of today (Llama, Mistral, Qwen, Gemma, Phi-3, OLMo 2, GPT-NeoX).
 
     A text's vector does not depend on the other texts of a batch, down to the bit.
     """

@@ -125,7 +125,7 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
   const auto given = std::make_shared<GenerateArguments>();
   CLI::App* const command = program.add_subcommand("generate", "Generate text with a causal model");
   command->add_option("PROMPT", given->prompt, "The text to continue (default: a newline)")->type_name("");
-  command->add_option("-m,--model", given->model, "A folder, or a model in the hub's cache")
+  command->add_option("-m,--model", given->model, "A folder, a GGUF file, or a model in the hub's cache")
       ->required()
       ->take_last()
       ->type_name("MODEL");

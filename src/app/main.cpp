@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
   app::add_color_option(program, globals);
   app::add_explain_command(program, globals, run);
   app::add_explore_command(program, globals, run);
+  app::add_next_command(program, globals, run);
   app::add_compare_command(program, globals, run);
   app::add_steps_command(program, globals, run);
   app::add_train_command(program, globals, run);

@@ -18,10 +18,12 @@ std::atomic<const Operations*>* place_of(Device device) noexcept {
   return &added[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
 }
 
-const Operations* found(Device device) noexcept {
+const Operations* found(Device device) {
   if (device == Device{}) return &kHostOperations;
   const std::atomic<const Operations*>* const place = place_of(device);
-  return place == nullptr ? nullptr : place->load(std::memory_order_acquire);
+  if (place == nullptr) return nullptr;
+  const Operations* const row = place->load(std::memory_order_acquire);
+  return row == nullptr && device.kind == DeviceKind::cuda ? cuda_operations(device.index) : row;
 }
 
 }  // namespace
@@ -53,8 +55,9 @@ void detail::remove_device(Device device) noexcept {
 
 const Operations& detail::operations_of(const char* operation, Device device) {
   const Operations* const operations = found(device);
-  if (operations == nullptr) refuse(operation, "there is no device ", to_string(device), " here");
-  return *operations;
+  if (operations != nullptr) return *operations;
+  if (device.is_host()) refuse(operation, "there is no device ", to_string(device), " here");
+  refuse(operation, "there is no device ", to_string(device), " here: ", why_not_cuda(device.index));
 }
 
 Device detail::common_device(const char* operation, std::span<const PlacedOperand> operands) {

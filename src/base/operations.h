@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string>
 
 #include "base/detail.h"
 
@@ -117,6 +118,12 @@ extern const Operations kHostOperations;
 // The row outlives the device. A device that is there already is replaced.
 void add_device(Device device, const Operations& operations);
 void remove_device(Device device) noexcept;
+
+// The devices of libattend_cuda.so, which is looked for at the first question (src/plugin): the row of one,
+// or null; why there is none of that number, as the end of a sentence; what one is, for people.
+const Operations* cuda_operations(std::int32_t index);
+std::string why_not_cuda(std::int32_t index);
+std::string cuda_description(std::int32_t index);
 
 // Refuses a device that is not there.
 const Operations& operations_of(const char* operation, Device device);

@@ -191,6 +191,8 @@ std::string_view Gguf::string(std::string_view key, std::optional<std::string_vi
   return fallback && !contains(key) ? *fallback : at(key).string();
 }
 
+Checkpoint Gguf::tensors() const { return Checkpoint(contents_); }
+
 void Gguf::require_intact() const { contents_->require_intact(); }
 
 }  // namespace attend

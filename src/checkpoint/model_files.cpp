@@ -1,3 +1,4 @@
+#include <attend/gguf.h>
 #include <attend/model_files.h>
 
 #include <algorithm>
@@ -96,13 +97,36 @@ std::optional<fs::path> kept_folder(const HubName& name) {
   return std::nullopt;
 }
 
+// A file that holds a whole model: its config, weights and tokenizer are one.
+void find_in_file(const fs::path& path, ModelFiles& files) {
+  const ModelFile file(path, std::make_shared<const io::InputFile>(path));
+  if (!Gguf::recognises(file))
+    io::fail(io::shown(path.string()), "", "is a file, expected a model's folder or a GGUF file");
+  files.root = files.folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  files.config = files.weights = files.tokenizer = file;
+  const Gguf gguf = Gguf::open(file);
+  const std::string key = std::string(gguf.string("general.architecture")) + ".pooling_type";
+  switch (gguf.integer(key, 0, 255, 0)) {
+    case 1:
+      files.pooling = {Pooling::mean};
+      break;
+    case 2:
+      files.pooling = {Pooling::cls};
+      break;
+    case 3:
+      files.pooling = {Pooling::last_token};
+      break;
+    default:
+      break;  // none, or the score of a pair
+  }
+}
+
 // A folder as it is, or where the model of this name is kept.
 fs::path folder_of(std::string_view name) {
   std::error_code error;
   const fs::path path(name);
   if (fs::is_directory(path, error)) return path;
   const std::string file = io::shown(name);
-  if (fs::exists(path, error)) io::fail(file, "", "is a file, expected a model's folder");
   std::optional<HubName> hub = parse_hub_name(name);
   if (!hub) io::fail(file, "", "is not a folder, and not a name that a model on the hub could have");
 
@@ -124,6 +148,11 @@ ModelFiles find_model(std::string_view name_or_folder) {
     io::fail(io::shown(name_or_folder), "", "is not the name of a model");
   ModelFiles files;
   files.name = name_or_folder;
+  std::error_code error;
+  if (const fs::path path(name_or_folder); fs::exists(path, error) && !fs::is_directory(path, error)) {
+    find_in_file(path, files);
+    return files;
+  }
   const fs::path folder = files.root = folder_of(name_or_folder);
   if (io::exists_inside(folder, "modules.json")) {
     find_sentence_modules(folder, files);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/memory_limit.h"
+#include "base/operations.h"
 #include "bench/machine.h"
 #include "doctor/sections.h"
 
@@ -85,6 +86,21 @@ void add_memory(Section& section) {
   section.add("caches", std::move(sizes), joined_names(texts, "unknown: the system does not say"));
 }
 
+// Which devices besides the host there are, or why there is none.
+void add_devices(Section& section) {
+  Json list = Json::array();
+  std::vector<std::string> texts;
+  for (const Device device : devices()) {
+    if (device.is_host()) continue;
+    const std::string what = cuda_description(device.index);
+    list.push_back({{"name", to_string(device)}, {"what", what}});
+    texts.push_back(to_string(device) + " (" + what + ")");
+  }
+  const std::string why = texts.empty() ? why_not_cuda(0) : "";
+  section.add("cuda", Json{{"devices", std::move(list)}, {"why", why}},
+              texts.empty() ? "none: " + why : joined_names(texts));
+}
+
 // A tensor of this shape, only for asking which kernel it gets: all its elements share one address.
 ConstTensorView shaped(DType dtype, std::int64_t length) {
   static constexpr double kNothing = 0;
@@ -132,6 +148,7 @@ Section machine_section() {
   add_isa(section);
   add_threads(section);
   add_memory(section);
+  add_devices(section);
   add_kernels(section);
   return section;
 }

@@ -11,9 +11,9 @@
 namespace attend {
 namespace {
 
-// What a model with an encoder and a decoder answers to a text: always the most probable token, until there
-// are as many as its targets had in training. Returns the text of all but the last, which no token looks back
-// at.
+// What a model with an encoder and a decoder answers to a text: always the most probable token, until it ends
+// or has as many as its targets had in training. Returns the text of all but the last, which no token looks
+// back at.
 std::string answer_of(const TextModel& model, const std::string& text,
                       std::optional<std::int64_t> max_tokens) {
   const Encoding tokens = model.encode(text, "", max_tokens);
@@ -21,9 +21,11 @@ std::string answer_of(const TextModel& model, const std::string& text,
                                    [](std::int32_t type) { return type != 0; });
   const auto source = static_cast<std::size_t>(target - tokens.type_ids.begin());
   Generator generator(model);
-  const Generated answer = generator.generate(
-      std::span(tokens.ids).first(source),
-      {.max_tokens = model.transformer().description().max_tokens() - 1, .sampling = {.temperature = 0}});
+  const ModelDescription& description = model.transformer().description();
+  const Generated answer =
+      generator.generate(std::span(tokens.ids).first(source), {.max_tokens = description.max_tokens() - 1,
+                                                               .sampling = {.temperature = 0},
+                                                               .stop_tokens = description.end_tokens});
   std::vector<std::int32_t> ids;
   for (const GeneratedToken& token : answer.tokens) ids.push_back(token.id);
   return model.tokenizer().decode(ids, false);

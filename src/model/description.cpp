@@ -28,6 +28,7 @@ void check_attention(const AttentionDescription& attention) {
   check_count("heads", attention.heads, 1);
   check_count("key_heads", attention.key_heads, 1);
   check_count("head_size", attention.head_size, 1);
+  check_count("heads × head_size", attention.heads * attention.head_size, 1);
   if (attention.heads % attention.key_heads != 0) {
     refuse(kDescriptionOperation, "key_heads is ", attention.key_heads, ", expected a divisor of the ",
            attention.heads, " heads");

@@ -192,7 +192,7 @@ class Generator::Run {
     }
     writing_.result.prompt_tokens = std::ssize(prompt_) - writing_.result.dropped;
     generator_.clear();
-    return written(std::move(next), true);
+    return written(next, next, true);
   }
 
   Generated answer() {
@@ -207,12 +207,13 @@ class Generator::Run {
     generator_.cache_.truncate(same);
     writing_.result.prompt_tokens = std::ssize(prompt_);
     writing_.result.reused = same;
-    return written({prompt_.begin() + same, prompt_.end()}, false);
+    return written({prompt_.begin() + same, prompt_.end()}, prompt_, false);
   }
 
  private:
-  Generated written(std::vector<std::int32_t> next, bool goes_on_without_room) {
-    std::vector<std::int32_t> all = next;
+  // all: what is read when next is, from the beginning.
+  Generated written(std::vector<std::int32_t> next, std::vector<std::int32_t> all,
+                    bool goes_on_without_room) {
     for (std::int64_t i = 0; i < *options_.max_tokens; ++i) {
       interruption_point();
       if (generator_.cache_.length() + std::ssize(next) > most_) {
@@ -225,6 +226,7 @@ class Generator::Run {
         next.assign(all.end() - kept, all.end());
         ++writing_.result.rereads;
       }
+      read_again_if_rotated(all, next);
       const Tensor logits = generator_.read(next);
       GeneratedToken token{.id = sample(logits, options_.sampling, static_cast<std::uint64_t>(i),
                                         {.prompt = prompt_, .written = writing_.written()}),
@@ -236,6 +238,14 @@ class Generator::Run {
     }
     generator_.model_.require_intact();
     return std::move(writing_).finished();
+  }
+
+  // Keys in the cache may have been rotated for a shorter text: Rotary::long_text.
+  void read_again_if_rotated(const std::vector<std::int32_t>& all, std::vector<std::int32_t>& next) {
+    const std::int64_t before = generator_.cache_.length(), after = before + std::ssize(next);
+    if (before == 0 || !generator_.model_.transformer().description().rotation_changes(before, after)) return;
+    next.assign(all.end() - after, all.end());
+    generator_.clear();
   }
 
   Generator& generator_;

@@ -24,8 +24,9 @@ struct LayerNames {
 
 // The layer that guesses tokens. Where `dense` is not empty, the file has one if it has that; else always.
 struct OutputNames {
+  bool none = false;  // the model has no such layer
   std::string dense{}, norm{};
-  bool dense_bias = true;
+  bool dense_bias = true;      // else it has one if the file does
   bool own_activation = true;  // of the dense layer: the model's; else GELU, whatever the layers have
   std::vector<std::string> tables{}, biases{};  // the first that the file has; no tables: that of words
   bool table_input_first = false;               // (E, vocabulary)

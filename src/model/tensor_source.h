@@ -11,4 +11,7 @@ namespace attend::model {
 // type.
 ConstTensorView required_tensor(const TensorSource& tensors, const std::string& name, const Dims& shape);
 
+// The same without reading it, where the source can: a view of zeros that has its shape and type.
+ConstTensorView required_form(const TensorSource& tensors, const std::string& name, const Dims& shape);
+
 }  // namespace attend::model

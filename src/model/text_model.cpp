@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "model/dense.h"
+#include "model/source_target.h"
 
 namespace attend {
 
@@ -27,16 +28,6 @@ namespace {
 
 constexpr const char* kTextModelOperation = "embed";
 
-Tokenizer load_tokenizer(const ModelFiles& files, const ModelDescription& description) {
-  Tokenizer tokenizer = Tokenizer::load(files);
-  if (tokenizer.vocabulary_size() > description.vocabulary_size) {
-    throw FileError(files.tokenizer.string(), "vocab",
-                    joined("it has ids up to ", tokenizer.vocabulary_size() - 1,
-                           ", but the model has vectors for ", description.vocabulary_size));
-  }
-  return tokenizer;
-}
-
 std::vector<Pooling> pooling_of(const ModelFiles& files, const EmbedOptions& options) {
   if (!options.pooling.empty()) return options.pooling;
   return files.pooling.empty() ? std::vector{Pooling::mean} : files.pooling;
@@ -48,7 +39,7 @@ TextModel TextModel::load(std::string_view name_or_folder) {
   const ModelFiles files = find_model(name_or_folder);
   const ModelDescription description = read_model_description(files.config);
   const Checkpoint checkpoint = Checkpoint::open(files.weights);
-  Tokenizer tokenizer = load_tokenizer(files, description);
+  Tokenizer tokenizer = Tokenizer::load(files);
   std::int64_t max_tokens = description.max_tokens();
   if (files.max_tokens) max_tokens = std::min(max_tokens, *files.max_tokens);
   // A sentence model's own limit overrides its tokenizer file's, which is often meant for another use.
@@ -128,12 +119,12 @@ Encoding TextModel::encode(std::string_view text, std::optional<std::int64_t> ma
 Encoding TextModel::encode(std::string_view first, std::string_view second,
                            std::optional<std::int64_t> max_tokens) const {
   EncodeOptions options = options_of(*parts_, max_tokens);
-  if (!parts_->transformer.description().has_source())
-    return parts_->tokenizer.encode(first, second, options);
+  const ModelDescription& description = parts_->transformer.description();
+  if (!description.has_source()) return parts_->tokenizer.encode(first, second, options);
   // Source and target each have their own positions.
   const std::int64_t most = *options.max_length;
-  options.truncate = false;
-  Encoding tokens = parts_->tokenizer.encode(first, second, options);
+  Encoding tokens = model::encode_source_and_target(parts_->tokenizer, first, second,
+                                                    description.start_token.value_or(0), options);
   cut_parts(tokens, most);
   return tokens;
 }

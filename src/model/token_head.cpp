@@ -87,7 +87,7 @@ Tensor dense(ConstTensorView weight, ConstTensorView bias, const Tensor& x) {
 std::optional<TokenHead> TokenHead::find(const ModelDescription& description, const TensorSource& tensors) {
   const TensorNames all = names_in(description, tensors);
   const OutputNames& names = all.output;
-  if (!names.dense.empty() && !tensors.contains(names.dense + ".weight")) return std::nullopt;
+  if (names.none || (!names.dense.empty() && !tensors.contains(names.dense + ".weight"))) return std::nullopt;
   const std::int64_t e = description.hidden_size, vocabulary = description.vocabulary_size;
   const std::int64_t row = description.table_size();  // of the table of tokens
   TokenHead head;
@@ -101,7 +101,7 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
     };
     head.transform_ =
         Transform{.weight = required_tensor(tensors, names.dense + ".weight", {row, e}),
-                  .bias = bias_if(names.dense_bias, names.dense),
+                  .bias = bias_if(names.dense_bias || tensors.contains(names.dense + ".bias"), names.dense),
                   .activation = names.own_activation ? layer.feed_forward->activation : Activation::gelu,
                   .gamma = required_tensor(tensors, names.norm + ".weight", {row}),
                   .beta = bias_if(layer.norm.bias, names.norm),

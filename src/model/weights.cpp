@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "model/families/family.h"
+#include "model/families/gguf_form.h"
 #include "model/tensor_source.h"
 
 namespace attend::model {
@@ -37,6 +38,7 @@ NormTensorNames norm_tensors(const TensorSource& tensors, const std::string& nam
 }
 
 TensorNames names_in(const ModelDescription& description, const TensorSource& tensors) {
+  if (has_gguf_names(tensors)) return gguf_names(description, tensors);
   TensorNames names = family_of(description).names(description);
   for (const std::string& prefix : names.prefixes) {
     const bool usual = tensors.contains(prefix + names.words);
@@ -82,7 +84,7 @@ class ModelWeights::Loader {
 
   // A tensor in place, not copied.
   ConstTensorView view(const std::string& name, const Dims& shape) const {
-    return required_tensor(tensors_, name, shape);
+    return only_compares() ? required_form(tensors_, name, shape) : required_tensor(tensors_, name, shape);
   }
 
   StoredNorm norm(const std::string& name, const NormDescription& described) const {
@@ -172,7 +174,7 @@ class ModelWeights::Loader {
   StoredLayer layer(const LayerDescription& description, const LayerNames& n) const {
     const AttentionDescription& attention = description.attention;
     const std::int64_t q = query_columns(attention), k = key_columns(attention);
-    const NormDescription& norms = description.norm;
+    const NormDescription& described = description.norm;
     StoredLayer layer;
     if (description.kind == LayerKind::cross) {
       layer.projected = side_by_side(n.projected, hidden_, {q}, attention.bias);
@@ -184,20 +186,20 @@ class ModelWeights::Loader {
     }
     if (attention.query_key_norm != QueryKeyNorm::none) {
       const bool heads = attention.query_key_norm == QueryKeyNorm::heads;
-      layer.query_norm = norm(n.query_norm, norms, heads ? attention.head_size : q);
-      layer.key_norm = norm(n.key_norm, norms, heads ? attention.head_size : k);
+      layer.query_norm = norm(n.query_norm, described, heads ? attention.head_size : q);
+      layer.key_norm = norm(n.key_norm, described, heads ? attention.head_size : k);
     }
     if (attention.sinks) layer.sinks = numbers(n.sinks, attention.heads);
     layer.out = linear(n.out, q, hidden_, attention.output_bias);
-    if (description.attention_norm) layer.attention_norm = norm(n.attention_norm, norms);
-    layer.attention_out_norm = norm(n.attention_out_norm, norms);
+    if (description.attention_norm) layer.attention_norm = norm(n.attention_norm, described);
+    layer.attention_out_norm = norm(n.attention_out_norm, described);
     if (!description.feed_forward) return layer;
     const FeedForwardDescription& part = *description.feed_forward;
     layer.up = side_by_side(
         n.up, hidden_, part.gated ? std::vector{part.size, part.size} : std::vector{part.size}, part.bias);
     layer.down = linear(n.down, part.size, hidden_, part.bias);
-    layer.feed_forward_norm = norm(n.feed_forward_norm, norms);
-    layer.feed_forward_out_norm = norm(n.feed_forward_out_norm, norms);
+    layer.feed_forward_norm = norm(n.feed_forward_norm, described);
+    layer.feed_forward_out_norm = norm(n.feed_forward_out_norm, described);
     return layer;
   }
 

@@ -209,7 +209,7 @@ std::vector<std::string> bert_tokens(const GgufTokens& tokens) {
   constexpr std::string_view kBegins = "▁";
   std::vector<std::string> texts;
   for (const std::string_view text : tokens.texts()) {
-    if (text.starts_with(kBegins)) {
+    if (text.starts_with(kBegins) && text != kBegins) {
       texts.emplace_back(text.substr(kBegins.size()));
     } else {
       texts.push_back((text.starts_with('[') && text.ends_with(']') ? "" : "##") + std::string(text));

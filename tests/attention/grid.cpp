@@ -101,10 +101,14 @@ void expect_exact(const AttentionCase& c, double near) {
   attention(in.q, in.k, in.v, in.options, out, state);
   Tensor lse(DType::f32, state.max.shape());
   log_sum_exp(state, lse);
+  expect_exact_output(c, in, out, lse, near);
+}
 
+void expect_exact_output(const AttentionCase& c, const AttentionInputs& in, ConstTensorView out,
+                         ConstTensorView lse, double near, WeightRounding rounding) {
   for (std::int64_t s = 0; s < c.batch; ++s) {
-    const ConstTensorView o = sequence_of(ConstTensorView(out), in, s, in.options.cumulative_query_lengths);
-    const ConstTensorView l = sequence_of(ConstTensorView(lse), in, s, in.options.cumulative_query_lengths);
+    const ConstTensorView o = sequence_of(out, in, s, in.options.cumulative_query_lengths);
+    const ConstTensorView l = sequence_of(lse, in, s, in.options.cumulative_query_lengths);
     const ConstTensorView v = sequence_of(in.v, in, s, in.options.cumulative_key_lengths);
     const std::vector<std::int64_t> rows = sampled(o.size(1), v.size(1));
     if (rows.empty()) continue;
@@ -118,7 +122,7 @@ void expect_exact(const AttentionCase& c, double near) {
         const std::size_t row = static_cast<std::size_t>(h) * rows.size() + r;
         const auto w = weights.values<double>().subspan(row * longest, longest);
         const auto b = biased.values<double>().subspan(row * longest, longest);
-        std::vector<double> expected(static_cast<std::size_t>(c.dv), 0);
+        std::vector<double> expected(static_cast<std::size_t>(c.dv), 0), rounded(expected);
         double bound = kGridBound;
         for (const double score : b) {
           if (std::isfinite(score)) bound = std::max(bound, kGridBound * std::abs(score) / near);
@@ -127,13 +131,15 @@ void expect_exact(const AttentionCase& c, double near) {
         for (std::int64_t j = 0; j < v.size(1); ++j) {
           sum += std::exp(b[static_cast<std::size_t>(j)]);
           for (std::size_t x = 0; x < expected.size(); ++x) {
-            expected[x] +=
-                w[static_cast<std::size_t>(j)] * values[static_cast<std::size_t>(j) * expected.size() + x];
+            const double weight = w[static_cast<std::size_t>(j)];
+            const double value = values[static_cast<std::size_t>(j) * expected.size() + x];
+            expected[x] += weight * value;
+            rounded[x] += std::abs(value) * (weight * rounding.relative + (weight != 0 ? rounding.least : 0));
           }
         }
         const std::vector<double> got = values_of(o.select(0, h).select(0, rows[r]));
         for (std::size_t x = 0; x < expected.size(); ++x) {
-          ASSERT_LE(difference(got[x], expected[x]), bound)
+          ASSERT_LE(difference(got[x], expected[x]), bound + rounded[x])
               << describe(c) << " row " << rows[r] << " head " << h;
         }
         const float got_lse = l.data<float>()[h * l.stride(0) + rows[r] * l.stride(1)];

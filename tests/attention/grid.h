@@ -22,4 +22,14 @@ AttentionCase grid_case(const std::vector<int>& row);
 // hundreds.
 void expect_exact(const AttentionCase& c, double near = std::numeric_limits<double>::infinity());
 
+// The judgement alone: an output and a log-sum-exp, both f32 on the host, that somebody made of these inputs.
+// `rounding`: the relative error of each weight, where weights are rounded to 16 bits before they meet
+// values, and the least that such a weight can hold.
+struct WeightRounding {
+  double relative = 0, least = 0;
+};
+void expect_exact_output(const AttentionCase& c, const AttentionInputs& in, ConstTensorView out,
+                         ConstTensorView lse, double near = std::numeric_limits<double>::infinity(),
+                         WeightRounding rounding = {});
+
 }  // namespace attend

@@ -166,7 +166,7 @@ TEST(Pretrained, A16BitModelBecomesF32) {
 
 TEST(Pretrained, RefusesOtherFamilies) {
   EXPECT_FILE_ERROR(Pretrained((kModels / "mpnet").string()), "model_type",
-                    "\"mpnet\" has a table of distances in its scores");
+                    "\"mpnet\" has a table of relative positions");
   EXPECT_FILE_ERROR(Pretrained((kModels / "gpt2").string()), "model_type",
                     "\"gpt2\" is not an encoder, and pairs only trains encoders");
   EXPECT_FILE_ERROR(Pretrained((kModels / "bert-relu").string()), "hidden_act",

@@ -134,8 +134,8 @@ TEST(ModelDescription, RefusesByKeyAndRule) {
       {"{}", "model_type", "is missing"},
       {R"({"model_type":null})", "model_type", "is missing"},
       {R"({"model_type":7})", "model_type", "expected a string"},
-      {R"({"model_type":"llama"})", "model_type",
-       "\"llama\" is not a family that attend supports: bert, roberta"},
+      {R"({"model_type":"mamba"})", "model_type",
+       "\"mamba\" is not a family that attend supports: bert, roberta"},
       {R"({"model_type":"bert\u001b[2J"})", "model_type", "bert\\x1b[2J"},
       {bert("", "hidden_size"), "hidden_size", "is missing"},
       {bert("", "num_attention_heads"), "num_attention_heads", "is missing"},
@@ -165,7 +165,7 @@ TEST(ModelDescription, RefusesByKeyAndRule) {
       {bert(R"("is_decoder":true)"), "is_decoder", "true is not supported"},
       {bert(R"("add_cross_attention":true)"), "add_cross_attention", "true is not supported"},
       {bert(R"("auto_map":{"AutoModel":"code.Model"})"), "auto_map", "program code"},
-      {bert(R"("architectures":[1])"), "architectures", "expected a string"},
+      {bert(R"("architectures":[1])"), "architectures", "expected a list of strings"},
   };
   for (const BadConfig& bad : cases) EXPECT_FILE_ERROR(config_of(bad.text), bad.where, bad.rule) << bad.text;
 }

@@ -38,20 +38,53 @@ Matrix columns_of(const Matrix& x, std::int64_t begin, std::int64_t end) {
   return part;
 }
 
-// Pair i of the head that begins at `first` turns by the angle place / base^(2 i / turning).
+// How many positions pair i takes to turn by one radian, of `pairs` of them, in a text of n tokens.
+double radian(const Rotary& rotary, std::int64_t i, std::int64_t pairs, std::int64_t n) {
+  const auto real = [](std::int64_t number) { return static_cast<double>(number); };
+  const bool is_long = rotary.long_text > 0 && n > rotary.long_text;
+  double base = rotary.base;
+  if (is_long && rotary.growth > 0) {
+    base *= std::pow(rotary.growth * real(n) / real(rotary.long_text) - rotary.growth + 1,
+                     real(pairs) / real(pairs - 1));
+  }
+  const auto& divisors = is_long && !rotary.long_divisors.empty() ? rotary.long_divisors : rotary.divisors;
+  return std::pow(base, real(i) / real(pairs)) *
+         (divisors.empty() ? 1 : divisors[static_cast<std::size_t>(i)]);
+}
+
+// Pair i of the head that begins at `first` turns by the angle place / radian(i).
 void rotate(Matrix& x, const Rotary& rotary, std::int64_t first, std::int64_t size) {
   const std::int64_t turning = rotary.dimensions == 0 ? size : rotary.dimensions, pairs = turning / 2;
   for (std::int64_t row = 0; row < x.rows; ++row) {
     for (std::int64_t i = 0; i < pairs; ++i) {
-      const double angle = static_cast<double>(row) /
-                           std::pow(rotary.base, 2.0 * static_cast<double>(i) / static_cast<double>(turning));
+      const double angle = static_cast<double>(row) / radian(rotary, i, pairs, x.rows);
+      const double cosine = rotary.magnitude * std::cos(angle), sine = rotary.magnitude * std::sin(angle);
       const bool halves = rotary.pairing == RotaryPairing::halves;
       const std::int64_t a = first + (halves ? i : 2 * i), b = first + (halves ? i + pairs : 2 * i + 1);
       const double u = x.at(row, a), v = x.at(row, b);
-      x.at(row, a) = u * std::cos(angle) - v * std::sin(angle);
-      x.at(row, b) = u * std::sin(angle) + v * std::cos(angle);
+      x.at(row, a) = u * cosine - v * sine;
+      x.at(row, b) = u * sine + v * cosine;
     }
   }
+}
+
+// Whether a token takes part in a layer as a query, and as a key; the first `source` are the encoder's.
+bool asks(LayerKind kind, std::int64_t row, std::int64_t source) {
+  return kind == LayerKind::whole || (kind == LayerKind::encoder) == (row < source);
+}
+bool answers(LayerKind kind, std::int64_t row, std::int64_t source) {
+  return kind == LayerKind::whole || (kind != LayerKind::decoder) == (row < source);
+}
+
+// Columns that are (heads, 3, size) as (3, heads, size).
+Matrix heads_inside(const Matrix& x, std::int64_t heads, std::int64_t size) {
+  Matrix out(x.rows, x.columns);
+  for (std::int64_t i = 0; i < x.rows; ++i)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t part = 0; part < 3; ++part)
+        for (std::int64_t d = 0; d < size; ++d)
+          out.at(i, (part * heads + h) * size + d) = x.at(i, (h * 3 + part) * size + d);
+  return out;
 }
 
 bool sees(const AttentionDescription& attention, std::int64_t query, std::int64_t key) {
@@ -82,12 +115,16 @@ Float64Transformer::Float64Transformer(const ModelDescription& description, cons
     tensors_[name + ".weight"] = tensors_[parts.gamma];
     tensors_[name + ".bias"] = tensors_[parts.beta];
   };
-  for (const std::string& name : {names_.words, names_.positions, names_.types, names_.relative_bias})
+  for (const std::string& name :
+       {names_.words, names_.positions, names_.types, names_.relative_bias, names_.source_relative_bias})
     load(name);
+  load_linear(names_.embedding_projection);
   load_norm(names_.embedding_norm);
   load_norm(names_.final_norm);
+  load_norm(names_.source_final_norm);
   for (const model::LayerNames& names : names_.layers) {
     for (const std::string& part : names.projected) load_linear(part);
+    for (const std::string& part : names.context) load_linear(part);
     for (const std::string& part : names.up) load_linear(part);
     load_linear(names.out);
     load_linear(names.down);
@@ -148,8 +185,8 @@ Matrix Float64Transformer::normalised(const Matrix& x, const NormDescription& no
       for (std::int64_t j = 0; j < size; ++j) {
         const auto at = static_cast<std::size_t>(j);
         double& value = out.at(i, first + j);
-        value = (value - mean) / std::sqrt(variance + norm.epsilon) * gamma[at];
-        if (norm.kind == NormKind::layer) value += beta[at];
+        value = (value - mean) / std::sqrt(variance + norm.epsilon) * (gamma[at] + (norm.plus_one ? 1 : 0));
+        if (norm.kind == NormKind::layer && norm.bias) value += beta[at];
       }
     }
   }
@@ -157,8 +194,11 @@ Matrix Float64Transformer::normalised(const Matrix& x, const NormDescription& no
 }
 
 Matrix Float64Transformer::attended(Matrix q, Matrix k, const Matrix& v, std::int64_t number,
-                                    const PassHooks& hooks) const {
+                                    const PassHooks& hooks, std::int64_t source) const {
+  const LayerKind kind = description_.layer_kind(number);
   const AttentionDescription& attention = description_.layer(number).attention;
+  const std::string& distances =
+      kind == LayerKind::encoder ? names_.source_relative_bias : names_.relative_bias;
   const model::LayerNames& names = names_.layers[static_cast<std::size_t>(number) - 1];
   const std::int64_t n = q.rows, size = attention.head_size, group = attention.heads / attention.key_heads;
   const double scale = attention.scale.value_or(1 / std::sqrt(static_cast<double>(size)));
@@ -171,9 +211,10 @@ Matrix Float64Transformer::attended(Matrix q, Matrix k, const Matrix& v, std::in
     const std::int64_t first = head * size, key_first = head / group * size;
     Matrix weights(n, n);
     for (std::int64_t i = 0; i < n; ++i) {
+      if (!asks(kind, i, source)) continue;
       double sum = attention.sinks ? std::exp(tensor(names.sinks)[static_cast<std::size_t>(head)]) : 0;
       for (std::int64_t j = 0; j < n; ++j) {
-        if (!sees(attention, i, j)) continue;
+        if (!sees(attention, i, j) || !answers(kind, j, source)) continue;
         double score = 0;
         for (std::int64_t d = 0; d < size; ++d) score += q.at(i, first + d) * k.at(j, key_first + d);
         score *= scale;
@@ -181,7 +222,7 @@ Matrix Float64Transformer::attended(Matrix q, Matrix k, const Matrix& v, std::in
         if (attention.positions == PositionKind::relative) {
           const std::int64_t place =
               relative_bucket(j - i, attention.relative_buckets) * attention.heads + head;
-          score += tensor(names_.relative_bias)[static_cast<std::size_t>(place)];
+          score += tensor(distances)[static_cast<std::size_t>(place)];
         }
         weights.at(i, j) = std::exp(score);
         sum += weights.at(i, j);
@@ -211,27 +252,37 @@ Matrix Float64Transformer::fed_forward(const LayerDescription& layer, const mode
   return linear(inner, names.down);
 }
 
-Matrix Float64Transformer::forward(std::span<const std::int32_t> text, const PassHooks& hooks,
-                                   std::optional<std::int64_t> layers) const {
-  const std::int64_t e = description_.hidden_size, n = static_cast<std::int64_t>(text.size());
+Matrix Float64Transformer::embedded(std::span<const std::int32_t> text, std::int64_t source) const {
+  const std::int64_t e = description_.table_size(), n = static_cast<std::int64_t>(text.size());
   Matrix x(n, e);
   for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t position = (i < source ? i : i - source) + description_.first_position;
     for (std::int64_t j = 0; j < e; ++j) {
       const auto at = [&](std::int64_t row) { return static_cast<std::size_t>(row * e + j); };
-      x.at(i, j) = tensor(names_.words)[at(text[static_cast<std::size_t>(i)])] +
-                   tensor(names_.positions)[at(i + description_.first_position)];
+      x.at(i, j) = description_.embedding_scale * tensor(names_.words)[at(text[static_cast<std::size_t>(i)])];
+      if (description_.positions == PositionKind::learned)
+        x.at(i, j) += tensor(names_.positions)[at(position)];
       if (description_.token_types > 0) x.at(i, j) += tensor(names_.types)[at(0)];
     }
   }
   if (description_.embedding_norm) x = normalised(x, *description_.embedding_norm, names_.embedding_norm);
+  return description_.embedding_size ? linear(x, names_.embedding_projection) : x;
+}
+
+Matrix Float64Transformer::forward(std::span<const std::int32_t> text, const PassHooks& hooks,
+                                   std::optional<std::int64_t> layers, std::int64_t source) const {
+  Matrix x = embedded(text, source);
   if (hooks.embeddings) hooks.embeddings(x);
 
   for (std::int64_t number = 1; number <= layers.value_or(description_.layer_count()); ++number) {
     const LayerDescription& layer = description_.layer(number);
     const model::LayerNames& names = names_.layers[static_cast<std::size_t>(number) - 1];
     const NormPlace place = layer.norm.place;
+    const Matrix entering = x;
     const bool before = place == NormPlace::before || place == NormPlace::around;
-    const auto read = [&](const std::string& norm) { return before ? normalised(x, layer.norm, norm) : x; };
+    const auto read = [&](const std::string& norm) {
+      return before && !norm.empty() ? normalised(x, layer.norm, norm) : x;
+    };
     // x + part, with the norm of its output or of the sum.
     const auto added = [&](Matrix part, const std::string& norm, const std::string& out_norm) {
       if (place == NormPlace::around) part = normalised(part, layer.norm, out_norm);
@@ -241,26 +292,38 @@ Matrix Float64Transformer::forward(std::span<const std::int32_t> text, const Pas
       return place == NormPlace::after ? normalised(sum, layer.norm, norm) : sum;
     };
 
-    const Matrix all = side_by_side(read(names.attention_norm), names.projected);
+    Matrix all = side_by_side(read(names.attention_norm), names.projected);
+    if (names_.projected_by_head) all = heads_inside(all, layer.attention.heads, layer.attention.head_size);
     const std::int64_t q = layer.attention.heads * layer.attention.head_size;
     const std::int64_t k = layer.attention.key_heads * layer.attention.head_size;
-    Matrix queries = columns_of(all, 0, q), keys = columns_of(all, q, q + k);
+    Matrix queries = columns_of(all, 0, q);
+    const bool cross = layer.kind == LayerKind::cross;
+    if (cross) all = side_by_side(x, names.context);
+    const std::int64_t first_key = cross ? 0 : q;
+    Matrix keys = columns_of(all, first_key, first_key + k);
     if (layer.attention.query_key_norm != QueryKeyNorm::none) {
       const bool heads = layer.attention.query_key_norm == QueryKeyNorm::heads;
       queries = normalised(queries, layer.norm, names.query_norm, heads ? layer.attention.head_size : q);
       keys = normalised(keys, layer.norm, names.key_norm, heads ? layer.attention.head_size : k);
     }
-    Matrix gathered = attended(queries, keys, columns_of(all, q + k, q + 2 * k), number, hooks);
+    Matrix gathered =
+        attended(queries, keys, columns_of(all, first_key + k, first_key + 2 * k), number, hooks, source);
     if (hooks.attended) hooks.attended(number, gathered);
-    const Matrix beside = layer.feed_forward->parallel
-                              ? fed_forward(layer, names, read(names.feed_forward_norm))
-                              : Matrix(0, 0);
+    const bool parallel = layer.feed_forward && layer.feed_forward->parallel;
+    const Matrix beside = parallel ? fed_forward(layer, names, read(names.feed_forward_norm)) : Matrix(0, 0);
     x = added(linear(gathered, names.out), names.attention_norm, names.attention_out_norm);
-    x = layer.feed_forward->parallel ? added(beside, names.feed_forward_norm, names.feed_forward_out_norm)
-                                     : added(fed_forward(layer, names, read(names.feed_forward_norm)),
-                                             names.feed_forward_norm, names.feed_forward_out_norm);
+    if (layer.feed_forward) {
+      x = added(parallel ? beside : fed_forward(layer, names, read(names.feed_forward_norm)),
+                names.feed_forward_norm, names.feed_forward_out_norm);
+    }
     if (description_.final_norm && number == description_.layer_count())
       x = normalised(x, *description_.final_norm, names_.final_norm);
+    if (description_.final_norm && number == description_.encoder_layers)
+      x = normalised(x, *description_.final_norm, names_.source_final_norm);
+    for (std::int64_t i = 0; i < x.rows; ++i) {
+      if (asks(layer.kind, i, source)) continue;
+      for (std::int64_t j = 0; j < x.columns; ++j) x.at(i, j) = entering.at(i, j);
+    }
   }
   return x;
 }

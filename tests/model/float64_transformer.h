@@ -42,9 +42,10 @@ class Float64Transformer {
  public:
   Float64Transformer(const ModelDescription& description, const TensorSource& tensors);
 
-  // What leaves the last layer, or layer number `layers`, (n, E).
+  // What leaves the last layer, or layer number `layers`, (n, E). source: how many of the tokens are that of
+  // a model with an encoder and a decoder.
   Matrix forward(std::span<const std::int32_t> text, const PassHooks& hooks = {},
-                 std::optional<std::int64_t> layers = {}) const;
+                 std::optional<std::int64_t> layers = {}, std::int64_t source = 0) const;
 
  private:
   const std::vector<double>& tensor(const std::string& name) const { return tensors_.at(name); }
@@ -55,7 +56,9 @@ class Float64Transformer {
   Matrix normalised(const Matrix& x, const NormDescription& norm, const std::string& name) const {
     return normalised(x, norm, name, x.columns);
   }
-  Matrix attended(Matrix q, Matrix k, const Matrix& v, std::int64_t number, const PassHooks& hooks) const;
+  Matrix embedded(std::span<const std::int32_t> text, std::int64_t source) const;
+  Matrix attended(Matrix q, Matrix k, const Matrix& v, std::int64_t number, const PassHooks& hooks,
+                  std::int64_t source) const;
   Matrix fed_forward(const LayerDescription& layer, const model::LayerNames& names, const Matrix& x) const;
 
   ModelDescription description_;

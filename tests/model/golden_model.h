@@ -16,8 +16,10 @@ namespace attend {
 
 // class X : public EachGoldenModel {};
 // INSTANTIATE_TEST_SUITE_P(Families, X, testing::ValuesIn(kGoldenModels), golden_name);
-inline constexpr const char* kGoldenModels[] = {"bert",       "bert-relu", "roberta", "xlm-roberta",
-                                                "distilbert", "mpnet",     "gpt2"};
+inline constexpr const char* kGoldenModels[] = {
+    "bert", "bert-relu", "roberta", "xlm-roberta", "distilbert", "mpnet", "gpt2",
+    // tools/golden/make_encoders.py
+    "modernbert", "nomic-bert", "electra", "albert", "t5-encoder"};
 
 class EachGoldenModel : public testing::TestWithParam<const char*> {
  protected:

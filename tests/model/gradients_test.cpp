@@ -44,6 +44,11 @@ class EncoderGradient : public EachGoldenModel {
     };
     return (at(kStep) - at(-kStep)) / (2 * kStep);
   }
+  std::int64_t columns_of_layer(std::int64_t layer) const {
+    if (layer == 0) return config.hidden_size;
+    const AttentionDescription& attention = config.layer(layer).attention;
+    return attention.heads * attention.head_size;
+  }
   std::int64_t begin() const { return texts.ends[static_cast<std::size_t>(text)]; }
   std::int64_t length() const { return texts.ends[static_cast<std::size_t>(text) + 1] - begin(); }
 
@@ -65,13 +70,20 @@ const float* gradient_of(const PassGradients& gradients, std::int64_t layer) {
   return tensor.values<float>().data();
 }
 
+// The width of a row of that.
+std::int64_t width_of(const PassGradients& gradients, std::int64_t layer) {
+  const Tensor& tensor =
+      layer == 0 ? gradients.embeddings : gradients.attended[static_cast<std::size_t>(layer) - 1];
+  return tensor.count() / tensor.size(0);
+}
+
 // Within 1e-4 of each number, or within 1e-6 of the largest for tiny ones.
-void expect_close(const PassGradients& found, const std::vector<Expected>& all, std::int64_t begin,
-                  std::int64_t width) {
+void expect_close(const PassGradients& found, const std::vector<Expected>& all, std::int64_t begin) {
   double largest = 0;
   for (const Expected& one : all) largest = std::max(largest, std::abs(one.slope));
   EXPECT_GT(largest, 0.1);
   for (const Expected& one : all) {
+    const std::int64_t width = width_of(found, one.layer);
     const double value = gradient_of(found, one.layer)[(begin + one.row) * width + one.column];
     ASSERT_NEAR(value, one.slope, 1e-4 * std::abs(one.slope) + 1e-6 * largest)
         << "layer " << one.layer << ", token " << one.row << ", place " << one.column;
@@ -86,12 +98,12 @@ TEST_P(EncoderGradient, AgreesWithDifferencesOnEveryInstructionSet) {
     int place = 0;
     for (std::int64_t layer = 0; layer <= config.layer_count(); ++layer)
       for (std::int64_t row = 0; row < length(); ++row)
-        for (std::int64_t column = 0; column < config.hidden_size; ++column)
+        for (std::int64_t column = 0; column < columns_of_layer(layer); ++column)
           if (place++ % every == 0) expected.push_back({layer, row, column, slope(layer, row, column)});
     for (const std::string& isa : available_isas()) {
       SCOPED_TRACE(isa);
       set_isa(isa);
-      expect_close(transformer.gradients(texts, d_out), expected, begin(), config.hidden_size);
+      expect_close(transformer.gradients(texts, d_out), expected, begin());
     }
     set_isa("");
   }
@@ -129,12 +141,12 @@ TEST_P(EncoderGradient, OfALayerInTheMiddle) {
   int place = 0;
   for (std::int64_t layer = 0; layer <= 1; ++layer)
     for (std::int64_t row = 0; row < length(); ++row)
-      for (std::int64_t column = 0; column < config.hidden_size; ++column)
+      for (std::int64_t column = 0; column < columns_of_layer(layer); ++column)
         if (place++ % (kSanitized ? 45 : 9) == 0)
           expected.push_back({layer, row, column, slope(layer, row, column, 1)});
   const PassGradients found = transformer.gradients(texts, d_out, 1);
   EXPECT_EQ(found.attended.size(), 1U);
-  expect_close(found, expected, begin(), config.hidden_size);
+  expect_close(found, expected, begin());
 }
 
 // What the lens computes from them.
@@ -185,10 +197,11 @@ TEST_P(EncoderGradient, OfNothingAndOfNoLayers) {
       transformer.gradients(TokenBatch{}, Tensor(DType::f32, {0, config.hidden_size}));
   EXPECT_EQ(empty.attended.at(1).shape(),
             (Dims{0, config.heads(), config.layers.front().attention.head_size}));
-  EXPECT_REFUSES(transformer.gradients(texts, d_out, 3),
-                 "[model] layer 3 was asked for, but the layers are 0 to 2");
+  const std::string layers = std::to_string(config.layer_count()), size = std::to_string(config.hidden_size);
+  EXPECT_REFUSES(transformer.gradients(texts, d_out, 5),
+                 "[model] layer 5 was asked for, but the layers are 0 to " + layers);
   EXPECT_REFUSES(transformer.gradients(texts, d_out.view().slice(0, 1, 57)),
-                 "[model] d_out has shape (56, 32), expected (57, 32)");
+                 "[model] d_out has shape (56, " + size + "), expected (57, " + size + ")");
   EXPECT_REFUSES(transformer.gradients(texts, {}), "[model] d_out is not given");
 }
 

@@ -20,18 +20,23 @@ class RandomCheckpoint {
       : hidden_(description.hidden_size), prefix_(prefix), dtype_(dtype), deviation_(deviation) {
     const model::TensorNames names = model::family_of(description).names(description);
     names_ = names;
-    add(names.words, {description.vocabulary_size, hidden_});
+    const std::int64_t row = description.table_size();
+    add(names.words, {description.vocabulary_size, row});
     if (description.positions == PositionKind::learned)
-      add(names.positions, {description.position_count, hidden_});
-    if (description.token_types > 0) add(names.types, {description.token_types, hidden_});
-    norm(names.embedding_norm);
-    norm(names.source_embedding_norm);
-    norm(names.final_norm);
-    norm(names.source_final_norm);
-    if (!names.relative_bias.empty()) {
-      const AttentionDescription& attention = description.layers.front().attention;
-      add(names.relative_bias, {attention.relative_buckets.buckets, attention.heads});
+      add(names.positions, {description.position_count, row});
+    if (description.token_types > 0) add(names.types, {description.token_types, row});
+    if (description.embedding_norm) {
+      norm(names.embedding_norm, row, description.embedding_norm->bias);
+      norm(names.source_embedding_norm, row, description.embedding_norm->bias);
     }
+    if (description.embedding_size) linear(names.embedding_projection, row, hidden_, true);
+    if (description.final_norm) {
+      norm(names.final_norm, hidden_, description.final_norm->bias);
+      norm(names.source_final_norm, hidden_, description.final_norm->bias);
+    }
+    const AttentionDescription& attention = description.layers.front().attention;
+    for (const std::string& name : {names.relative_bias, names.source_relative_bias})
+      add(name, {attention.relative_buckets.buckets, attention.heads});
     for (std::size_t i = 0; i < description.layers.size(); ++i) layer(description.layers[i], names.layers[i]);
   }
 
@@ -52,11 +57,10 @@ class RandomCheckpoint {
       value = deviation_ == 0 ? 0 : around + deviation_ * (normal(random_) - around);
     tensors[prefix_ + name] = copy_of(values, dtype_);
   }
-  void norm(const std::string& name) { norm(name, hidden_); }
-  void norm(const std::string& name, std::int64_t size) {
+  void norm(const std::string& name, std::int64_t size, bool bias) {
     if (name.empty()) return;
     add(name + (names_.gamma_and_beta ? ".gamma" : ".weight"), {size}, 1);
-    add(name + (names_.gamma_and_beta ? ".beta" : ".bias"), {size});
+    if (bias) add(name + (names_.gamma_and_beta ? ".beta" : ".bias"), {size});
   }
   void linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) {
     if (name.empty()) return;
@@ -77,19 +81,19 @@ class RandomCheckpoint {
     side_by_side(names.projected, cross ? std::vector{q} : std::vector{q, k, k}, attention.bias);
     side_by_side(names.context, {k, k}, attention.bias);
     const bool by_head = attention.query_key_norm == QueryKeyNorm::heads;
-    norm(names.query_norm, by_head ? attention.head_size : q);
-    norm(names.key_norm, by_head ? attention.head_size : k);
+    norm(names.query_norm, by_head ? attention.head_size : q, layer.norm.bias);
+    norm(names.key_norm, by_head ? attention.head_size : k, layer.norm.bias);
     if (attention.sinks) add(names.sinks, {attention.heads});
     linear(names.out, q, hidden_, attention.output_bias);
-    norm(names.attention_norm);
-    norm(names.attention_out_norm);
+    norm(names.attention_norm, hidden_, layer.norm.bias);
+    norm(names.attention_out_norm, hidden_, layer.norm.bias);
     if (!layer.feed_forward) return;
     const FeedForwardDescription& part = *layer.feed_forward;
     side_by_side(names.up, part.gated ? std::vector{part.size, part.size} : std::vector{part.size},
                  part.bias);
     linear(names.down, part.size, hidden_, part.bias);
-    norm(names.feed_forward_norm);
-    norm(names.feed_forward_out_norm);
+    norm(names.feed_forward_norm, hidden_, layer.norm.bias);
+    norm(names.feed_forward_out_norm, hidden_, layer.norm.bias);
   }
 
   std::int64_t hidden_;

@@ -34,7 +34,17 @@ inline ModelDescription small_model(const std::string& family) {
     return described(
         R"({"model_type": "distilbert", "dim": 48, "n_layers": 2, "n_heads": 4, "hidden_dim": 80, "vocab_size": 50, "max_position_embeddings": 70})");
   }
-  return described("{\"model_type\": \"" + family + "\", " + sizes + "}");
+  if (family == "t5") {
+    return described(
+        R"({"model_type": "t5", "architectures": ["T5EncoderModel"], "d_model": 48, "num_layers": 2, "num_heads": 4, "d_kv": 10, "d_ff": 80, "vocab_size": 50, "n_positions": 70})");
+  }
+  std::string more;
+  if (family == "modernbert") more = R"(, "local_attention": 9, "global_attn_every_n_layers": 2)";
+  if (family == "gpt_neox") more = R"(, "rotary_pct": 0.5)";
+  if (family == "llama" || family == "gemma2" || family == "gemma3_text" || family == "olmo2" ||
+      family == "phi3" || family == "qwen3")
+    more = R"(, "num_key_value_heads": 2, "head_dim": 10, "sliding_window": 5, "sliding_window_pattern": 2)";
+  return described("{\"model_type\": \"" + family + "\", " + sizes + more + "}");
 }
 
 struct NamedDescription {
@@ -84,6 +94,23 @@ inline std::vector<NamedDescription> modern_models() {
                               .dimensions = i == 0 ? 0 : 6,
                               .pairing = i == 0 ? RotaryPairing::halves : RotaryPairing::interleaved};
   }));
+  list.push_back(changed("stretched_rotary", [](Layer& layer, std::size_t i) {
+    layer.attention.positions = PositionKind::rotary;
+    layer.attention.rotary = {.base = 300, .divisors = {1, 1.5, 2, 2.5, 4, 8}, .magnitude = 1.25};
+    if (i == 1) layer.attention.rotary.dimensions = 12;  // all of them
+  }));
+  // Rotations of a text of more than 10 tokens are others; but not over a cache, where it grows.
+  list.push_back(changed("long_rotary", [](Layer& layer, std::size_t i) {
+    layer.attention.positions = PositionKind::rotary;
+    layer.attention.rotary.long_text = 10;
+    if (i == 0) layer.attention.rotary.long_divisors = {1, 2, 3, 4, 5, 6};
+    if (i == 1) layer.attention.rotary.growth = 2;
+  }));
+  list.push_back(changed("one_plus_w", [](Layer& layer, std::size_t) {
+    layer.norm.kind = NormKind::rms;
+    layer.norm.plus_one = true;
+  }));
+  list.back().description.embedding_scale = 6.5;
   list.push_back(changed("gates", [](Layer& layer, std::size_t i) {
     layer.feed_forward->gated = true;
     layer.feed_forward->activation = i == 0 ? Activation::silu : Activation::gelu_tanh;
@@ -97,6 +124,17 @@ inline std::vector<NamedDescription> modern_models() {
     layer.norm.place = NormPlace::inside;
     layer.attention.causal = false;
   }));
+  list.push_back(changed("distances", [](Layer& layer, std::size_t) {
+    layer.attention.positions = PositionKind::relative;
+    layer.attention.relative_buckets = {.buckets = 6, .max_distance = 9, .bidirectional = false};
+  }));
+  list.push_back(changed("norms_without_biases", [](Layer& layer, std::size_t i) {
+    layer.norm.bias = false;
+    layer.attention_norm = i == 1;
+  }));
+  list.push_back(changed("one_layer_twice", [](Layer& layer, std::size_t i) {
+    if (i == 1) layer.weights_of = 1;
+  }));
   return list;
 }
 
@@ -108,7 +146,9 @@ inline ModelDescription description_named(const std::string& name) {
 }
 
 inline std::vector<std::string> names_of_models() {
-  std::vector<std::string> names{"bert", "roberta", "distilbert", "mpnet", "gpt2"};
+  std::vector<std::string> names{"bert",        "roberta",    "distilbert", "mpnet",   "gpt2",  "electra",
+                                 "albert",      "modernbert", "nomic_bert", "t5",      "llama", "gemma2",
+                                 "gemma3_text", "olmo2",      "phi3",       "gpt_neox"};
   for (const NamedDescription& model : modern_models()) names.push_back(model.name);
   return names;
 }

@@ -2,6 +2,10 @@
 #include <attend/token_head.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <string_view>
+#include <vector>
+
 #include "model/golden_model.h"
 
 namespace attend {
@@ -22,7 +26,12 @@ class TokenHeads : public EachGoldenModel {
                 }};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Families, TokenHeads, testing::ValuesIn(kGoldenModels), golden_name);
+std::vector<const char*> models_with_heads() {
+  std::vector<const char*> names(std::begin(kGoldenModels), std::end(kGoldenModels));
+  std::erase_if(names, [](std::string_view name) { return name == "t5-encoder"; });
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Families, TokenHeads, testing::ValuesIn(models_with_heads()), golden_name);
 
 TEST_P(TokenHeads, LogitsAndTheirGradientsAreThoseOfTransformers) {
   const std::optional<TokenHead> head = TokenHead::find(config, both());

@@ -35,6 +35,10 @@ void read_attention_words(const io::JsonFields& config, ModelDescription& descri
     if (attention.heads % attention.key_heads != 0)
       config.refuse("key_heads", attention.key_heads, " does not divide the ", attention.heads, " heads");
     attention.head_size = config.integer({"head_size"}, 1, io::kLargestSize, attention.head_size);
+    if (attention.heads * attention.head_size > io::kLargestSize) {
+      config.refuse("head_size", attention.heads, " heads of ", attention.head_size,
+                    " dimensions are more than ", io::kLargestSize);
+    }
     if (attention.positions == PositionKind::rotary && attention.head_size % 2 != 0)
       config.refuse("head_size", attention.head_size, " dimensions cannot be rotated in pairs");
     if (layer.kind != LayerKind::cross)
@@ -97,6 +101,10 @@ TensorNames name_attend(const ModelDescription& description) {
     const std::string prefix =
         (layer.kind == LayerKind::encoder ? "encoder." : "layer.") + std::to_string(place) + ".";
     LayerNames& own = names.layers.emplace_back();
+    if (layer.weights_of) {
+      own = names.layers[static_cast<std::size_t>(*layer.weights_of) - 1];
+      continue;
+    }
     if (layer.kind == LayerKind::cross) {
       own = {.projected = {prefix + "cross.q"},
              .context = {prefix + "cross.kv"},
@@ -116,6 +124,7 @@ TensorNames name_attend(const ModelDescription& description) {
     }
     if (layer.attention.sinks) own.sinks = attention + "sinks";
     if (around) own.attention_out_norm = attention + "out_norm";
+    if (!layer.attention_norm) own.attention_norm.clear();
     if (!layer.feed_forward) continue;
     own.up = {prefix + "feed_forward.up"};
     own.down = prefix + "feed_forward.down";

@@ -24,7 +24,7 @@ ModelSizes read_sizes(const io::JsonFields& config, std::int64_t inner_per_hidde
     sizes.inner =
         config.integer({"n_inner", "intermediate_size"}, 1, kLargestSize, inner_per_hidden * sizes.hidden);
   } else {
-    sizes.inner = config.integer({"intermediate_size", "hidden_dim"}, 1, kLargestSize);
+    sizes.inner = config.integer({"intermediate_size", "hidden_dim", "n_inner"}, 1, kLargestSize);
   }
   if (sizes.hidden % sizes.heads != 0) {
     io::fail(config.file(), "num_attention_heads", sizes.heads, " does not divide the hidden size ",
@@ -74,6 +74,11 @@ bool is_classic(const ModelDescription& description, NormPlace place, bool causa
          std::all_of(description.layers.begin(), description.layers.end(), classic);
 }
 
+std::vector<std::string_view> read_architectures(const io::JsonFields& config) {
+  if (!config.is_list("architectures")) return {};
+  return config.strings("architectures", io::JsonFields::kMaxElements);
+}
+
 void read_pad_token(const io::JsonFields& config, ModelDescription& description) {
   if (!config.has("pad_token_id")) return;
   description.pad_token =
@@ -89,10 +94,28 @@ Activation read_activation(const io::JsonFields& config, std::string_view key, s
                 "\" is not an activation that attend supports: gelu, gelu_new, relu");
 }
 
+double read_rotary_base(const io::JsonFields& config, std::string_view key, double fallback) {
+  const double base = config.number(key, fallback);
+  if (!(base > 0)) config.refuse(key, base, " is not a positive number");
+  return base;
+}
+
+void require_plain_rotary(const io::JsonFields& rotary) {
+  const std::string_view type = rotary.string("rope_type", "default");
+  if (type != "default")
+    rotary.refuse("rope_type", "\"", io::shown(type), "\" is not supported, expected \"default\"");
+}
+
 double read_epsilon(const io::JsonFields& config, std::string_view key, double fallback) {
   const double epsilon = config.number(key, fallback);
   if (!(epsilon > 0 && epsilon < 1)) config.refuse(key, epsilon, " is not between 0 and 1");
   return epsilon;
+}
+
+double read_positive(const io::JsonFields& config, std::string_view key, double fallback) {
+  const double value = config.number(key, fallback);  // finite, as all that a file says
+  if (!(value > 0)) config.refuse(key, value, " is not a positive number");
+  return value;
 }
 
 void refuse_unless(const io::JsonFields& config, std::string_view key, bool expected) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "io/json_fields.h"
 
@@ -28,12 +29,22 @@ void require_positions(const io::JsonFields& config, const ModelDescription& des
 // not), a feed-forward part without a gate; and positions are learned.
 bool is_classic(const ModelDescription& description, NormPlace place, bool causal);
 
+// The classes whose weights the file has, as transformers names them; a value of another kind has none.
+std::vector<std::string_view> read_architectures(const io::JsonFields& config);
+
 void read_pad_token(const io::JsonFields& config, ModelDescription& description);
 
 Activation read_activation(const io::JsonFields& config, std::string_view key, std::string_view fallback);
 
+// Of rotary positions: positive.
+double read_rotary_base(const io::JsonFields& config, std::string_view key, double fallback);
+// `rotary`: an object of config.json that says how positions rotate. Refuses those that are stretched.
+void require_plain_rotary(const io::JsonFields& rotary);
+
 // Between 0 and 1, both excluded.
 double read_epsilon(const io::JsonFields& config, std::string_view key, double fallback);
+
+double read_positive(const io::JsonFields& config, std::string_view key, double fallback);
 
 // Refuse options that change what a model computes in ways that attend does not support.
 void refuse_unless(const io::JsonFields& config, std::string_view key, bool expected);

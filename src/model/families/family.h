@@ -24,6 +24,10 @@ struct Family {
   // that describes it. Both are null where nothing is stored under this family's names.
   bool (*stores)(const ModelDescription& description) = nullptr;
   std::string (*config_json)(const ModelDescription& description) = nullptr;
+
+  // Whether config.json may name program code that comes with the model (auto_map): this family computes what
+  // that code does. transformers, too, then takes its own code unless it is told to trust the other.
+  bool replaces_code = false;
 };
 
 // All families; those that can store models are tried in this order.

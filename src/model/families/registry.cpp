@@ -1,4 +1,5 @@
 // The list of families.
+#include <attend/gguf.h>
 #include <attend/model_files.h>
 
 #include <array>
@@ -6,13 +7,22 @@
 
 #include "base/error.h"
 #include "model/families/families.h"
+#include "model/families/gguf_form.h"
 
 namespace attend {
 namespace model {
 namespace {
 
-constexpr std::array<const Family*, 6> kFamilies = {
-    &kBert, &kRoberta, &kDistilbert, &kMpnet, &kGpt2, &kAttend,
+constexpr std::array kFamilies = {
+    &kBert,      &kRoberta, &kDistilbert, &kMpnet, &kGpt2,  &kAttend,  &kModernbert,
+    &kNomicBert, &kElectra, &kAlbert,     &kT5,    &kLlama, &kMistral, &kQwen2,
+    &kQwen3,     &kGemma2,  &kGemma3,     &kPhi3,  &kOlmo2, &kGptNeox,
+};
+
+// Objects and lists that families look into.
+constexpr std::array<std::string_view, 10> kKeptKeys = {
+    "architectures",     "text_config",  "rope_parameters", "rope_scaling", "full_attention",
+    "sliding_attention", "short_factor", "long_factor",     "layer_types",  "eos_token_id",
 };
 
 const Family& family_of_type(const io::JsonFields& config) {
@@ -46,40 +56,36 @@ const Family& storing_family(const ModelDescription& description) {
 }
 
 ModelDescription describe_model(io::FileText config_json) {
-  std::vector<std::string> architectures;
+  bool has_code = false;
   using io::JsonKind;
   using io::JsonReader;
-  const io::JsonFields config(std::move(config_json), [&](JsonReader& json, std::string_view key) {
-    if (key == "architectures" && json.kind() == JsonKind::array) {
-      json.array(key, [&] { architectures.emplace_back(json.string(key)); });
-      return true;
-    }
+  const auto nested = [&](JsonReader& json, std::string_view key) {
     if (key != "auto_map" || json.kind() != JsonKind::object) return false;
     json.object(key, [&](std::string_view what) {
       json.skip(key);
-      if (what == "AutoModel" || what == "AutoConfig") {
-        io::fail(json.file(), key,
-                 "asks for program code that comes with the model, which attend does not run");
-      }
+      has_code = has_code || what == "AutoModel" || what == "AutoConfig";
     });
     return true;
-  });
+  };
+  const io::JsonFields config(std::move(config_json), nested, kKeptKeys);
   const Family& family = family_of_type(config);
+  if (has_code && !family.replaces_code)
+    config.refuse("auto_map", "asks for program code that comes with the model, which attend does not run");
   ModelDescription description = family.describe(config);
   description.family = family.name;
   description.model_type = config.string("model_type");
-  description.architectures = std::move(architectures);
+  for (const std::string_view name : read_architectures(config)) description.architectures.emplace_back(name);
   return description;
 }
 
 }  // namespace model
 
 ModelDescription read_model_description(const std::filesystem::path& config_json) {
-  using namespace io;
-  return model::describe_model(read_text(InputFile(config_json), kMaxConfigBytes));
+  return read_model_description(ModelFile(config_json, std::make_shared<const io::InputFile>(config_json)));
 }
 
 ModelDescription read_model_description(const ModelFile& config_json) {
+  if (Gguf::recognises(config_json)) return model::describe_gguf(Gguf::open(config_json));
   return model::describe_model(io::read_text(*config_json.opened(), io::kMaxConfigBytes));
 }
 

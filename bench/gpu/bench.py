@@ -1,0 +1,152 @@
+"""attention() on a GPU beside cuDNN, on PyTorch's tensors, in turns in one run.
+
+    bench.py libattend_gpu_adapter.so [--quick]
+
+Checks every case against float32 mathematics first. The figure is a ratio: how many times as fast as cuDNN; milliseconds move by 8% from machine to machine.
+"""
+
+import ctypes
+import math
+import sys
+from statistics import median
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+
+class GpuCall(ctypes.Structure):
+    _fields_ = ([(name, ctypes.c_int64) for name in ("b", "h", "key_heads", "n", "keys", "d")]
+                + [("type", ctypes.c_int32), ("causal", ctypes.c_int32), ("window", ctypes.c_int64)]
+                + [(name, ctypes.c_double) for name in ("softcap", "slope", "sink")]
+                + [(name, ctypes.c_void_p) for name in ("q", "k", "v", "mask", "bias", "out", "max", "sum")])
+
+
+library = ctypes.CDLL(sys.argv[1])
+library.gpu_error.restype = ctypes.c_char_p
+quick = "--quick" in sys.argv
+TYPES = {torch.bfloat16: 0, torch.float16: 1, torch.float32: 2}
+
+
+class Case:
+    def __init__(self, b, h, n, d, causal=False, key_heads=None, keys=None, dtype=torch.bfloat16, options=None):
+        key_heads, keys = key_heads or h, keys or n
+        self.causal, self.options = causal, options or {}
+        self.q = torch.randn(b, h, n, d, device="cuda").to(dtype)
+        self.k, self.v = (torch.randn(b, key_heads, keys, d, device="cuda").to(dtype) for _ in range(2))
+        self.out = torch.empty_like(self.q)
+        self.state = [torch.empty(b, h, n, device="cuda") for _ in range(2)]
+        numbers = {name: value for name, value in self.options.items() if not torch.is_tensor(value)}
+        tensors = {name: value.data_ptr() for name, value in self.options.items() if torch.is_tensor(value)}
+        self.call = GpuCall(b=b, h=h, key_heads=key_heads, n=n, keys=keys, d=d, type=TYPES[dtype], causal=int(causal), q=self.q.data_ptr(),
+                            k=self.k.data_ptr(), v=self.v.data_ptr(), out=self.out.data_ptr(), max=self.state[0].data_ptr(),
+                            sum=self.state[1].data_ptr(), **numbers, **tensors)
+        self.flops = 4 * b * h * n * keys * d / (2 if causal else 1)
+
+    def ours(self):
+        if library.gpu_attention(ctypes.byref(self.call)):
+            raise RuntimeError(library.gpu_error().decode())
+
+    def cudnn(self):
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            F.scaled_dot_product_attention(self.q, self.k, self.v, is_causal=self.causal, enable_gqa=self.q.shape[1] != self.k.shape[1])
+
+    def exact(self, heads=1):
+        """float32 mathematics of the first heads of the first sequence."""
+        group = self.q.shape[1] // self.k.shape[1]
+        q, k, v = self.q[0, :heads].double(), self.k[0, : -(-heads // group)].double(), self.v[0, : -(-heads // group)].double()
+        k, v = (x.repeat_interleave(group, 0)[:heads] for x in (k, v))
+        s = q @ k.transpose(-1, -2) * self.q.shape[-1] ** -0.5
+        n, keys = s.shape[-2:]
+        distance = torch.arange(n, device="cuda")[:, None] - torch.arange(keys, device="cuda")
+        if cap := self.options.get("softcap"):
+            s = cap * torch.tanh(s / cap)
+        if "bias" in self.options:
+            s = s + self.options["bias"].double()
+        if slope := self.options.get("slope"):
+            s = s - slope * distance.abs()
+        if "mask" in self.options:
+            s = s.masked_fill(~self.options["mask"], -math.inf)
+        if self.causal:
+            s = s.masked_fill(distance < 0, -math.inf)
+        if window := self.options.get("window"):
+            s = s.masked_fill((distance > window) | (distance < -window), -math.inf)
+        if "sink" in self.options:
+            s = torch.cat([s, torch.full((*s.shape[:-1], 1), self.options["sink"], device="cuda", dtype=s.dtype)], -1)
+            return (s.softmax(-1)[..., :-1] @ v), s.logsumexp(-1)
+        return s.softmax(-1) @ v, s.logsumexp(-1)
+
+    def errors(self, cudnn=True):
+        """Relative errors of our output, of cuDNN's, and of our log-sum-exp."""
+        self.out.fill_(math.nan)
+        self.ours()
+        expected, lse = self.exact()
+        relative = lambda x: ((x.double() - expected).norm() / expected.norm()).item()
+        ours = relative(self.out[0, :1])
+        theirs = math.nan
+        if cudnn:
+            with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                theirs = relative(F.scaled_dot_product_attention(self.q, self.k, self.v, is_causal=self.causal, enable_gqa=self.q.shape[1] != self.k.shape[1])[0, :1])
+        state = self.state[0][0, :1].double() + self.state[1][0, :1].double().log()
+        return ours, theirs, (state - lse).abs().max().item()
+
+
+def once(call, times):
+    start, end = torch.cuda.Event(True), torch.cuda.Event(True)
+    start.record()
+    for _ in range(times):
+        call()
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end) / times
+
+
+def turns(calls, rounds=7, turn_ms=8.0):
+    for call in calls:
+        once(call, 3)
+    times = [max(1, int(turn_ms / once(call, 2))) for call in calls]
+    measured = [[once(call, count) for call, count in zip(calls, times)] for _ in range(rounds)]
+    return [median(column) for column in zip(*measured)]
+
+
+def row(name, case, cudnn=True):
+    ours, theirs, lse = case.errors(cudnn)
+    times = turns([case.ours, case.cudnn] if cudnn else [case.ours])
+    text = f"{name:38s} ours {times[0]:8.3f} ms {case.flops / times[0] / 1e9:5.0f} TFLOP/s"
+    if cudnn:
+        text += f" | cuDNN {times[1]:8.3f} ms | ratio {times[1] / times[0]:.3f}"
+    print(text + f" | error {ours:.2e}" + (f" (cuDNN {theirs:.2e})" if cudnn else "") + f", lse {lse:.1e}", flush=True)
+    return times[0]
+
+
+def guarded(name, *arguments, **keywords):
+    try:
+        return row(name, Case(*arguments, **keywords), cudnn="options" not in keywords and keywords.get("dtype") != torch.float32)
+    except Exception as error:  # the others are still measured
+        print(f"{name:38s} FAILED: {str(error)[:200]}", flush=True)
+
+
+torch.manual_seed(0)
+print(torch.cuda.get_device_name(), torch.__version__, "cuDNN", torch.backends.cudnn.version())
+for d in (128, 64):
+    for n in (4096, 8192) if quick else (4096, 8192, 16384):
+        for causal in (False, True):
+            guarded(f"1,16,{n},{d} {'causal' if causal else 'full'}", 1, 16, n, d, causal)
+for d in (96, 192, 256):
+    for causal in (False, True):
+        guarded(f"1,16,4096,{d} {'causal' if causal else 'full'}", 1, 16, 4096, d, causal)
+guarded("1,16,4096,128 causal f16", 1, 16, 4096, 128, True, dtype=torch.float16)
+guarded("1,32 on 8,4096,128 causal", 1, 32, 4096, 128, True, key_heads=8)
+guarded("1,16,4000,128 causal", 1, 16, 4000, 128, True)
+for shape in ((8, 12, 512, 64), (32, 12, 128, 64)):
+    for causal in (False, True):
+        guarded(f"{','.join(map(str, shape))} {'causal' if causal else 'full'}", *shape, causal)
+guarded("16,32 on 8, 1 on 8192 keys,128", 16, 32, 1, 128, key_heads=8, keys=8192)
+n = 4096 if quick else 8192
+plain = guarded(f"1,16,{n},128 plain", 1, 16, n, 128, options={})
+for name, option in {"window 1024": {"window": 1024}, "softcap": {"softcap": 30.0}, "ALiBi": {"slope": 0.01}, "sinks": {"sink": 0.5},
+                     "mask": {"mask": torch.rand(n, n, device="cuda") < 0.9}, "bias": {"bias": torch.randn(n, n, device="cuda")}}.items():
+    took = guarded(f"1,16,{n},128 {name}", 1, 16, n, 128, options=option)
+    if took and plain:
+        print(f"    {took / plain:.2f} of the plain call's time")
+guarded("1,4,1024,128 f32 (portable)", 1, 4, 1024, 128, dtype=torch.float32)

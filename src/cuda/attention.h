@@ -1,0 +1,28 @@
+// The forward kernels, best first, and which of them takes a call.
+#pragma once
+
+#include "cuda/problem.h"
+
+namespace attend::cuda {
+
+struct ForwardTarget {
+  Placed out, max, sum;  // a state that is not wanted has no data
+};
+
+// Any type that computes in f32, any head size, any strides, every option.
+void portable_forward(plugin::Place place, const plugin::Attention& call, const Problem& problem,
+                      const ForwardTarget& target);
+
+// wgmma and TMA: compute capability 9.0, 16-bit types; head sizes up to 128 with every option, up to 256 with
+// causal, windows, lengths and sinks.
+bool hopper_takes(plugin::Place place, const plugin::Attention& call);
+void hopper_forward(plugin::Place place, const plugin::Attention& call, const Problem& problem,
+                    const ForwardTarget& target);
+
+// The table's entries.
+void attention_kernel(plugin::Place place, const plugin::Attention& call, const char** name,
+                      const char** why);
+void attention(plugin::Place place, const plugin::Attention& call, const plugin::View& out,
+               const plugin::RowState& state);
+
+}  // namespace attend::cuda

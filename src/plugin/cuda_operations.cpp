@@ -1,0 +1,135 @@
+// The row of operations of CUDA devices: memory by this file, everything else by the plugin. What it does not
+// have is null, and refused by name.
+#include "base/operations.h"
+
+#include <attend/attention.h>
+#include <attend/weights.h>
+
+#include "base/error.h"
+#include "base/host_memory.h"
+#include "plugin/cuda_views.h"
+
+namespace attend {
+namespace {
+
+const plugin::Table& table() { return *cuda_library().table; }
+
+void* allocate_on_cuda(Device device, std::size_t bytes) {
+  void* memory = nullptr;
+  return table().allocate(place_of(device), bytes, &memory) == 0 ? memory : nullptr;
+}
+
+void free_on_cuda(Device device, void* memory) noexcept { table().release(place_of(device), memory); }
+
+bool is_dense(ConstTensorView view) {
+  std::int64_t expected = 1;
+  for (int axis = view.rank() - 1; axis >= 0; --axis) {
+    if (view.size(axis) != 1 && view.stride(axis) != expected) return false;
+    expected *= view.size(axis);
+  }
+  return true;
+}
+
+std::size_t bytes_of(ConstTensorView view) {
+  return static_cast<std::size_t>(view.count()) * size_of(view.dtype());
+}
+
+std::int32_t index_or_host(Device device) { return device.is_host() ? plugin::kHost : device.index; }
+
+// Between two memories, both dense and of one type.
+void move_bytes(ConstTensorView from, TensorView to) {
+  const Device device = to.device().is_host() ? from.device() : to.device();
+  require_done("copy", table().copy_bytes(place_of(device), to.raw(), index_or_host(to.device()), from.raw(),
+                                          index_or_host(from.device()), bytes_of(from)));
+}
+
+// Types are converted and strides are followed on the side that has them; what goes between is dense.
+void copy_with_cuda(ConstTensorView from, TensorView to) {
+  if (from.device() == to.device()) {
+    require_done("copy", table().copy(place_of(to.device()), plugin_view(from), plugin_view(to)));
+    return;
+  }
+  if (from.dtype() != to.dtype() || from.dtype() == DType::boolean || !is_dense(from)) {
+    Tensor dense(to.dtype(), from.shape(), from.device());
+    copy(from, dense);
+    if (is_dense(to)) return move_bytes(dense, to);
+    Tensor there(to.dtype(), from.shape(), to.device());
+    move_bytes(dense, there);
+    return copy(there, to);
+  }
+  if (is_dense(to)) return move_bytes(from, to);
+  Tensor there(to.dtype(), from.shape(), to.device());
+  move_bytes(from, there);
+  copy(there, to);
+}
+
+void fill_on_cuda(TensorView out, double value) {
+  require_done("fill", table().fill(place_of(out.device()), plugin_view(out), value));
+}
+
+KernelChoice attention_kernel_on_cuda(const Layout& layout, DType query, const AttentionOptions& options) {
+  // Only type and sizes decide, so views of nothing will do.
+  PluginAttention made(layout, {}, {}, {}, options);
+  plugin::Attention call = made.call();
+  call.q.number = call.k.number = call.v.number = static_cast<plugin::Number>(query);
+  const char* name = "";
+  const char* why = "";
+  table().attention_kernel({}, call, &name, &why);
+  return {name, why};
+}
+
+void attention_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                       const AttentionOptions& options, TensorView out, const RowStateView& row_state) {
+  const PluginAttention made(layout, q, k, v, options);
+  require_done("attention", table().attention(place_of(q.device()), made.call(), plugin_view(out),
+                                              plugin_state({row_state.max, row_state.sum})));
+}
+
+void log_sum_exp_on_cuda(const ConstRowStateView& row_state, TensorView out) {
+  require_done("log_sum_exp",
+               table().log_sum_exp(place_of(out.device()), plugin_state(row_state), plugin_view(out)));
+}
+
+void merge_on_cuda(ConstTensorView out_a, const ConstRowStateView& state_a, ConstTensorView out_b,
+                   const ConstRowStateView& state_b, TensorView out, const RowStateView& row_state) {
+  require_done("merge_attention",
+               table().merge_attention(place_of(out.device()), plugin_view(out_a), plugin_state(state_a),
+                                       plugin_view(out_b), plugin_state(state_b), plugin_view(out),
+                                       plugin_state({row_state.max, row_state.sum})));
+}
+
+constexpr Operations cuda_row() {
+  Operations row{};
+  row.allocate = allocate_on_cuda;
+  row.free = free_on_cuda;
+  row.copy = copy_with_cuda;
+  row.fill = fill_on_cuda;
+  row.attention_kernel = attention_kernel_on_cuda;
+  row.attention = attention_on_cuda;
+  row.log_sum_exp = log_sum_exp_on_cuda;
+  row.merge_attention = merge_on_cuda;
+  return row;
+}
+
+constinit const Operations kCudaOperations = cuda_row();
+
+}  // namespace
+
+const Operations* detail::cuda_operations(std::int32_t index) {
+  return index < cuda_library().devices ? &kCudaOperations : nullptr;
+}
+
+std::string detail::why_not_cuda(std::int32_t index) {
+  const CudaLibrary& library = cuda_library();
+  if (library.devices == 0) return library.reason;
+  return joined("there ", library.devices == 1 ? "is " : "are ", library.devices, ", counted from 0",
+                index < 0 ? ", and none has a negative number" : "");
+}
+
+std::string detail::cuda_description(std::int32_t index) {
+  char text[200] = "";
+  if (index >= cuda_library().devices || table().describe(index, text, sizeof text) != 0) return "unknown";
+  return text;
+}
+
+}  // namespace attend
