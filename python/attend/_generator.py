@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from . import _core
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-StopReason = Literal["length", "stop", "callback"]
+StopReason = Literal["length", "stop", "callback", "end", "context"]
 
 
 class Generated(NamedTuple):
@@ -22,7 +22,15 @@ class Generated(NamedTuple):
     text: str  # up to the first stop text
     tokens: list[int]  # all of them, those of a stop text included; a stop token is left out
     log_probabilities: NDArray[np.float64] | None  # of each token, where they were asked for
-    reason: StopReason  # why it ended: max_tokens, a stop text or token, or on_token
+    reason: StopReason  # max_tokens, a stop text or token, on_token, the model's end token, or no position left in a conversation
+    prompt_tokens: int = 0  # that were read
+    dropped: int = 0  # tokens from the start of a prompt that was longer than the model can read
+    reused: int = 0  # of prompt_tokens, those that a conversation had read before
+    rereads: int = 0  # how often positions ran out and the second half was read again
+
+
+def _generated(found: tuple[str, list[int], NDArray[np.float64] | None, str, int, int, int, int]) -> Generated:
+    return Generated(*found[:3], cast(StopReason, found[3]), *found[4:])
 
 
 class Generator:
@@ -49,28 +57,76 @@ class Generator:
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        top_k: int = 40,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        min_p: float | None = None,
+        repetition_penalty: float | None = None,
+        frequency_penalty: float = 0,
+        presence_penalty: float = 0,
         seed: int = 1,
         stop: Text | Sequence[Text] | None = None,
         stop_tokens: ArrayLike | None = None,
+        ignore_end: bool = False,
         on_token: Callable[[int, str, float | None], object] | None = None,
         log_probabilities: bool = False,
     ) -> Generated:
         """What follows a prompt, a text or ids; with an encoder-decoder, its answer. The same arguments give the same text.
 
-        max_tokens: default 200, or as many as the source has. temperature: higher is more random, 0 always takes the most probable token;
-        default 0.8, or 0 with a source. top_k: choose from this many most probable tokens; 0: from all. stop, stop_tokens: texts and ids
-        that end it. log_probabilities: those of the model itself, at temperature 1 and before top_k.
+        What is None is as the model's generation_config.json says; without one, 200 tokens (or as many as the source has), temperature 0.8 (or
+        0 with a source) and top_k 40. temperature: higher is more random, 0 always takes the most probable token. top_k: choose from this many
+        most probable tokens; 0: from all. top_p: from the most probable that have this probability together. min_p: from those with this share
+        of the largest probability. repetition_penalty: divides the logits of tokens that are there already, the prompt's included.
+        frequency_penalty, presence_penalty: taken off the logits of tokens that were written, for each time and once. stop, stop_tokens: texts
+        and ids that end it. ignore_end: goes on after the model's end tokens. log_probabilities: those of the model itself, at temperature 1 and
+        before everything else.
 
-        on_token(id, text, log_probability) is called after each token with what it adds to the text, which is "" for a token that ends
-        in the middle of a character. It ends the generation by returning False; what it raises is raised here.
+        on_token(id, text, log_probability) is called after each token with what became certain of the text: whole characters, and nothing that
+        may yet be part of a stop text. It ends the generation by returning False; what it raises is raised here.
 
         A prompt longer than the model can read is cut at its start. Where positions run out, the second half is read again from position 0.
+        An empty text is the model's begin token, where it has one.
         """
-        found = self._core.generate(
-            prompt, max_tokens, temperature, top_k, seed, stop, stop_tokens, on_token, log_probabilities
+        return _generated(
+            self._core.generate(
+                prompt, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty, frequency_penalty, presence_penalty, seed, stop,
+                stop_tokens, ignore_end, on_token, log_probabilities,
+            )
         )
-        return Generated(*found[:3], cast(StopReason, found[3]))
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        min_p: float | None = None,
+        repetition_penalty: float | None = None,
+        frequency_penalty: float = 0,
+        presence_penalty: float = 0,
+        seed: int = 1,
+        stop: Text | Sequence[Text] | None = None,
+        stop_tokens: ArrayLike | None = None,
+        ignore_end: bool = False,
+        on_token: Callable[[int, str, float | None], object] | None = None,
+        log_probabilities: bool = False,
+    ) -> Generated:
+        """The model's answer to a conversation, by its own chat template. The rest is as in generate().
+
+        messages: dicts of "role" ("system", "user", "assistant") and "content". Special tokens are never made from them. What the conversation
+        has in common with the one read last is not read again. FileError says what is wrong with the template, or that there is none.
+        """
+        return _generated(
+            self._core.chat(
+                messages, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty, frequency_penalty, presence_penalty, seed, stop,
+                stop_tokens, ignore_end, on_token, log_probabilities,
+            )
+        )
+
+    def chat_prompt(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """The ids of a conversation, up to where the model's answer begins."""
+        return self._core.chat_prompt(messages)
 
     def read(self, ids: ArrayLike) -> NDArray[np.float32]:
         """Reads tokens after those read so far. The logits of what follows the last of them, (vocabulary,)."""

@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,62 +53,49 @@ std::vector<std::int32_t> stop_tokens_from(nb::handle given) {
   return std::move(ids.values);
 }
 
-// What each token adds to the text. A token may end in the middle of a character: its bytes wait for the
-// rest.
-class TextPieces {
- public:
-  explicit TextPieces(const attend::Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+// A number that may be None.
+std::optional<double> optional_number_from(nb::handle given, const char* name) {
+  return given.is_none() ? std::nullopt : std::optional(number_from(given, name));
+}
 
-  std::string after(std::int32_t id) {
-    ids_.push_back(id);
-    const std::string known = decoded(known_), now = decoded(ids_.size());
-    if (now.size() <= known.size() || now.ends_with("\uFFFD")) return {};
-    start_ = std::exchange(known_, ids_.size());
-    return now.substr(known.size());
+// Each a dict of role and content.
+std::vector<attend::ChatMessage> messages_from(nb::handle given) {
+  std::vector<attend::ChatMessage> messages;
+  for (const nb::object& one : items_of(given, "messages")) {
+    if (!nb::isinstance<nb::dict>(one)) refuse_type("a message is not a dict of role and content");
+    const nb::dict fields = nb::cast<nb::dict>(one);
+    attend::ChatMessage message;
+    bool has_role = false, has_content = false;
+    for (const auto& [key, value] : fields) {
+      const std::string_view name = text_of(key, "a key of a message");
+      if (name == "role") {
+        message.role = text_of(value, "the role of a message");
+        has_role = true;
+      } else if (name == "content") {
+        message.content = text_of(value, "the content of a message");
+        has_content = true;
+      } else {
+        refuse_value("a message has the key \"", std::string(name), "\", expected role and content");
+      }
+    }
+    if (!has_role || !has_content) refuse_value("a message has no ", has_role ? "content" : "role");
+    messages.push_back(std::move(message));
   }
-
- private:
-  // From the tokens before the last piece on, since what a token looks like may depend on the one before it.
-  std::string decoded(std::size_t end) const {
-    return tokenizer_.decode(std::span(ids_).subspan(start_, end - start_));
-  }
-
-  attend::Tokenizer tokenizer_;
-  std::vector<std::int32_t> ids_;
-  std::size_t start_ = 0, known_ = 0;  // the last piece is that of ids [start_, known_)
-};
+  return messages;
+}
 
 class GeneratorCore {
  public:
   explicit GeneratorCore(nb::handle model) : generator_(made_from(model)) {}
 
-  // (text, ids, log-probabilities or None, why it ended)
-  nb::tuple generate(nb::handle prompt, nb::handle max_tokens, nb::handle temperature, nb::handle top_k,
-                     nb::handle seed, nb::handle stop, nb::handle stop_tokens, nb::handle on_token,
-                     nb::handle log_probabilities) {
-    attend::GenerateOptions options{.stop_tokens = stop_tokens_from(stop_tokens),
-                                    .stop = stop_texts_from(stop),
-                                    .log_probabilities = flag_from(log_probabilities, "log_probabilities")};
-    if (!max_tokens.is_none()) options.max_tokens = integer_from(max_tokens, "max_tokens", 0);
-    if (!temperature.is_none()) {
-      const double given = number_from(temperature, "temperature");
-      if (!(given >= 0 && given <= std::numeric_limits<double>::max()))
-        refuse_value("temperature is ", given, ", expected a number from 0");
-      options.sampling.temperature = given;
-    }
-    options.sampling.top_k = integer_from(top_k, "top_k", 0);
-    options.sampling.seed = seed_from(seed, "seed");
-    TextPieces pieces(generator_.model().tokenizer());
-    if (!on_token.is_none()) {
-      if (PyCallable_Check(on_token.ptr()) == 0) refuse_type("on_token cannot be called");
-      options.on_token = [&](const attend::GeneratedToken& token) {
-        const std::string piece = pieces.after(token.id);
-        const nb::gil_scoped_acquire held;
-        nb::object log_probability = nb::none();
-        if (options.log_probabilities) log_probability = nb::float_(token.log_probability);
-        return !nb::object(on_token(token.id, text_from(piece), log_probability)).is(nb::bool_(false));
-      };
-    }
+  // All but the first argument of generate() and chat(), in their order.
+  struct Given {
+    nb::handle max_tokens, temperature, top_k, top_p, min_p, repetition_penalty, frequency_penalty,
+        presence_penalty, seed, stop, stop_tokens, ignore_end, on_token, log_probabilities;
+  };
+
+  nb::tuple generate(nb::handle prompt, nb::args rest) {
+    const attend::GenerateOptions options = options_from(rest);
     const bool text = is_text(prompt);
     const std::string_view words = text ? text_of(prompt, "prompt") : std::string_view();
     const std::vector<std::int32_t> ids =
@@ -118,6 +106,29 @@ class GeneratorCore {
       written = text ? generator_.generate(words, options) : generator_.generate(ids, options);
     }
     return fields_of(written, options.log_probabilities);
+  }
+
+  nb::tuple chat(nb::handle messages, nb::args rest) {
+    const std::vector<attend::ChatMessage> conversation = messages_from(messages);
+    const attend::GenerateOptions options = options_from(rest);
+    attend::Generated written;
+    {
+      const Serving serving(mutex_, Signals::handled);
+      written = generator_.chat(conversation, options);
+    }
+    return fields_of(written, options.log_probabilities);
+  }
+
+  nb::list chat_prompt(nb::handle messages) {
+    const std::vector<attend::ChatMessage> conversation = messages_from(messages);
+    std::vector<std::int32_t> ids;
+    {
+      const Serving serving(mutex_, Signals::handled);
+      ids = generator_.chat_prompt(conversation);
+    }
+    nb::list list;
+    for (const std::int32_t id : ids) list.append(id);
+    return list;
   }
 
   nb::object read(nb::handle given) {
@@ -148,12 +159,48 @@ class GeneratorCore {
   }
 
  private:
+  static attend::GenerateOptions options_from(nb::args rest) {
+    const Given given{rest[0], rest[1], rest[2], rest[3],  rest[4],  rest[5],  rest[6],
+                      rest[7], rest[8], rest[9], rest[10], rest[11], rest[12], rest[13]};
+    attend::GenerateOptions options{
+        .stop_tokens = stop_tokens_from(given.stop_tokens),
+        .stop = stop_texts_from(given.stop),
+        .ignore_end = flag_from(given.ignore_end, "ignore_end"),
+        .log_probabilities = flag_from(given.log_probabilities, "log_probabilities")};
+    if (!given.max_tokens.is_none()) options.max_tokens = integer_from(given.max_tokens, "max_tokens", 0);
+    attend::Sampling& sampling = options.sampling;
+    sampling.temperature = optional_number_from(given.temperature, "temperature");
+    if (sampling.temperature &&
+        !(*sampling.temperature >= 0 && *sampling.temperature <= std::numeric_limits<double>::max()))
+      refuse_value("temperature is ", *sampling.temperature, ", expected a number from 0");
+    if (!given.top_k.is_none()) sampling.top_k = integer_from(given.top_k, "top_k", 0);
+    sampling.top_p = optional_number_from(given.top_p, "top_p");
+    sampling.min_p = optional_number_from(given.min_p, "min_p");
+    sampling.repetition_penalty = optional_number_from(given.repetition_penalty, "repetition_penalty");
+    sampling.frequency_penalty = number_from(given.frequency_penalty, "frequency_penalty");
+    sampling.presence_penalty = number_from(given.presence_penalty, "presence_penalty");
+    sampling.seed = seed_from(given.seed, "seed");
+    if (!given.on_token.is_none()) {
+      if (PyCallable_Check(given.on_token.ptr()) == 0) refuse_type("on_token cannot be called");
+      const bool with_log_probability = options.log_probabilities;
+      options.on_token = [on_token = given.on_token,
+                          with_log_probability](const attend::GeneratedToken& token) {
+        const nb::gil_scoped_acquire held;
+        nb::object log_probability = nb::none();
+        if (with_log_probability) log_probability = nb::float_(token.log_probability);
+        return !nb::object(on_token(token.id, text_from(token.text), log_probability)).is(nb::bool_(false));
+      };
+    }
+    return options;
+  }
+
   static attend::Generator made_from(nb::handle given) {
     const attend::TextModel model = model_of(given);
     const Computing computing;
     return attend::Generator(model);
   }
 
+  // (text, ids, log-probabilities or None, why it ended, tokens of the prompt, dropped, reused, rereads)
   static nb::tuple fields_of(const attend::Generated& written, bool log_probabilities) {
     nb::list ids;
     attend::Tensor values(attend::DType::f64, {static_cast<std::int64_t>(written.tokens.size())});
@@ -165,7 +212,8 @@ class GeneratorCore {
     nb::object found = nb::none();
     if (log_probabilities) found = numpy_of(std::move(values));
     const std::string_view reason = name_of(written.reason);
-    return nb::make_tuple(text_from(written.text), ids, found, nb::str(reason.data(), reason.size()));
+    return nb::make_tuple(text_from(written.text), ids, found, nb::str(reason.data(), reason.size()),
+                          written.prompt_tokens, written.dropped, written.reused, written.rereads);
   }
 
   attend::Generator generator_;
@@ -174,21 +222,25 @@ class GeneratorCore {
 
 }  // namespace
 
+constexpr const char* kGenerateSignature =
+    "def generate(self, prompt: str | bytes | numpy.typing.ArrayLike, *rest: object) -> "
+    "tuple[str, list[int], numpy.typing.NDArray[numpy.float64] | None, str, int, int, int, int]";
+constexpr const char* kChatSignature =
+    "def chat(self, messages: collections.abc.Sequence[collections.abc.Mapping[str, str]], *rest: object) -> "
+    "tuple[str, list[int], numpy.typing.NDArray[numpy.float64] | None, str, int, int, int, int]";
+
 void bind_generator(nb::module_& module) {
   const auto maybe = [](const char* name) { return nb::arg(name).none(); };
   nb::class_<GeneratorCore>(module, "GeneratorCore", "Text that a model writes, behind attend.Generator.")
       .def(nb::init<nb::handle>(), nb::arg("model"),
            nb::sig("def __init__(self, model: TextModelCore) -> None"))
-      .def("generate", &GeneratorCore::generate, maybe("prompt"), maybe("max_tokens"), maybe("temperature"),
-           maybe("top_k"), maybe("seed"), maybe("stop"), maybe("stop_tokens"), maybe("on_token"),
-           maybe("log_probabilities"),
-           nb::sig("def generate(self, prompt: str | bytes | numpy.typing.ArrayLike, max_tokens: int | None, "
-                   "temperature: float | None, top_k: int, seed: int, "
-                   "stop: str | bytes | collections.abc.Sequence[str | bytes] | None, "
-                   "stop_tokens: numpy.typing.ArrayLike | None, "
-                   "on_token: collections.abc.Callable[[int, str, float | None], object] | None, "
-                   "log_probabilities: bool) "
-                   "-> tuple[str, list[int], numpy.typing.NDArray[numpy.float64] | None, str]"))
+      .def("generate", &GeneratorCore::generate, maybe("prompt"), nb::arg("rest"),
+           nb::sig(kGenerateSignature))
+      .def("chat", &GeneratorCore::chat, maybe("messages"), nb::arg("rest"), nb::sig(kChatSignature))
+      .def("chat_prompt", &GeneratorCore::chat_prompt, maybe("messages"),
+           nb::sig(
+               "def chat_prompt(self, messages: collections.abc.Sequence[collections.abc.Mapping[str, str]]) "
+               "-> list[int]"))
       .def("read", &GeneratorCore::read, maybe("ids"),
            nb::sig("def read(self, ids: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float32]"))
       .def("read_source", &GeneratorCore::read_source, maybe("ids"),

@@ -21,6 +21,7 @@ constexpr const char* kProgramFooter = R"(Try:
   attend steps --example it --focus it     one row of it, written out
   attend steps --help                      options, examples, and the file format
   attend train                             watch attention learn to find an answer
+  attend chat -m MODEL                     talk to a model, and see what it looks at
   attend embed texts.txt -o vectors.npy    one vector per line of a file
   attend bench --quick                     speed, as a share of this machine's peak
   attend doctor                            what this machine and the model will use, and why)";

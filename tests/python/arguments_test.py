@@ -138,7 +138,7 @@ OF_MODELS = {
 OF_GENERATORS = {
     "generate": (
         lambda generator, **a: generator.generate("a b", on_token=lambda *_: False, **a),
-        ["max_tokens?", "top_k", "seed~", "stop_tokens?*"],
+        ["max_tokens?", "top_k?", "seed~", "stop_tokens?*"],
     ),
     "generator.read": (lambda generator, ids: generator.read(ids), ["ids*"]),
 }

@@ -1,5 +1,6 @@
 """attend.Generator on small models: a decoder that was trained to count, the golden GPT-2, and an encoder-decoder that copies."""
 
+import json
 import os
 import shutil
 import signal
@@ -213,6 +214,50 @@ def test_an_encoder_decoder_answers(copying):
         attend.Generator(folder).read([4])
 
 
+TEMPLATE = "{% for m in messages %}{{ m.content }} {% endfor %}{% if add_generation_prompt %}w4{% endif %}"
+
+
+@pytest.fixture
+def talking(counting, tmp_path):
+    """The counting model with a chat template and defaults of its own."""
+    folder = tmp_path / "talking"
+    shutil.copytree(counting, folder)
+    (folder / "chat_template.jinja").write_text(TEMPLATE)
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [7], "max_new_tokens": 12}))
+    return attend.Generator(folder)
+
+
+def test_the_models_own_defaults(talking, generator):
+    written = talking.generate("w1")
+    assert (written.tokens, written.reason) == ([2, 3, 4, 5, 6], "end")  # greedy, and to its end
+    assert (written.prompt_tokens, written.dropped, written.reused, written.rereads) == (1, 0, 0, 0)
+    going_on = talking.generate("w1", ignore_end=True)
+    assert going_on.tokens == generator.generate("w1", max_tokens=12, temperature=0).tokens
+    cut = talking.generate("w0 " * 100, max_tokens=50, ignore_end=True)
+    assert cut.dropped == 100 - LENGTH and cut.rereads >= 2
+    wild = {"temperature": 5, "top_k": 0, "max_tokens": 30, "ignore_end": True}
+    assert talking.generate("w1", top_p=0.0, **wild).tokens == talking.generate("w1", max_tokens=30, ignore_end=True).tokens
+    assert talking.generate("w1", min_p=1.0, **wild).tokens == talking.generate("w1", max_tokens=30, ignore_end=True).tokens
+    assert len(set(talking.generate("w1", max_tokens=8, ignore_end=True, presence_penalty=2, frequency_penalty=2, repetition_penalty=100.0).tokens)) == 8
+
+
+def test_a_conversation(talking, generator):
+    messages = [{"role": "user", "content": "w1 w2"}, {"role": "assistant", "content": "w3"}]
+    assert talking.chat_prompt(messages) == [1, 2, 3, 4]
+    heard = []
+    answer = talking.chat(messages, on_token=lambda _, text, __: heard.append(text))
+    assert (answer.tokens, answer.reason, answer.reused) == ([5, 6], "end", 0) and "".join(heard) == answer.text == "w5 w6"
+    assert talking.chat(messages).reused == 3
+    for wrong, kind, sentence in (([{"role": "user"}], ValueError, "a message has no content"), ([1], TypeError, "a message is not a dict"),
+                                  ([{"role": "user", "content": "x", "name": "y"}], ValueError, 'a message has the key "name"'),
+                                  ([{"role": "user", "content": 5}], TypeError, "the content of a message is neither str nor bytes"),
+                                  (5, TypeError, "messages"), ([{"role": "user", "content": "w1 " * 50}], ValueError, "the model can read 24 with its answer")):
+        with pytest.raises(kind, match=sentence):
+            talking.chat(wrong)
+    with pytest.raises(attend.FileError, match="has no chat template"):
+        generator.chat(messages)
+
+
 REFUSED = {
     "an empty prompt": (ValueError, "the prompt is empty", lambda g: g.generate("")),
     "no ids": (ValueError, "the prompt is empty", lambda g: g.generate([])),
@@ -226,6 +271,11 @@ REFUSED = {
     "nan": (ValueError, "temperature is nan", lambda g: g.generate("w1", temperature=float("nan"))),
     "temperature of a text": (TypeError, "temperature must be a number, not str", lambda g: g.generate("w1", temperature="hot")),
     "top_k": (ValueError, "top_k is -1", lambda g: g.generate("w1", top_k=-1)),
+    "top_p": (ValueError, "top_p is 1.5, expected a number from 0 to 1", lambda g: g.generate("w1", top_p=1.5)),
+    "min_p": (TypeError, "min_p must be a number, not str", lambda g: g.generate("w1", min_p="x")),
+    "repetition_penalty": (ValueError, "repetition_penalty is 0", lambda g: g.generate("w1", repetition_penalty=0)),
+    "presence_penalty": (TypeError, "presence_penalty", lambda g: g.generate("w1", presence_penalty=None)),
+    "ignore_end": (TypeError, "ignore_end must be True or False", lambda g: g.generate("w1", ignore_end=1.5)),
     "seed": (TypeError, "seed must be a whole number, not float", lambda g: g.generate("w1", seed=1.5)),
     "stop": (TypeError, "stop", lambda g: g.generate("w1", stop=5)),
     "stop of numbers": (TypeError, "a text of stop is neither str nor bytes", lambda g: g.generate("w1", stop=[5])),
