@@ -24,10 +24,10 @@ into the pass over the other, one at a time: where the answer comes back is wher
 the model keeps what tells the two apart.
 
 Try:
-  attend next -m smollm2 "The capital of France is"
-  attend next -m smollm2 "The capital of France is" --word Paris --attribution gradient
-  attend next -m smollm2 "The capital of France is" --patch "The capital of Italy is"
-  attend next -m smollm2 "The capital of France is" -o next.svg)";
+  attend next -m model.gguf "The capital of France is"
+  attend next -m model.gguf "The capital of France is" --word Paris --attribution gradient
+  attend next -m model.gguf "The capital of France is" --patch "The capital of Italy is"
+  attend next -m model.gguf "The capital of France is" -o next.svg)";
 
 struct NextArguments {
   std::optional<std::string> text, word, patch, other_word;
