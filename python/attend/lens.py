@@ -52,7 +52,7 @@ class HeadProfile(NamedTuple):
     entropy: float  # of a row, in nats
     broad: float  # that entropy as a share of the largest possible
     relations: list[float]  # the weight from one word to the other, for each relation that was given
-    habit: str  # what stands out: "separator", "previous", "next", "same token", "same word", "broad" or "mixed"
+    habit: str  # what stands out: "separator", "previous", "next", "same token", "same word", "first token", "induction", "duplicate", "broad" or "mixed"
 
 
 class HeadLink(NamedTuple):

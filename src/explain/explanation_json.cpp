@@ -49,6 +49,9 @@ Json profiles_json(const std::vector<HeadProfile>& profiles) {
                     {"same_word", profile.same_word},
                     {"first", profile.first},
                     {"separator", profile.separator},
+                    {"duplicate", profile.duplicate},
+                    {"induction", profile.induction},
+                    {"repeated", profile.repeated},
                     {"entropy", profile.entropy},
                     {"broad", profile.broad},
                     {"habit", std::string(habit_of(profile))}});

@@ -74,12 +74,27 @@ std::string profiles_text(const Reading& reading, const Explanation& explanation
   table.columns = {{"layer"},   {"head"},   {"previous"},
                    {"next"},    {"itself"}, {"same word"},
                    {"special"}, {"broad"},  {"habit", draw::Align::left}};
+  // Of a model that writes: what comes after a token is not seen, and what came before may come again.
+  const bool writes = reading.model().transformer().description().is_causal();
+  if (writes) {
+    table.columns[3] = {"first"};
+    table.columns[6] = {"duplicate"};
+    table.columns.insert(table.columns.begin() + 7, {"induction"});
+  }
   for (const HeadProfile& profile : explanation.profiles) {
-    table.rows.push_back(
-        {"",
-         {reading.layer_name(profile.layer), std::to_string(profile.head), percent(profile.previous),
-          percent(profile.next), percent(profile.same_token), percent(profile.same_word),
-          percent(profile.separator), percent(profile.broad), std::string(habit_of(profile))}});
+    std::vector<std::string> cells = {
+        reading.layer_name(profile.layer), std::to_string(profile.head),
+        percent(profile.previous),         percent(writes ? profile.first : profile.next),
+        percent(profile.same_token),       percent(profile.same_word)};
+    if (writes) {
+      cells.push_back(percent(profile.duplicate));
+      cells.push_back(percent(profile.induction));
+    } else {
+      cells.push_back(percent(profile.separator));
+    }
+    cells.push_back(percent(profile.broad));
+    cells.emplace_back(habit_of(profile));
+    table.rows.push_back({"", std::move(cells)});
   }
   return "\n" + draw::render_table(table, terminal, explanation.profiles.size()) + "\n" +
          draw::paragraph(
