@@ -56,7 +56,7 @@ draw::Heatmap patched_map(std::string title, const Tensor& values, std::vector<s
                     .range = {},
                     .row_title = "layer",
                     .column_title = {},
-                    .value_label = "share of the answer that comes back"};
+                    .value_label = "comes back"};
   map.range = {std::min(0.0, draw::range_of(map).low), std::max(1e-9, draw::range_of(map).high)};
   return map;
 }
