@@ -1,5 +1,7 @@
 #include "model/generation_defaults.h"
 
+#include <attend/gguf.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -99,6 +101,23 @@ void read_generation_config(const io::JsonValue& root, GenerationDefaults& defau
   }
 }
 
+// Of a GGUF file, which has no settings of sampling. A model for conversations ends with the token that ends
+// a turn, too (eot, eom).
+void read_gguf_tokens(const ModelFile& file, GenerationDefaults& defaults) {
+  const Gguf gguf = Gguf::open(file);
+  const auto id = [&](std::string_view name) -> std::optional<std::int32_t> {
+    const std::string key = "tokenizer.ggml." + std::string(name) + "_token_id";
+    if (!gguf.contains(key)) return std::nullopt;
+    return static_cast<std::int32_t>(gguf.integer(key, 0, kLargestId));
+  };
+  defaults.begin_token = id("bos");
+  for (const std::string_view name : {"eos", "eot", "eom"}) {
+    if (const auto end = id(name)) defaults.end_tokens.push_back(*end);
+  }
+}
+
+bool is_gguf(const ModelFiles& files) { return !files.config.empty() && Gguf::recognises(files.config); }
+
 }  // namespace
 
 GenerationDefaults read_generation_defaults(const TextModel& model) {
@@ -111,8 +130,9 @@ GenerationDefaults read_generation_defaults(const TextModel& model) {
     const io::JsonDocument document = json_of(files.generation_config);
     read_generation_config(document.root(), defaults);
   }
-  const bool is_json = !files.config.empty() && files.config.filename() == "config.json";
-  if (is_json) {
+  if (is_gguf(files)) {
+    read_gguf_tokens(files.config, defaults);
+  } else {
     const io::JsonDocument document = json_of(files.config);
     if (defaults.end_tokens.empty()) defaults.end_tokens = ids_at(document.root(), "eos_token_id");
     const std::vector<std::int32_t> begin = ids_at(document.root(), "bos_token_id");
@@ -143,6 +163,12 @@ std::optional<TemplateSource> read_chat_template(const ModelFiles& files) {
   if (!files.chat_template.empty()) {
     const io::FileText text = io::read_text(*files.chat_template.opened(), io::kMaxConfigBytes);
     return TemplateSource{files.chat_template.string(), std::string(text.memory.get(), text.size)};
+  }
+  if (is_gguf(files)) {
+    constexpr std::string_view kKey = "tokenizer.chat_template";
+    const Gguf gguf = Gguf::open(files.config);
+    if (!gguf.contains(kKey)) return std::nullopt;
+    return TemplateSource{gguf.file() + ": " + std::string(kKey), std::string(gguf.string(kKey))};
   }
   if (files.tokenizer_config.empty()) return std::nullopt;
   const io::JsonDocument document = json_of(files.tokenizer_config);
