@@ -189,7 +189,7 @@ def test_watches_a_text_with_its_special_tokens(tmp_path, small_bert):
     ("alone\n", [], "pairs.tsv: line 1: has 1 column"),
     ("a\tb\t0.5\nc\td\n", [], "pairs.tsv: line 2: has no score, but line 1 has one"),
     ("a\tb\tnan\n", [], "pairs.tsv: line 1: its score is not a number"),
-    ("a\tb\t5\n", [], "pairs.tsv: line 1: its score 5 is not from -1 to 1; data.score_max"),
+    ("a\tb\t5\n", [], "pairs.tsv: line 1: its score 5 is not from -1 to 1; scores are divided by data.score_max"),
     ("a\tb\t1\n" * 4, [], "has 4 pairs, which leaves 4 to learn from and 0 to validate on; each must be 2 or more"),
     ("a\tb\t1\n" * 20, [], "the 4 pairs to validate on all have the same score"),
     ("a\tb\n" * 20, ["training.batch=1"], "training.batch: a batch of 1 has no other pairs to compare with"),
