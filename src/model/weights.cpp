@@ -102,11 +102,11 @@ class ModelWeights::Loader {
   }
 
   // (buckets, heads), of the first layer of these kinds that has distances.
-  Tensor distances(const ModelDescription& description, const std::string& name, bool source) const {
+  Tensor distances(const ModelDescription& description, const std::string& name, bool of_source) const {
     if (name.empty()) return {};
     for (const LayerDescription& layer : description.layers) {
       const AttentionDescription& attention = layer.attention;
-      if (attention.positions != PositionKind::relative || (layer.kind == LayerKind::encoder) != source)
+      if (attention.positions != PositionKind::relative || (layer.kind == LayerKind::encoder) != of_source)
         continue;
       const ConstTensorView stored = view(name, {attention.relative_buckets.buckets, attention.heads});
       return only_compares() ? Tensor() : copy_of(stored, DType::f32);
