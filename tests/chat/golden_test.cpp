@@ -17,13 +17,12 @@ Value value_of_json(const simdjson::dom::element& element) {
   switch (element.type()) {
     case simdjson::dom::element_type::ARRAY: {
       Values items;
-      for (const auto item : element.get_array().value()) items.push_back(value_of_json(item));
+      for (const auto item : element.get_array()) items.push_back(value_of_json(item));
       return Value::list(std::move(items));
     }
     case simdjson::dom::element_type::OBJECT: {
       std::vector<std::pair<Value, Value>> items;
-      for (const auto field : element.get_object().value())
-        items.emplace_back(field.key, value_of_json(field.value));
+      for (const auto field : element.get_object()) items.emplace_back(field.key, value_of_json(field.value));
       return Value::dict(std::move(items));
     }
     case simdjson::dom::element_type::STRING:
