@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from numpy_bert import read_safetensors, write_safetensors
@@ -37,4 +38,18 @@ def guessing_bert(small_bert, tmp_path_factory):
     head = read_safetensors(GOLDEN / "bert/token_head.safetensors")
     tensors |= {name: array for name, array in head.items() if not name.startswith("golden.")}
     write_safetensors(folder / "model.safetensors", tensors)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def counting(tmp_path_factory):
+    """A decoder that counts on from any of the words w0 to w8, around 9, though not surely: it learned for a few steps."""
+    from attend import train
+    from learning import learned
+
+    length, rng = 24, np.random.default_rng(0)
+    model = train.Model(vocabulary=10, length=length, batch=8, layers=2, hidden=16, heads=2)
+    learned(model, ({"ids": (rng.integers(0, 9, (8, 1)) + np.arange(length)) % 9} for _ in range(60)))
+    folder = tmp_path_factory.mktemp("counting")
+    model.save(folder, [f"w{number}" for number in range(9)] + ["[UNK]"])
     return folder

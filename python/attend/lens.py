@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from .draw import Figure
 
 Method = Literal["raw", "norm", "rollout", "flow", "grad"]
+TokenChoice = Union[str, bytes, int]  # a word that is one token, or a token's id
 WordChoice = Union[str, int]  # "it", "the#2" for the second "the", or a number in Reading.words
 Doubles = NDArray[np.float64]
+AttributionMethod = Literal["integrated", "gradient"]
 View = Literal["map", "lines", "model", "film"]
 
 
@@ -69,6 +71,71 @@ class TokenGuess(NamedTuple):
 
     token: str
     probability: float
+
+
+class Token(NamedTuple):
+    """A token of a model's vocabulary."""
+
+    id: int
+    token: str  # as the vocabulary writes it: "ĠParis"
+    text: str  # as it reads: " Paris"
+
+
+class Candidate(NamedTuple):
+    """A token that the model may expect, and how likely it thinks it is."""
+
+    token: Token
+    probability: float
+
+
+class LayerCandidates(NamedTuple):
+    """What the model would expect if it ended after a layer."""
+
+    layer: int  # 0: the embeddings
+    candidates: list[Candidate]  # the most probable first
+    probability: float  # of the watched token
+    rank: int  # of the watched token, from 1
+
+
+class LogitLens(NamedTuple):
+    """What each layer would say at one place, from the embeddings on."""
+
+    place: int
+    watched: Token
+    layers: list[LayerCandidates]
+
+    @property
+    def probabilities(self) -> Doubles:
+        """Of the watched token, after layer 0, 1, 2, ..."""
+        return np.array([layer.probability for layer in self.layers])
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """Of the watched token, from 1."""
+        return np.array([layer.rank for layer in self.layers], np.int64)
+
+
+class Attributions(NamedTuple):
+    """What each token of a text did for the logit of one that the model may expect."""
+
+    place: int
+    token: Token
+    values: Doubles  # (tokens,)
+    logit: float
+    neutral: Token | None  # integrated: every token of the neutral text
+    neutral_logit: float | None  # integrated: the values add up to logit - neutral_logit,
+    missing: float | None  # but for this share of it; more steps make it smaller
+
+
+class PatchedAnswers(NamedTuple):
+    """How far the first prompt's answer comes back when one part of its pass is put into the pass over the other: 0 not at all, 1 fully."""
+
+    answer: Token
+    other: Token  # what the other prompt is answered with
+    clean: float  # logit(answer) - logit(other) of the first prompt
+    changed: float  # and of the other
+    states: Doubles | None  # (layers + 1, tokens): one token's vector as it leaves a layer, from layer 0
+    heads: Doubles | None  # (layers, heads): what one head contributes to all tokens
 
 
 class HeadEdit(NamedTuple):
@@ -256,6 +323,40 @@ class Reading:
         """What a language model expects under the mask, or (GPT-2) after the text: the most probable tokens. place: another of its tokens."""
         return [TokenGuess(*fields) for fields in self._core.guesses(top, place)]
 
+    def next(self, *, place: int | None = None, top: int = 10, temperature: float = 1.0) -> list[Candidate]:
+        """The candidates for the next token (of a masked model: for the mask), the most probable first; with ids and readable texts.
+
+        place: the token that is guessed at, or after; by default the only mask, or the last token. -1 is the last, -2 the one before.
+        """
+        return _candidates(_core.lens_next(self._core, place, top, temperature))
+
+    def logit_lens(self, *, place: int | None = None, top: int = 5, watched: TokenChoice | None = None) -> LogitLens:
+        """What the model would expect if it ended after each layer: what leaves it, through the final norm and the output layer.
+
+        watched: the token whose probability and rank are followed; by default the one that the last layer finds most probable.
+        """
+        found, token, layers = _core.lens_logit_lens(self._core, place, top, watched)
+        return LogitLens(
+            found, Token(*token), [LayerCandidates(n, _candidates(best), p, rank) for n, best, p, rank in layers]
+        )
+
+    def attribute(
+        self,
+        token: TokenChoice | None = None,
+        *,
+        place: int | None = None,
+        method: AttributionMethod = "integrated",
+        steps: int = 32,
+        neutral: TokenChoice | None = None,
+    ) -> Attributions:
+        """What each token of the text did for the logit of a candidate, by default of the most probable one.
+
+        "gradient" is the gradient times the embedding, which holds for small changes; "integrated" follows it in `steps` steps from a text
+        of neutral tokens (default: the model's padding or end token), and its values add up to the difference of the two logits.
+        """
+        found, guessed, values, logit, base, *rest = _core.lens_attribute(self._core, token, place, method, steps, neutral)
+        return Attributions(found, Token(*guessed), values, logit, None if base is None else Token(*base), *rest)
+
     def ablate(self, *edits: str | HeadEdit | LinkEdit) -> OutputChange:
         """How the output changes when heads or links between words are taken away, all at once.
 
@@ -304,6 +405,27 @@ class Reading:
 
         return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, gradients, top))
 
+    def next_figure(
+        self,
+        word: Text | None = None,
+        *,
+        patch: Reading | None = None,
+        other_word: Text | None = None,
+        method: AttributionMethod = "integrated",
+        steps: int = 32,
+        temperature: float = 1.0,
+        top: int = 8,
+    ) -> Figure:
+        """What `attend next` draws: the candidates, one of them layer by layer, and what each token did for it.
+
+        word: that candidate; by default the most probable. patch: another prompt, which parts of this one are put into, as lens.patch()
+        does; other_word: its answer.
+        """
+        from .draw import Figure
+
+        other = patch._core if isinstance(patch, Reading) else patch
+        return Figure(_core.lens_next_figure(self._core, other, word, other_word, method, steps, temperature, top))
+
 
 def read(
     model: TextModel | str | os.PathLike[str],
@@ -323,6 +445,28 @@ def read(
     reading = Reading(_core.read(loaded._core, text, pair, max_tokens, only_layer))
     _warned(reading.not_finite)
     return reading
+
+
+def patch(
+    clean: Reading,
+    changed: Reading,
+    *,
+    answer: TokenChoice | None = None,
+    other: TokenChoice | None = None,
+    states: bool = True,
+    heads: bool = True,
+) -> PatchedAnswers:
+    """Activation patching: parts of the pass over one prompt are put into the pass over another, one at a time.
+
+    Both are readings of the same model, which writes, with the same number of tokens; answer and other are what they are answered with, by
+    default what each makes most probable. states=False or heads=False leaves that part out.
+    """
+    one, two, *rest = _core.lens_patch(clean._core, changed._core, answer, other, states, heads)
+    return PatchedAnswers(Token(*one), Token(*two), *rest)
+
+
+def _candidates(fields: list[tuple[tuple[int, str, str], float]]) -> list[Candidate]:
+    return [Candidate(Token(*token), probability) for token, probability in fields]
 
 
 def _where(fields: tuple[int, str, int, str] | None) -> NotFinite | None:

@@ -35,6 +35,10 @@ attend::HeadChoice head_choice_from(nanobind::handle layer, nanobind::handle hea
 // The place of a word: its number, or its name as find_word() reads it.
 std::size_t word_from(nanobind::handle word, const std::vector<attend::Word>& units);
 
+// The token that is guessed at, or after: by default the only mask, or the last; negative numbers count back
+// from the end.
+std::int64_t place_from(const LensReading& reading, nanobind::handle place);
+
 nanobind::object numpy_of_values(std::span<const double> values);
 
 // layer, part, token, sentence

@@ -196,7 +196,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
         given.output.empty() ? draw::detect_terminal(STDOUT_FILENO, globals.color) : draw::Terminal{};
     write_rendered(explain::explanation_text(reading, request, explanation, view, terminal), given.output);
   } else if (format == "npz" || format == "safetensors") {
-    explain::save_arrays(reading, explanation, given.output);
+    explain::save_arrays(reading, explanation, given.output, format);
   } else {
     write_figure(explain::explanation_figure(reading, request, explanation, view), format, given.output);
   }

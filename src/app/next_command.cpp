@@ -44,8 +44,11 @@ void run_next(const NextArguments& given, const Globals& globals) {
   const std::string format = given.json             ? "json"
                              : given.output.empty() ? "terminal"
                                                     : extension_of(given.output);
-  if (format != "json" && format != "terminal" && format != "txt" && !kFigureFormats.contains(format)) {
-    throw UsageError("-o " + given.output + ": expected a name that ends in .svg, .png, .pdf, .json or .txt");
+  const bool arrays = format == "npz" || format == "safetensors";
+  if (format != "json" && format != "terminal" && format != "txt" && !arrays &&
+      !kFigureFormats.contains(format)) {
+    throw UsageError("-o " + given.output +
+                     ": expected a name that ends in .svg, .png, .pdf, .json, .npz, .safetensors or .txt");
   }
   const std::string text = given.text ? input_text(*given.text) : kNextPrompt;
   const TextModel model = TextModel::load(given.model);
@@ -65,6 +68,8 @@ void run_next(const NextArguments& given, const Globals& globals) {
   const explain::NextAnswer answer = explain::find_next(reading, second, request);
   if (format == "json") {
     write_text(explain::next_json(reading, second, request, answer), given.output);
+  } else if (arrays) {
+    explain::save_next_arrays(reading, second, answer, given.output, format);
   } else if (kFigureFormats.contains(format)) {
     write_figure(explain::next_figure(reading, second, request, answer), format, given.output);
   } else {

@@ -106,7 +106,8 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
 // and places (units, 2) of characters, special (units), received (units), ids (tokens), and for the focus one
 // row for each method. For a text too long for a map of its units: weights (stretches, stretches), stretches
 // (stretches, 2) of tokens, and the largest values of each unit's row, top_units and top_values (units,
-// count).
-void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file);
+// count). format: npz or safetensors.
+void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file,
+                 std::string_view format);
 
 }  // namespace attend::explain
