@@ -33,6 +33,8 @@ std::optional<std::int32_t> token_under(const Gguf& file, std::string_view key, 
 
 }  // namespace
 
+std::span<const GgufForm* const> gguf_forms() { return kGgufForms; }
+
 ModelDescription describe_gguf(const Gguf& file) {
   const GgufForm& form = form_of_file(file);
   ModelDescription description = form.describe(GgufKeys(file));
