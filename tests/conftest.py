@@ -53,3 +53,28 @@ def counting(tmp_path_factory):
     folder = tmp_path_factory.mktemp("counting")
     model.save(folder, [f"w{number}" for number in range(9)] + ["[UNK]"])
     return folder
+
+
+@pytest.fixture(scope="session")
+def recorded(small_bert):
+    """A pass of the small BERT as another program would write it down: an attend.lens.Recording, and the reading to compare it with."""
+    import attend
+
+    text = "The river-bank of the river, money."
+    model = attend.TextModel.from_pretrained(small_bert)
+    reading, encoding = attend.lens.read(model, text), model.tokenize(text)
+    layers = [
+        attend.lens.RecordedLayer(*(getattr(reading, part)(layer).swapaxes(0, 1) for part in "qkv"), name=f"layer {layer}")
+        for layer in range(1, reading.layers + 1)
+    ]
+    recording = attend.lens.Recording(
+        layers,
+        reading.tokens,
+        ids=encoding.ids,
+        text=text,
+        places=encoding.offsets,
+        special=[word.special for word in reading.units(tokens=True)],
+        model="somebody/else",
+        family="unheard-of",
+    )
+    return recording, reading

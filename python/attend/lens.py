@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._recording import RecordedLayer as RecordedLayer
+from ._recording import Recording as Recording
+from ._recording import load as load
 from ._text_model import Text, TextModel
 
 if TYPE_CHECKING:

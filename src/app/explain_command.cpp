@@ -1,4 +1,5 @@
 // attend explain: a real model's attention on a text.
+#include <attend/lens_recording.h>
 #include <unistd.h>
 
 #include <memory>
@@ -22,7 +23,8 @@ constexpr const char* kSentence = "The animal didn't cross the street because it
 constexpr const char* kFocus = "it";
 
 constexpr const char* kExplainFooter = R"(
-TEXT is a text, the name of a file, or - for standard input. Layers and heads
+TEXT is a text, the name of a file, or - for standard input. A file that ends in
+.attn is the recording of a pass of any model, made in Python. Layers and heads
 are counted from 1; without them the mean over all is shown.
 
   raw      the attention weights: where a word looks
@@ -131,6 +133,7 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
 
 std::string page_of(const Reading& reading, const ExplainArguments& given,
                     const explain::ExplainRequest& request) {
+  if (request.query.method == LensMethod::norm) reading.model();  // refused where there is none
   page::FirstView first{.tab = given.view == "film" ? "model" : given.view,
                         .method = request.query.method,
                         .heads = request.query.heads,
@@ -141,18 +144,35 @@ std::string page_of(const Reading& reading, const ExplainArguments& given,
   return page::self_contained_page(reading, first);
 }
 
-void run_explain(const ExplainArguments& given, const Globals& globals) {
-  const std::string format = format_of(given);
-  check(given, format);
+// The pass of the model over the text, or the one that was recorded.
+Reading reading_of(const ExplainArguments& given, explain::ExplainRequest& request,
+                   const std::string& format) {
+  if (given.text && is_recording(*given.text)) {
+    require_no_model(given.model, *given.text);
+    if (!given.second.empty()) throw UsageError("--second is a text to read, but a recording has been read");
+    Reading reading(load_recording(*given.text));
+    require_layer(reading, given.layer, given.head);
+    if (format == "html") check_page_size(reading.size());
+    return reading;
+  }
   const std::string text = given.text ? input_text(*given.text) : kSentence;
   const TextModel model = TextModel::load(given.model);
   require_layer(model, given.layer, given.head);
+  // A model with a decoder begins its answer with a special token, so these are shown.
+  request.special = given.special || model.transformer().description().has_source();
+  const bool one_map = (given.view == "map" || given.view == "lines") && format != "html";
+  const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
+  announce(model, text, given, format, only_layer);
+  return Reading(model, text, given.second, {.only_layer = only_layer});
+}
 
+void run_explain(const ExplainArguments& given, const Globals& globals) {
+  const std::string format = format_of(given);
+  check(given, format);
   explain::ExplainRequest request{
       .query = {.method = *lens_method_named(given.method), .heads = {.layer = given.layer}},
       .tokens = given.tokens,
-      // A model with a decoder begins its answer with a special token, so these are shown.
-      .special = given.special || model.transformer().description().has_source(),
+      .special = given.special,
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
@@ -161,10 +181,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .top = given.top};
   request.query.heads.head = given.head;
   if (!given.text && !given.focus) request.focus = kFocus;
-  const bool one_map = (given.view == "map" || given.view == "lines") && format != "html";
-  const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
-  announce(model, text, given, format, only_layer);
-  const Reading reading(model, text, given.second, {.only_layer = only_layer});
+  const Reading reading = reading_of(given, request, format);
   warn_of_truncation(reading);
   warn_of_not_finite(reading);
   if (format == "html") {
@@ -173,7 +190,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   }
   PassGradients gradients;
   if (given.towards) {
-    gradients = gradients_towards(reading, text_vector(Reading(model, input_text(*given.towards))));
+    gradients = gradients_towards(reading, text_vector(Reading(reading.model(), input_text(*given.towards))));
     request.query.gradients = &gradients;
   }
   if (given.guess) {

@@ -19,8 +19,9 @@ constexpr const char* kExploreFooter = R"(
 Prints the address of a page that shows attention between the words of a text,
 for every head, at any zoom, down to the products behind a single weight. TEXT
 is a text, the name of a file, or - for standard input; other texts can be
-entered on the page. It can only be reached from this machine, and contacts no
-other. Press Ctrl-C to stop.
+entered on the page. A file that ends in .attn is the recording of a pass of any
+model, made in Python. The page can only be reached from this machine, and
+contacts no other. Press Ctrl-C to stop.
 
 Try:
   attend explore
@@ -32,17 +33,26 @@ struct ExploreArguments {
   std::optional<int> port;
 };
 
+void serve(explore::Api& api, const ExploreArguments& given) {
+  explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
+                       .ready = [](const std::string& address) { write_output(address + "\n"); }});
+}
+
 void run_explore(const ExploreArguments& given) {
   explore::return_free_memory_early();
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
+  if (given.text && is_recording(*given.text)) {
+    require_no_model(given.model, *given.text);
+    explore::Api api{std::filesystem::path(*given.text)};
+    return serve(api, given);
+  }
   const std::string text = given.text ? input_text(*given.text) : kFirstText;
   if (text.size() > explore::kMostBodyBytes / 2)  // it may take twice as much as JSON
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
                                     " KiB, which is more than the page can send"));
   explore::Api api(given.model, text);
-  explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
-                       .ready = [](const std::string& address) { write_output(address + "\n"); }});
+  serve(api, given);
 }
 
 }  // namespace

@@ -15,7 +15,9 @@ namespace {
 Focus focus_on(const Reading& reading, const ExplainRequest& request, const Units& units, std::size_t unit) {
   Focus focus;
   for (std::size_t u = 0; u < unit; ++u) focus.unit += units.shows(units.all[u]) ? 1 : 0;
-  std::vector<LensMethod> methods = {LensMethod::raw, LensMethod::norm};
+  std::vector<LensMethod> methods = {LensMethod::raw};
+  // What it takes needs the model, which a recording does not have, and refuses if it is asked.
+  if (reading.has_model() || request.query.method == LensMethod::norm) methods.push_back(LensMethod::norm);
   if (request.query.method > LensMethod::norm) methods.insert(methods.begin(), request.query.method);
   for (const LensMethod method : methods) {
     LensQuery query = request.query;

@@ -215,7 +215,7 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
       figure.parts.push_back(std::move(bars));
     }
   }
-  figure.notes.push_back(joined(draw::printable(reading.model().files().name), "; ",
+  figure.notes.push_back(joined(draw::printable(reading.model_name()), "; ",
                                 view == View::model  ? std::string("each head by itself")
                                 : view == View::film ? std::string("the mean over the heads of each layer")
                                                      : name_of_query(reading, request.query),

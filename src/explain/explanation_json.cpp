@@ -84,11 +84,11 @@ Json guesses_json(const Reading& reading, const std::vector<TokenGuess>& guesses
 std::string explanation_json(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation) {
   JsonObject json;
-  json.add("model", reading.model().files().name).add("text", reading.text());
+  json.add("model", reading.model_name()).add("text", reading.text());
   if (!reading.second().empty()) json.add("second", reading.second());
   std::vector<std::string> tokens;
-  for (const std::int32_t id : reading.tokens().ids)
-    tokens.emplace_back(reading.model().tokenizer().token(id));
+  for (std::int64_t token = 0; token < reading.size(); ++token)
+    tokens.emplace_back(reading.token_name(token));
   json.add("tokens", tokens).add("dropped_tokens", reading.tokens().dropped);
   if (reading.not_finite()) json.add("not_finite", not_finite_json(reading, *reading.not_finite()));
   const LensQuery& query = request.query;

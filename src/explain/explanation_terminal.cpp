@@ -21,7 +21,7 @@ constexpr int kIndent = 2;
 std::string facts(const Reading& reading, const ExplainRequest& request) {
   const auto words = std::count_if(reading.words().begin(), reading.words().end(),
                                    [](const Word& word) { return !word.special; });
-  return joined(draw::printable(reading.model().files().name), ": ", counted(words, "word"), ", ",
+  return joined(draw::printable(reading.model_name()), ": ", counted(words, "word"), ", ",
                 counted(reading.size(), "token"), "; ", name_of_query(reading, request.query), ".");
 }
 
@@ -75,7 +75,7 @@ std::string profiles_text(const Reading& reading, const Explanation& explanation
                    {"next"},    {"itself"}, {"same word"},
                    {"special"}, {"broad"},  {"habit", draw::Align::left}};
   // Of a model that writes: what comes after a token is not seen, and what came before may come again.
-  const bool writes = reading.model().transformer().description().is_causal();
+  const bool writes = reading.is_causal();
   if (writes) {
     table.columns[3] = {"first"};
     table.columns[6] = {"duplicate"};

@@ -35,7 +35,7 @@ std::string name_of_query(const Reading& reading, const LensQuery& query) {
 }
 
 std::string title_of(const Reading& reading) {
-  const bool answered = reading.model().transformer().description().has_source();
+  const bool answered = reading.has_source();
   return answered ? joined(reading.text(), " → ", reading.second()) : reading.text();
 }
 

@@ -1,6 +1,7 @@
 #include "explore/api.h"
 
 #include <attend/lens_change.h>
+#include <attend/lens_recording.h>
 
 #include <bit>
 #include <charconv>
@@ -60,6 +61,17 @@ MapName map_name(Target& target) {
 
 Api::Api(std::string model, std::string text) : models_(std::move(model)), text_(std::move(text)) {}
 
+Api::Api(std::filesystem::path recording) : recording_(std::move(recording)) {
+  text_ = Reading(load_recording(*recording_)).text();
+}
+
+Models& Api::models_to_read_with() {
+  if (!models_)
+    throw RequestError(400,
+                       "this is the recording of one pass: other texts need its model, which is not here");
+  return *models_;
+}
+
 Response Api::answer(const Request& request) {
   try {
     require_own(request);
@@ -105,17 +117,22 @@ Response Api::route(const Request& request) {
 }
 
 Response Api::models() {
+  const std::vector<std::string> names = models_ ? models_->names() : std::vector{recording_->string()};
   Json list = Json::array();
-  for (const std::string& name : models_.names()) list.push_back({{"name", name}});
-  return json_response({{"models", std::move(list)}, {"default", models_.first()}, {"text", text_}});
+  for (const std::string& name : names) list.push_back({{"name", name}});
+  return json_response({{"models", std::move(list)}, {"default", names.front()}, {"text", text_}});
 }
 
 Response Api::read(const std::string& body) {
   const ReadBody wanted = parse_read(body);
-  const TextModel model = models_.load(wanted.model);
-  const std::string id = readings_.read(model, wanted.text, wanted.second);
-  Response response = json_response(
-      {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()))}});
+  // Of a recording, its own text is the only one that can be read.
+  const bool recorded = recording_ && wanted.text == text_ && wanted.second.empty();
+  const std::string id =
+      recorded ? readings_.keep(Reading(load_recording(*recording_)))
+               : readings_.read(models_to_read_with().load(wanted.model), wanted.text, wanted.second);
+  const std::string name = recorded ? recording_->string() : models_->first();
+  Response response =
+      json_response({{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(name))}});
   return_free_memory_now();
   return response;
 }
@@ -148,6 +165,12 @@ Response Api::cell(const std::string& id, Target& target) {
   target.require_all_used();
   const Reading& reading = readings_.reading(id);
   const MapName norms{.method = LensMethod::norm, .heads = {.layer = layer, .head = head}, .tokens = true};
+  if (!reading.has_model()) {  // what a value contributes depends on its output projection
+    Json cell = cell_json(reading, layer, head, query, key, 0);
+    cell["contribution"] = nullptr;
+    cell["projected"] = false;
+    return json_response(cell);
+  }
   const std::vector<double> taken = readings_.row(id, norms, static_cast<std::size_t>(query));
   const double contribution = key < reading.size() ? taken[static_cast<std::size_t>(key)] : 0;
   return json_response(cell_json(reading, layer, head, query, key, contribution));
@@ -178,7 +201,7 @@ Response Api::change(const std::string& id, const std::string& body) {
 
 Response Api::compare(const std::string& body) {
   const CompareBody wanted = parse_compare(body);
-  const TextModel model = models_.load(wanted.model);
+  const TextModel model = models_to_read_with().load(wanted.model);
   const auto read = [&](const std::string& text) {
     if (static_cast<std::int64_t>(model.encode(text).size()) > kMostComparedTokens)
       throw RequestError(400, joined("texts of more than ", kMostComparedTokens, " tokens are not compared"));

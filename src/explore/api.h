@@ -1,6 +1,8 @@
 // The answers of the explorer, request by request. Not thread-safe, except for page_answer().
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "explore/message.h"
@@ -16,6 +18,8 @@ class Api {
  public:
   // `text` is the text that the page starts with.
   Api(std::string model, std::string text);
+  // A recorded pass, and nothing else. Throws FileError.
+  explicit Api(std::filesystem::path recording);
 
   // Always returns an answer: errors are answers too.
   Response answer(const Request& request);
@@ -31,7 +35,10 @@ class Api {
   Response scores(const std::string& id, Target& target);
   Response change(const std::string& id, const std::string& body);
 
-  Models models_;
+  Models& models_to_read_with();
+
+  std::optional<Models> models_;  // or else
+  std::optional<std::filesystem::path> recording_;
   Readings readings_;
   std::string text_;
 };

@@ -16,6 +16,17 @@ std::size_t bytes_of(const TextModel& model, std::size_t tokens) {
          sizeof(float);
 }
 
+std::size_t bytes_of(const Reading& reading) {
+  if (reading.has_model()) return bytes_of(reading.model(), static_cast<std::size_t>(reading.size()));
+  std::int64_t numbers = 0;
+  for (std::int64_t number = 1; number <= reading.layers(); ++number) {
+    const Reading::Layer& layer = reading.layer(number);
+    numbers += layer.q.count() + layer.k.count() + layer.v.count();
+    if (layer.options.bias.given()) numbers += layer.options.bias.count();
+  }
+  return static_cast<std::size_t>(numbers) * sizeof(float);
+}
+
 // Eight hexadecimal digits, a dash, a number.
 bool is_id(std::string_view id) {
   const auto digits = [](std::string_view text, std::string_view allowed) {
@@ -44,8 +55,16 @@ std::string Readings::read(const TextModel& model, const std::string& text, cons
   const Encoding tokens = second.empty() ? model.encode(text) : model.encode(text, second);
   if (tokens.size() == 0) throw RequestError(400, "the text has no tokens");
   make_room_for(bytes_of(model, tokens.size()));
-  auto kept = std::make_unique<Kept>(Kept{
-      .id = joined(run_, '-', ++count_), .reading = Reading(model, text, second, {.keep = Keep::attention})});
+  return add(Reading(model, text, second, {.keep = Keep::attention}));
+}
+
+std::string Readings::keep(Reading reading) {
+  make_room_for(bytes_of(reading));
+  return add(std::move(reading));
+}
+
+std::string Readings::add(Reading reading) {
+  auto kept = std::make_unique<Kept>(Kept{.id = joined(run_, '-', ++count_), .reading = std::move(reading)});
   kept->tokens = single_tokens(kept->reading);
   kept->plain_tokens = plain(kept->tokens);
   kept->plain_words = plain(kept->reading.words());
@@ -56,8 +75,7 @@ std::string Readings::read(const TextModel& model, const std::string& text, cons
 void Readings::make_room_for(std::size_t bytes) {
   const auto total = [&] {
     std::size_t sum = bytes;
-    for (const auto& kept : kept_)
-      sum += bytes_of(kept->reading.model(), static_cast<std::size_t>(kept->reading.size()));
+    for (const auto& kept : kept_) sum += bytes_of(kept->reading);
     return sum;
   };
   while (!kept_.empty() && (kept_.size() >= kMostReadings || total() > kMostReadingBytes)) {

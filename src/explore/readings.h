@@ -40,6 +40,9 @@ class Readings {
   // Reads a text, after dropping older ones that no longer fit. Returns its id.
   std::string read(const TextModel& model, const std::string& text, const std::string& second);
 
+  // The same for a reading that is there already.
+  std::string keep(Reading reading);
+
   // Throws RequestError: 410 for an id that is no longer kept, 404 for what is not an id.
   const Reading& reading(std::string_view id) const;
 
@@ -64,6 +67,7 @@ class Readings {
   };
   const Kept& kept(std::string_view id) const;
   LensTiles& tiles(std::string_view id, const MapName& map);
+  std::string add(Reading reading);
   void make_room_for(std::size_t bytes);
   void drop_tiles();
 

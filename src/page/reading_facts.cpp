@@ -57,9 +57,9 @@ Json facts_of(const Reading& reading, bool served) {
     token.erase("first");
     token.erase("last");
   }
-  Json facts = {{"model", reading.model().files().name},
-                {"family", reading.model().transformer().description().family},
-                {"causal", reading.model().transformer().description().is_causal()},
+  Json facts = {{"model", reading.model_name()},
+                {"family", reading.family()},
+                {"causal", reading.is_causal()},
                 {"layers", reading.layers()},
                 {"attends", layers_json(reading)},
                 {"heads", reading.heads()},
@@ -72,6 +72,7 @@ Json facts_of(const Reading& reading, bool served) {
                 {"words", words_json(reading.words())},
                 {"dropped", reading.tokens().dropped},
                 {"methods", {"raw", "norm", "rollout"}}};
+  if (!reading.has_model()) facts["methods"] = {"raw", "rollout"};  // norm needs its output projections
   if (reading.not_finite()) facts["notFinite"] = sentence_of(reading, *reading.not_finite());
   return facts;
 }

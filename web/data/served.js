@@ -146,7 +146,8 @@ function cellFrom(answer) {
   const [q, k, v] = [answer.q, answer.k, answer.v].map((values) => Float32Array.from(values, numberFrom));
   const [max, sum, weight, contribution] = [answer.max, answer.sum, answer.weight, answer.contribution].map(numberFrom);
   const score = answer.masked ? -Infinity : numberFrom(answer.score);
-  return { ...answer, q, k, v, score, max, sum, weight, contribution, bias: answer.bias ?? 0 };
+  const known = answer.projected === false ? null : contribution;  // a recording has no output projection
+  return { ...answer, q, k, v, score, max, sum, weight, contribution: known, bias: answer.bias ?? 0 };
 }
 
 /**

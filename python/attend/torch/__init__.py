@@ -9,8 +9,8 @@ except ImportError:
     raise ImportError("attend.torch needs PyTorch, which is not installed (pip install torch)") from None
 
 from ._autograd import attention
-from ._collect import Seen, collect
+from ._collect import Collected, Seen, collect
 from ._sdpa import scaled_dot_product_attention
 from ._transformers import install
 
-__all__ = ["Seen", "attention", "collect", "install", "scaled_dot_product_attention"]
+__all__ = ["Collected", "Seen", "attention", "collect", "install", "scaled_dot_product_attention"]

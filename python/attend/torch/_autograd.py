@@ -65,7 +65,7 @@ def run(
         result = _core.attention(q.detach(), k.detach(), v.detach(), out=into, return_state=want_state or collecting, **plain)
         out, row_state = result if want_state or collecting else (result, None)
     if collecting:
-        _collect.add(module, q.detach(), k.detach(), _plain(options), row_state)
+        _collect.add(module, q.detach(), k.detach(), v.detach(), _plain(options), row_state)
     return out, row_state
 
 
