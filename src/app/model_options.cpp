@@ -18,7 +18,8 @@ void add_model_option(CLI::App& command, std::string& model) {
 
 bool is_recording(const std::string& text) {
   std::error_code error;
-  return text.ends_with(kRecordingExtension) && std::filesystem::exists(text, error);
+  return text.ends_with(kRecordingExtension) &&
+         (text.find(' ') == text.npos || std::filesystem::exists(text, error));
 }
 
 void require_no_model(const std::string& model, const std::string& recording) {

@@ -34,6 +34,8 @@ std::string focus_text(const ExplainRequest& request, const Explanation& explana
     text += "\n" + draw::heading(focus_title(explanation, request, row), terminal);
     text += draw::indent(draw::render_bars(focus_bars(explanation, row, request.top), inner), kIndent);
   }
+  const auto takes = [](const FocusRow& row) { return row.method == LensMethod::norm; };
+  if (std::none_of(explanation.focus->rows.begin(), explanation.focus->rows.end(), takes)) return text;
   text += "\n";
   return text + draw::paragraph(
                     "What it takes is the length of weight × value × Wo: a large weight on a short "

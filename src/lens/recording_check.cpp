@@ -9,7 +9,8 @@ namespace attend::lens {
 namespace {
 
 constexpr std::size_t kMostRecordedLayers = 4096;
-constexpr std::int64_t kMostRecordedTokens = std::int64_t{1} << 20, kMostRecordedHeads = 4096,
+// Opening a recording takes n² steps a head, for the sums of its rows.
+constexpr std::int64_t kMostRecordedTokens = std::int64_t{1} << 17, kMostRecordedHeads = 4096,
                        kLargestRecordedHead = std::int64_t{1} << 16;
 
 std::string shape_text(ConstTensorView view) {

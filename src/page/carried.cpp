@@ -61,7 +61,8 @@ void append_slopes(std::vector<float>& all, const std::vector<double>& slopes, s
   }
 }
 
-// Layers of a recording may be of any kind; a page knows one head size and no masks.
+// Layers of a recording may be of any kind; a page knows one head size and no masks but those of sources and
+// targets.
 void require_carried(const Reading::Layer& layer, const Reading::Layer& first) {
   if (layer.options.mask.given())
     refuse("page", "a page cannot carry a mask, which this recording has; attend explore can show it");
@@ -84,7 +85,7 @@ bool has_layer_bias(const Reading& reading, const AttentionOptions& options) {
 bool has_distance_bias(const Reading& reading) {
   bool any = false;
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
-    require_carried(reading.layer(layer), reading.layer(1));
+    if (!reading.has_model()) require_carried(reading.layer(layer), reading.layer(1));
     any = has_layer_bias(reading, reading.layer(layer).options) || any;
   }
   return any;
