@@ -26,7 +26,7 @@ def generator():
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["prompt"])
 def test_greedy_text_is_that_of_transformers(generator, case):
-    assert case["smallest_gap"] > 1e-3  # no tie on the way: every token must be the same
+    assert case["smallest_gap"] > 1e-4  # no tie on the way: every token must be the same
     found = generator.generate(case["prompt"], max_tokens=64, temperature=0, repetition_penalty=1, ignore_end=True)
     assert found.prompt_tokens == len(case["ids"]) and found.tokens == case["written"]
 
