@@ -120,9 +120,21 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   return head;
 }
 
-PackedMatrix TokenHead::packed() const {
+void TokenHead::require_writer() const {
   if (transform_ || bias_.given())
     refuse("generate", "the model's output layer fills in masked tokens and cannot write text");
+}
+
+std::vector<double> TokenHead::direction(std::int32_t token) const {
+  require_writer();
+  require_token(token);
+  std::vector<double> row = values_of(copy_of(table_.slice(0, token, token + 1), DType::f64));
+  for (double& value : row) value *= scale_;
+  return row;
+}
+
+PackedMatrix TokenHead::packed() const {
+  require_writer();
   if (table_.dtype() != DType::f64) return PackedMatrix(table_.transposed(0, 1));
   const Tensor rounded = copy_of(table_, DType::f32);
   return PackedMatrix(rounded.view().transposed(0, 1));
