@@ -27,9 +27,11 @@ export function carriedIn(html, id) {
 /** The source of a page, without a browser; `spoil` may change the numbers of a layer. */
 export function sourceOf(html, spoil = (_layer, _numbers) => {}) {
   const facts = JSON.parse(carriedIn(html, "facts"));
-  return carriedSource(facts, (layer) => {
-    const numbers = new Float32Array(Uint8Array.from(Buffer.from(carriedIn(html, `layer-${layer}`), "base64")).buffer);
-    spoil(layer, numbers);
+  return carriedSource(facts, (id) => {
+    const [, layer] = id.match(/^layer-(\d+)$/) ?? [];
+    if (layer === undefined) return carriedIn(html, id) ?? "";
+    const numbers = new Float32Array(Uint8Array.from(Buffer.from(carriedIn(html, id), "base64")).buffer);
+    spoil(Number(layer), numbers);
     return Buffer.from(numbers.buffer).toString("base64");
   });
 }
