@@ -39,12 +39,20 @@ export function sourceOf(html, spoil = (_layer, _numbers) => {}) {
 export const families = ["bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "gpt2"];
 
 /** A folder with a golden checkpoint and a vocabulary of words; removed when the test ends. */
-export function goldenModel(test, family) {
+export function goldenModel(test, family, kind = "models") {
   const folder = mkdtempSync(join(tmpdir(), "attend-web-"));
   test.after(() => rmSync(folder, { recursive: true }));
-  for (const name of ["config.json", "model.safetensors"]) copyFileSync(join(root, "tests/golden/models", family, name), join(folder, name));
-  writeFileSync(join(folder, "vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nbank\n##s\nof\nriver\nmoney\nis\n,\n.\n");
+  for (const name of ["config.json", "model.safetensors"]) copyFileSync(join(root, "tests/golden", kind, family, name), join(folder, name));
+  const words = "[PAD] [UNK] [CLS] [SEP] [MASK] the bank ##s of river money is , .".split(" ");
+  const { vocab_size: size = words.length } = JSON.parse(readFileSync(join(folder, "config.json"), "utf8"));
+  while (words.length < size) words.push(`word${words.length}`);  // what a model may expect next has a name
+  writeFileSync(join(folder, "vocab.txt"), words.map((word) => `${word}\n`).join(""));
   return folder;
+}
+
+/** The same for a family of decoders. */
+export function decoderModel(test, family) {
+  return goldenModel(test, family, "decoders");
 }
 
 /** Puts NaN into the first number of a tensor of such a folder. */

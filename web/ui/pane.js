@@ -185,6 +185,8 @@ export class Pane {
   }
 
   title() {
+    const { tab } = this.store.state;
+    if (tab === "next" || tab === "block") return this.source.facts.model;
     return `${this.source.facts.model}: ${nameOfLook(this.look(), this.source.facts)}`;
   }
 

@@ -119,7 +119,7 @@ export class NextView {
   svg(title) {
     const { found, table } = this, { facts } = this.pane.source, ink = styleColor("ink"), quiet = styleColor("quiet");
     const places = [...new Set([...table.cells.keys()].map((key) => Number(key.split(" ")[0])))], step = 20, wide = 72, left = 300, top = 56;
-    const width = left + 84 + places.length * wide + 12, height = top + table.depths.length * step + 40;
+    const width = left + 84 + places.length * wide + 12, height = top + Math.max(table.depths.length * step, 22 * (found?.layers[0].tokens.length ?? 0)) + 40;
     const painter = svgPainter(width, height, title);
     painter.rect(0, 0, width, height, styleColor("paper"));
     if (found === null) return painter.finish();
