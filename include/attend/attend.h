@@ -21,6 +21,7 @@
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
 #include <attend/lens.h>
+#include <attend/lens_block.h>
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_next.h>

@@ -34,6 +34,10 @@ class TokenHead {
   // same bits on any number of threads and whatever the other rows are.
   Tensor next_logits(ConstTensorView hidden) const;
 
+  // For a model that writes: the vector whose product with what leaves the last layer is the logit of a
+  // token, before the description's output_softcap, (E). Throws std::invalid_argument as packed() does.
+  std::vector<double> direction(std::int32_t token) const;
+
   // How the logit of one token changes with that vector, (E).
   std::vector<double> gradient(std::span<const double> hidden, std::int32_t token) const;
 
@@ -41,6 +45,7 @@ class TokenHead {
   TokenHead() = default;
   Tensor transformed(ConstTensorView hidden) const;  // what the table of tokens is multiplied by, f64
   void require_token(std::int32_t token) const;
+  void require_writer() const;
 
   // Before the table of tokens: dense, activation, norm. None in models that write.
   struct Transform {

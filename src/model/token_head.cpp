@@ -121,9 +121,21 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   return head;
 }
 
-TokenHead TokenHead::for_writing() const {
+void TokenHead::require_writer() const {
   if (transform_ || bias_.given())
     refuse("generate", "the model's output layer fills in masked tokens and cannot write text");
+}
+
+std::vector<double> TokenHead::direction(std::int32_t token) const {
+  require_writer();
+  require_token(token);
+  std::vector<double> row = values_of(copy_of(table_.slice(0, token, token + 1), DType::f64));
+  for (double& value : row) value *= scale_;
+  return row;
+}
+
+TokenHead TokenHead::for_writing() const {
+  require_writer();
   TokenHead head = *this;
   if (table_.dtype() != DType::f64 && table_.stride(1) == 1) return head;
   head.rows_ = std::make_shared<const Tensor>(copy_of(table_, DType::f32));
