@@ -74,6 +74,8 @@ class Reading {
   // over layers are over those in which it does.
   TokenRange looking(std::int64_t layer) const noexcept;
   TokenRange looked_at(std::int64_t layer) const noexcept;
+  // The layer that was asked for, where no other is kept.
+  std::optional<std::int64_t> only_layer() const noexcept { return only_layer_; }
   std::string layer_name(std::int64_t layer) const {
     return model_.transformer().description().layer_name(layer);
   }

@@ -12,9 +12,20 @@ JsonObject focus_json(const Explanation& explanation) {
   json.add("index", focus.unit).add("text", explanation.units[focus.unit].text);
   for (const FocusRow& row : focus.rows) {
     JsonObject values;
-    values.add("values", row.values).add("special", row.special);
+    values.add("values", row.values).add("special", row.special).add("sink", row.sink);
     json.add(std::string(name_of(row.method)).c_str(), values);
   }
+  return json;
+}
+
+Json sink_json(const Sink& sink) {
+  Json json = {{"token", sink.token.text},
+               {"special", sink.token.special},
+               {"share", nullptr},
+               {"is_sink", sink.token.is_sink()},
+               {"folded", sink.folded}};
+  if (sink.token.rows > 0) json["share"] = sink.token.share;
+  if (sink.folded) json["map_share"] = sink.map_share;
   return json;
 }
 
@@ -103,6 +114,7 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   }
   json.add("received", explanation.received);
   json.add("left_out", units_json(explanation.left_out)).add("special_share", explanation.special_share);
+  if (explanation.sink) json.add("sink", sink_json(*explanation.sink));
   if (explanation.focus) json.add("focus", focus_json(explanation));
   if (!explanation.guesses.empty()) json.add("guesses", guesses_json(reading, explanation.guesses));
   if (!explanation.links.empty()) json.add("links", links_json(explanation.links));

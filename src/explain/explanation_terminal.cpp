@@ -159,6 +159,8 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
     text += "\n" + draw::paragraph(note, terminal);
   if (const std::string note = special_note(explanation, request); !note.empty())
     text += "\n" + draw::paragraph(note, terminal);
+  if (const std::string note = sink_note(explanation, request); !note.empty())
+    text += "\n" + draw::paragraph(note, terminal);
   if (explanation.focus) text += focus_text(request, explanation, terminal);
   if (!explanation.guesses.empty()) text += guesses_text(reading, explanation, terminal);
   if (!explanation.links.empty()) {

@@ -14,8 +14,8 @@ inline constexpr std::int64_t kMostComparedTokens = 1024;
 
 class Api {
  public:
-  // `text` is the text that the page starts with.
-  Api(std::string model, std::string text);
+  // `text` is the text that the page starts with, `sink` what it does with the first token at first.
+  Api(std::string model, std::string text, SinkChoice sink = SinkChoice::automatic);
 
   // Always returns an answer: errors are answers too.
   Response answer(const Request& request);
@@ -34,6 +34,7 @@ class Api {
   Models models_;
   Readings readings_;
   std::string text_;
+  SinkChoice sink_;
 };
 
 // Whether a request needs an Api, which may take time, or only the page and its modules.

@@ -47,8 +47,8 @@ void require_head(const Reading& reading, std::int64_t layer, std::int64_t head,
 
 }  // namespace
 
-Json facts_json(const Reading& reading, std::string_view model) {
-  Json facts = page::facts_of(reading, true);
+Json facts_json(const Reading& reading, std::string_view model, SinkChoice sink) {
+  Json facts = page::facts_of(reading, true, sink);
   facts["model"] = model;  // the name that the page asks for
   if (reading.size() > kMostRolledTileTokens) facts["methods"] = {"raw", "norm"};
   return facts;

@@ -47,9 +47,18 @@ Json layers_json(const Reading& reading) {
   return list;
 }
 
+// What rests on the first token, and whether it is left out at first. A special one is left out as such.
+Json sink_json(const FirstToken& first, SinkChoice choice) {
+  return {{"token", first.text},
+          {"share", first.share},
+          {"special", first.special},
+          {"isSink", first.is_sink()},
+          {"folded", !first.special && folds_first_token(choice, first)}};
+}
+
 }  // namespace
 
-Json facts_of(const Reading& reading, bool served) {
+Json facts_of(const Reading& reading, bool served, SinkChoice sink) {
   const Reading::Layer& first = reading.layer(1);
   const std::int64_t head_size = first.q.size(2);
   Json tokens = words_json(single_tokens(reading));
@@ -72,6 +81,9 @@ Json facts_of(const Reading& reading, bool served) {
                 {"words", words_json(reading.words())},
                 {"dropped", reading.tokens().dropped},
                 {"methods", {"raw", "norm", "rollout"}}};
+  const std::optional<FirstToken> start = first_token_of(reading);
+  folds_first_token(sink, start);  // refuses what cannot be folded
+  if (start && start->rows > 0) facts["sink"] = sink_json(*start, sink);
   if (reading.not_finite()) facts["notFinite"] = sentence_of(reading, *reading.not_finite());
   return facts;
 }

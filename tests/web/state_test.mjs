@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fitted, fromAddress, initialState, Store, toAddress } from "../../web/ui/state.js";
 
-const everything = { tab: "lines", layer: 4, head: 2, method: "norm", units: "tokens", special: true, row: 8, col: 0, steps: true };
+const everything = { tab: "lines", layer: 4, head: 2, method: "norm", units: "tokens", special: true, first: false, row: 8, col: 0, steps: true };
 
 test("a state comes back from its address", () => {
   for (const state of [initialState, everything, { ...everything, head: null, col: null, steps: false }]) {

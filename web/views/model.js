@@ -25,8 +25,8 @@ export class ModelView {
   }
 
   show() {
-    const { facts } = this.pane.source, { method, units, special } = this.pane.look();
-    const key = JSON.stringify({ method, units, special });
+    const { facts } = this.pane.source, { method, units, special, first } = this.pane.look();
+    const key = JSON.stringify({ method, units, special, first });
     if (key === this.key) return;
     this.key = key;
     // Rollout goes through all heads of a layer; there is one map for each depth.
@@ -60,12 +60,12 @@ export class ModelView {
   // One after the other, as long as these are the ones to be shown.
   /** @param {string} key */
   async fill(key) {
-    const { method, units, special } = this.pane.look();
+    const { method, units, special, first } = this.pane.look();
     delete this.element.dataset.ready;
     for (const thumbnail of this.thumbnails) {
       const { layer, head } = thumbnail;
       try {
-        thumbnail.grid = await this.pane.source.summary({ layer, head, method, units, special, buckets });
+        thumbnail.grid = await this.pane.source.summary({ layer, head, method, units, special, first, buckets });
       } catch {
         continue;  // the reading is gone; the shell says so
       }
@@ -77,8 +77,8 @@ export class ModelView {
 
   /** @param {Thumbnail} thumbnail */
   color({ grid, canvas }) {
-    const { units, special } = this.pane.look();
-    if (grid !== null) cellsOf(grid, largestOf(grid), unitsOf(this.pane.source.facts, units, special).length, theme(), canvas);
+    const { units, special, first } = this.pane.look();
+    if (grid !== null) cellsOf(grid, largestOf(grid), unitsOf(this.pane.source.facts, units, special, first).length, theme(), canvas);
   }
 
   /** @param {string} title */
