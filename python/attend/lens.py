@@ -64,6 +64,7 @@ class HeadProfile(NamedTuple):
     broad: float  # that entropy as a share of the largest possible
     relations: list[float]  # the weight from one word to the other, for each relation that was given
     habit: str  # what stands out: "separator", "previous", "next", "same token", "same word", "first token", "induction", "duplicate", "broad" or "mixed"
+    key_head: int  # whose keys and values it reads, from 1; several heads may share them
 
 
 class HeadLink(NamedTuple):
@@ -73,6 +74,7 @@ class HeadLink(NamedTuple):
     head: int
     weight: float  # the sum over the tokens of the key, the mean over those of the query
     share: float  # of what does not go to special tokens
+    key_head: int  # whose keys and values it reads, from 1
 
 
 class TokenGuess(NamedTuple):
@@ -197,16 +199,20 @@ class Reading:
         """The vectors that leave a layer, (tokens, hidden size); layer 0 is the embeddings."""
         return self._core.hidden(layer)
 
+    def key_heads(self, layer: int = 1) -> int:
+        """How many heads of keys and values a layer has: heads 1 to heads / key_heads read the first of them, and so on."""
+        return self._core.key_heads(layer)
+
     def q(self, layer: int) -> NDArray[np.float32]:
         """The queries of a layer, (tokens, heads, head size)."""
         return self._core.q(layer)
 
     def k(self, layer: int) -> NDArray[np.float32]:
-        """The keys of a layer, (tokens, heads, head size)."""
+        """The keys of a layer, (tokens, key heads, head size)."""
         return self._core.k(layer)
 
     def v(self, layer: int) -> NDArray[np.float32]:
-        """The values of a layer, (tokens, heads, head size)."""
+        """The values of a layer, (tokens, key heads, head size)."""
         return self._core.v(layer)
 
     def map(

@@ -241,7 +241,8 @@ nb::list profile_heads(const LensReading& reading, nb::handle pairs) {
   for (const attend::HeadProfile& one : profiles) {
     const std::string habit(attend::habit_of(one));
     fields.append(nb::make_tuple(one.layer, one.head, one.previous, one.next, one.same_token, one.same_word,
-                                 one.first, one.separator, one.entropy, one.broad, one.relations, habit));
+                                 one.first, one.separator, one.entropy, one.broad, one.relations, habit,
+                                 reading->key_head(one.layer, one.head)));
   }
   return fields;
 }
@@ -255,7 +256,8 @@ nb::list find_heads(const LensReading& reading, nb::handle from, nb::handle to) 
   }
   nb::list fields;
   for (const attend::HeadLink& link : links)
-    fields.append(nb::make_tuple(link.layer, link.head, link.weight, link.share));
+    fields.append(nb::make_tuple(link.layer, link.head, link.weight, link.share,
+                                 reading->key_head(link.layer, link.head)));
   return fields;
 }
 
@@ -280,6 +282,13 @@ nb::object word_vector(const LensReading& reading, nb::handle word, nb::handle l
 nb::object static_word_vector(const LensReading& reading, nb::handle word) {
   const std::size_t number = word_from(word, reading->words());
   return computed([&] { return attend::static_word_vector(*reading, number); });
+}
+
+std::int64_t key_heads(const LensReading& reading, nb::handle layer_given) {
+  const std::int64_t layer = integer_from(layer_given, "layer");
+  if (layer < 1 || layer > reading->layers())
+    refuse_value("layer is ", layer, ", expected 1 to ", reading->layers());
+  return reading->key_heads(layer);
 }
 
 std::vector<std::string> token_texts(const LensReading& reading) {
@@ -326,7 +335,7 @@ void bind_questions(nb::class_<LensReading>& reading) {
                    " -> list[tuple[typing.Any, ...]]"))
       .def("find_heads", &find_heads, nb::arg("from_word").none(), nb::arg("to_word").none(),
            nb::sig("def find_heads(self, from_word: str | int, to_word: str | int)"
-                   " -> list[tuple[int, int, float, float]]"));
+                   " -> list[tuple[int, int, float, float, int]]"));
 }
 
 }  // namespace
@@ -341,6 +350,8 @@ void bind_lens(nb::module_& module) {
       .def_prop_ro("not_finite", [](const LensReading& self) { return fields_of(*self, self->not_finite()); })
       .def_prop_ro("layers", [](const LensReading& self) { return self->layers(); })
       .def_prop_ro("heads", [](const LensReading& self) { return self->heads(); })
+      .def("key_heads", &key_heads, nb::arg("layer").none(),
+           nb::sig("def key_heads(self, layer: int) -> int"))
       .def("first_token", &first_token,
            nb::sig("def first_token(self) -> tuple[str, bool, float, float, bool] | None"))
       .def("units", &unit_fields, nb::arg("tokens").none(), nb::arg("special").none(), nb::arg("sink").none(),

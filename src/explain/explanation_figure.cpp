@@ -89,6 +89,7 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
   view.title = "Every head (columns) of every layer (rows)";
   view.layers = static_cast<std::size_t>(reading.layers());
   view.heads = static_cast<std::size_t>(reading.heads());
+  view.group = static_cast<std::size_t>(heads_of_a_group(reading));
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer)
     view.layer_labels.push_back(reading.layer_name(layer));
   for (std::size_t head = 1; head <= view.heads; ++head) view.head_labels.push_back(std::to_string(head));
@@ -221,6 +222,13 @@ std::string sink_note(const Explanation& explanation, const ExplainRequest& requ
                 " shows it.");
 }
 
+std::string each_head(const Reading& reading) {
+  const std::int64_t group = heads_of_a_group(reading);
+  if (group == 1) return "each head by itself";
+  if (group == reading.heads()) return "each head by itself; all of a layer share keys and values";
+  return joined("each head by itself; every ", group, " share keys and values");
+}
+
 std::string caution() {
   return "Weights say where heads read, not why the model gives its answer: they are not by themselves an "
          "explanation.";
@@ -240,7 +248,7 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
     }
   }
   figure.notes.push_back(joined(draw::printable(reading.model().files().name), "; ",
-                                view == View::model  ? std::string("each head by itself")
+                                view == View::model  ? each_head(reading)
                                 : view == View::film ? std::string("the mean over the heads of each layer")
                                                      : name_of_query(reading, request.query),
                                 "."));

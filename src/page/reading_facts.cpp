@@ -39,6 +39,7 @@ Json layers_json(const Reading& reading) {
     const Window& window = options.window;
     if (window.left != Window::kUnlimited || window.right != Window::kUnlimited)
       attends["window"] = {window.left, window.right};
+    if (reading.key_heads(layer) != reading.heads()) attends["keyHeads"] = reading.key_heads(layer);
     if (options.softcap > 0) attends["softcap"] = options.softcap;
     if (!options.sinks.empty()) attends["sinks"] = options.sinks;
     if (options.scale != reading.layer(1).options.scale) attends["scale"] = scale_of(reading.layer(layer));

@@ -125,3 +125,24 @@ def test_the_explorer_serves_maps_without_it(sinking_model):
         assert status == 400 and b"parameter first is neither 0 nor 1" in body
     with Explorer(sinking_model, TEXT, "--sink", "keep") as explorer:
         assert not explorer.get("/api/read", {"text": TEXT, "model": str(sinking_model)})["facts"]["sink"]["folded"]
+
+
+def test_heads_that_share_keys_are_named_with_them(sinking_model, small_bert):
+    shown = explain(sinking_model, "--layer", "2", "--head", "3", "--heads", "--focus", "money", "--to", "banks")
+    assert (shown["head"], shown["key_head"], shown["key_heads"]) == (3, 2, 2)
+    assert [(head["head"], head["key_head"]) for head in shown["heads"]][:4] == [(1, 1), (2, 1), (3, 2), (4, 2)]
+    assert all(link["key_head"] == (link["head"] + 1) // 2 for link in shown["links"])
+    said = run("explain", "-m", str(sinking_model), TEXT, "--layer", "2", "--head", "3", "--heads").out
+    assert "layer 2, head 3 (keys 2 of 2)." in said and "4 (keys 2 of 2)" in said and "share keys and values" in said
+    plain = explain(small_bert, "--layer", "1", "--head", "3", text="the bank")
+    assert plain["key_head"] == 3 and plain["key_heads"] == 4
+    assert "(keys" not in run("explain", "-m", str(small_bert), "the bank", "--layer", "1", "--head", "3").out
+
+
+def test_grids_of_heads_are_grouped(sinking_model, small_bert):
+    figure = json.loads(run("explain", "-m", str(sinking_model), TEXT, "--view", "model", "--format", "figure").out)
+    assert figure["parts"][0]["group"] == 2 and "every 2 share keys and values" in figure["notes"][0]
+    figure = json.loads(run("explain", "-m", str(small_bert), TEXT, "--view", "model", "--format", "figure").out)
+    assert "group" not in figure["parts"][0] and "share" not in figure["notes"][0]
+    facts = facts_of(run("explain", "-m", str(sinking_model), TEXT, "--format", "html").out)
+    assert [layer["keyHeads"] for layer in facts["attends"]] == [2, 2]

@@ -59,3 +59,12 @@ def test_what_cannot_be_is_refused(reading, small_bert):
     np.testing.assert_array_equal(both.map(sink="auto"), both.map())
     with pytest.raises(ValueError, match='sink is "hide", expected auto, fold or keep'):
         reading.map(sink="hide")
+
+
+def test_heads_know_whose_keys_they_read(reading, small_bert):
+    assert (reading.key_heads(), reading.key_heads(2)) == (2, 2) and reading.k(1).shape[1] == 2
+    assert [head.key_head for head in reading.profile_heads()] == [1, 1, 2, 2] * 2
+    assert all(link.key_head == (link.head + 1) // 2 for link in reading.find_heads("money", "banks"))
+    assert lens.read(small_bert, "the bank").key_heads() == 4
+    with pytest.raises(ValueError, match="layer is 3, expected 1 to 2"):
+        reading.key_heads(3)

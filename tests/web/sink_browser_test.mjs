@@ -40,3 +40,17 @@ test("the steps say what was left out of the row", () => open({ hash: "layer=1&h
   assert.ok(Math.abs(Number(share) / 100 - Number(left)) < 0.006);
   assert.ok(Math.abs(Number(value) / (1 - Number(left)) - Number(result)) < 0.01, said);
 }));
+
+test("heads that share keys and values stand in one frame, and the steps name them", () => open({ hash: "tab=model" }, async (page) => {
+  await ready(page, "model");
+  const frames = await page.$$eval(".thumbnail", (all) => all.map((each) => [each.classList.contains("group-start"), each.classList.contains("group-end"), each.querySelector(".key-name")?.textContent ?? ""]));
+  assert.deepEqual(frames.slice(0, 4), [[true, false, "keys 1"], [false, true, ""], [true, false, "keys 2"], [false, true, ""]]);
+  assert.equal(frames.length, 8);
+  assert.equal(await page.getAttribute(".thumbnail >> nth=2", "title"), "Keys and values of key head 2, shared by heads 3 and 4");
+  assert.equal(await page.getAttribute(".thumbnail >> nth=2", "aria-label"), "layer 1, head 3 (keys 2 of 2)");
+  await page.evaluate(() => (location.hash = "layer=1&head=3&row=4&col=2&steps=1"));
+  await page.waitForSelector(".steps[data-ready] .cell-steps");
+  const said = await page.textContent(".steps");
+  assert.match(said, /k of “[^”]+” \(key head 2, shared by heads 3 and 4\)/);
+  assert.match(said, /v of “[^”]+” \(key head 2, shared by heads 3 and 4\)/);
+}));

@@ -20,6 +20,7 @@
  * @property {number[]} keys those that are looked at: source and target of a model with an encoder and a decoder, else all
  * @property {boolean} causal
  * @property {number[]} [window] how many keys to the left and to the right of its own a token sees; -1: all
+ * @property {number} [keyHeads] how many heads of keys and values there are, where several heads share them
  * @property {number} [softcap] scores become softcap tanh(score / softcap)
  * @property {number[]} [sinks] of each head, a score that takes weight and gives no value
  * @property {number} [scale] of scores, where it is not that of the model
