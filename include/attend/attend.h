@@ -25,6 +25,7 @@
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_next.h>
+#include <attend/lens_sink.h>
 #include <attend/lens_tiles.h>
 #include <attend/matmul.h>
 #include <attend/model_description.h>

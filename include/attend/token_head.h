@@ -35,7 +35,7 @@ class TokenHead {
   Tensor next_logits(ConstTensorView hidden) const;
 
   // For a model that writes: the vector whose product with what leaves the last layer is the logit of a
-  // token, before the description's output_softcap, (E). Throws std::invalid_argument as packed() does.
+  // token, before the description's output_softcap, (E). Throws std::invalid_argument as for_writing() does.
   std::vector<double> direction(std::int32_t token) const;
 
   // How the logit of one token changes with that vector, (E).

@@ -29,7 +29,7 @@ Try:
 
 struct ExploreArguments {
   std::optional<std::string> text;
-  std::string model{kDefaultModel};
+  std::string model{kDefaultModel}, sink = "auto";
   std::optional<int> port;
 };
 
@@ -42,7 +42,7 @@ void run_explore(const ExploreArguments& given) {
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
                                     " KiB, which is more than the page can send"));
   get_default_model(given.model);
-  explore::Api api(given.model, text);
+  explore::Api api(given.model, text, *sink_choice_named(given.sink));
   explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
                        .ready = [](const std::string& address) { write_output(address + "\n"); }});
 }
@@ -57,6 +57,7 @@ void add_explore_command(CLI::App& program, Globals&, std::function<void()>& run
   add_model_option(*command, given->model);
   command->add_option("--port", given->port, "The port (default: 8080, or the next that is free)")
       ->type_name("N");
+  add_sink_option(*command, given->sink);
   command->footer(kExploreFooter);
   command->callback([given, &run] { run = [given] { run_explore(*given); }; });
 }

@@ -15,6 +15,16 @@ void add_model_option(CLI::App& command, std::string& model) {
       ->capture_default_str();
 }
 
+void add_sink_option(CLI::App& command, std::string& sink) {
+  command
+      .add_option("--sink", sink,
+                  "The first token of a model that writes: fold leaves it out, keep shows it, auto leaves it "
+                  "out where most of the attention rests on it")
+      ->check(CLI::IsMember({"auto", "fold", "keep"}))
+      ->type_name("HOW")
+      ->capture_default_str();
+}
+
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head) {
   const ModelDescription& description = model.transformer().description();
