@@ -1,0 +1,93 @@
+#include "cuda/weights.h"
+
+#include <cstring>
+#include <vector>
+
+#include "cuda/error.h"
+
+namespace attend::cuda {
+namespace {
+
+void refuse_f64(plugin::Place place, const plugin::Attention& call) {
+  if (call.q.number == Number::f64)
+    fail("computes f64 on the host only, and the tensors are on cuda:", place.device);
+}
+
+// The lists of a selection on the device, one upload for all of them.
+class ChosenRows {
+ public:
+  ChosenRows(plugin::Place place, const plugin::Rows& rows) {
+    const plugin::Indices* const lists[3] = {&rows.sequences, &rows.heads, &rows.rows};
+    std::vector<std::int64_t> host;
+    for (const plugin::Indices* const list : lists) {
+      if (list->list != nullptr) host.insert(host.end(), list->list, list->list + list->count);
+    }
+    const std::int64_t* next = nullptr;
+    if (!host.empty()) {
+      memory_ = Scratch(place, host.size() * sizeof(std::int64_t));
+      // From pageable memory: the call returns when the bytes have been read.
+      check(cudaMemcpyAsync(memory_.data(), host.data(), host.size() * sizeof(std::int64_t),
+                            cudaMemcpyHostToDevice, static_cast<cudaStream_t>(place.stream)),
+            "upload the chosen rows");
+      next = memory_.data<std::int64_t>();
+    }
+    const std::int64_t** const places[3] = {&chosen_.sequences, &chosen_.heads, &chosen_.rows};
+    for (int x = 0; x < 3; ++x) {
+      if (lists[x]->list == nullptr || lists[x]->count == 0) continue;
+      *places[x] = next;
+      next += lists[x]->count;
+    }
+    chosen_.sequence_count = rows.out.shape[0];
+    chosen_.head_count = rows.out.shape[1];
+    chosen_.row_count = rows.out.shape[2];
+  }
+  const Chosen& get() const { return chosen_; }
+
+ private:
+  Scratch memory_;
+  Chosen chosen_;
+};
+
+constexpr int kWeightsStage = 3;  // numbered as Stage is
+
+Placed target_of(const plugin::View& view, bool packed) {
+  return view.data == nullptr ? Placed{} : placed(view, packed);
+}
+
+}  // namespace
+
+void attention_rows(plugin::Place place, const plugin::Attention& call, const plugin::RowState& state,
+                    const plugin::Rows& rows) {
+  refuse_f64(place, call);
+  if (rows.out.data == nullptr) return;
+  const UploadedProblem uploaded(place, call);
+  const ChosenRows chosen(place, rows);
+  if (rows.stage != kWeightsStage) return portable_rows(place, uploaded.get(), rows.stage, chosen.get(), {}, rows.out);
+  const SettledRows settled(place, chosen.get());
+  settle(place, call, uploaded.get(), state, chosen.get(), settled.places());
+  portable_rows(place, uploaded.get(), rows.stage, chosen.get(), settled.places(), rows.out);
+}
+
+void summarize_weights(plugin::Place place, const plugin::Attention& call, const plugin::RowState& state,
+                       const plugin::Summary& summary) {
+  refuse_f64(place, call);
+  const bool packed = call.packed != 0;
+  SummaryTarget target;
+  target.top_keys = target_of(summary.top_keys, packed);
+  target.top_weights = target_of(summary.top_weights, packed);
+  target.entropy = target_of(summary.entropy, packed);
+  target.received = target_of(summary.received, packed);
+  target.map = target_of(summary.map, false);
+  target.top_k = summary.top_k;
+  target.map_rows = summary.map_rows;
+  target.map_columns = summary.map_columns;
+  target.map_is_max = summary.map_is_max != 0;
+  const UploadedProblem uploaded(place, call);
+  const SettledRows settled(place, call);
+  settle(place, call, uploaded.get(), state, all_rows(call), settled.places());
+  portable_row_summary(place, call, uploaded.get(), settled.places(), target);
+  portable_received(place, call, uploaded.get(), settled.places(), target);
+  portable_map(place, call, uploaded.get(), settled.places(), target);
+}
+
+}  // namespace attend::cuda
