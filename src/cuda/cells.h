@@ -6,8 +6,8 @@
 
 namespace attend::cuda {
 
-// `wanted` cells over `length` indices. Where more are wanted than there are indices, each shows one and indices
-// repeat; then only `count` of them are computed.
+// `wanted` cells over `length` indices. Where more are wanted than there are indices, each shows one and
+// indices repeat; then only `count` of them are computed.
 struct Cells {
   std::int64_t length = 0, wanted = 0, count = 0;
 

@@ -1,13 +1,14 @@
-// How the summary of a head's weights is cut into work. Constexpr, so that tests/cuda proves it on any machine.
+// How the summary of a head's weights is cut into work. Constexpr, so that tests/cuda proves it on any
+// machine.
 #pragma once
 
 #include "cuda/visibility.h"
 
 namespace attend::cuda {
 
-// The queries of a head, in tiles of 128, are cut into at most 32 parts by their number alone: what keys receive is
-// added up part by part, and the parts in their order, so that neither batch nor multiprocessors change a bit. A
-// part's tiles are computed one after the other by one block.
+// The queries of a head, in tiles of 128, are cut into at most 32 parts by their number alone: what keys
+// receive is added up part by part, and the parts in their order, so that neither batch nor multiprocessors
+// change a bit. A part's tiles are computed one after the other by one block.
 struct SummaryParts {
   static constexpr int kQueries = 128, kKeys = 128, kMost = 32;
   static constexpr int kSumsOfPart = 2;  // one for each warpgroup
@@ -25,9 +26,9 @@ struct SummaryParts {
   }
 };
 
-// The sums of 16 rows by a warp: each of a thread's 32 columns (of its two rows) is added over the 8 threads that
-// have the same columns. Three times half of the columns go to the thread 16, 8 and 4 lanes away; a thread ends
-// with 4 of them, from this one on.
+// The sums of 16 rows by a warp: each of a thread's 32 columns (of its two rows) is added over the 8 threads
+// that have the same columns. Three times half of the columns go to the thread 16, 8 and 4 lanes away; a
+// thread ends with 4 of them, from this one on.
 ATTEND_BOTH constexpr int first_column_left(int lane) { return (lane & 16) + (lane & 8) + (lane & 4); }
 // Columns are counted as a thread has them: this one is that of the tile.
 ATTEND_BOTH constexpr int column_of_thread(int lane, int column) {
