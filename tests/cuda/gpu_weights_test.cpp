@@ -4,15 +4,18 @@
 #include <attend/weights.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "attention/grid.h"
 #include "attention/weights_cases.h"
 #include "cuda/on_gpu.h"
 #include "support/compare.h"
+#include "support/covering_array.h"
 #include "support/random.h"
 
 namespace attend {
@@ -83,6 +86,45 @@ TEST(GpuWeights, EveryStageOfChosenRowsIsExact) {
       if (HasFatalFailure()) return;
     }
   }
+}
+
+// The grid of the forward pass, whose head sizes and lengths go further. Long ones are left to it: the
+// float64 reference of their whole matrix takes too long.
+TEST(GpuWeights, TheGridOfTheForwardPass) {
+  ATTEND_NEEDS_GPU();
+  int cases = 0;
+  std::uint64_t seed = 1;
+  for (const auto& row : covering_array(grid_knob_sizes())) {
+    AttentionCase c = grid_case(row);
+    c.seed = 100 * seed++;
+    if (c.queries * c.keys * c.query_heads() * c.batch * c.d > 30'000'000) continue;
+    SCOPED_TRACE(describe(c));
+    const AttentionInputs in = make_inputs(c);
+    const GpuInputs there(in);
+    const WeightsRequest request{.top_k = 1 + static_cast<std::int64_t>(seed % 10),
+                                 .received = true,
+                                 .entropy = true,
+                                 .map_rows = 5,
+                                 .map_columns = 17};
+    // ALiBi makes scores of hundreds far from the diagonal, which f32 rounds accordingly.
+    const double bound = 1e-5 * (c.alibi ? 1 + static_cast<double>(std::max(c.queries, c.keys)) / 40 : 1);
+    const bool given = seed % 2 == 0;
+    expect_summary(in, summary_on_gpu(there, request, given),
+                   reference::summarize_weights(in.q, in.k, in.options, request), bound);
+    if (HasFatalFailure()) return;
+    const std::vector<std::int64_t> first_and_last = {0, c.queries - 1};
+    if (c.queries > 0 && !c.packed) {
+      const RowSelection selection{.rows = first_and_last};
+      for (const Stage stage : {Stage::scores, Stage::capped, Stage::biased, Stage::weights}) {
+        const Tensor got = host_copy(attention_rows(there.q, there.k, there.options, stage, selection));
+        expect_close(std::string(name_of(stage)).c_str(), got,
+                     reference::attention_rows(in.q, in.k, in.options, stage, selection), bound);
+        if (HasFatalFailure()) return;
+      }
+    }
+    ++cases;
+  }
+  std::cout << cases << " cases\n";
 }
 
 // 16-bit cases at the sizes of tiles and beside them, where a fast path has its seams.
