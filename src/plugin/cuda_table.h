@@ -12,7 +12,7 @@
 
 namespace attend::plugin {
 
-inline constexpr std::uint32_t kTableVersion = 1;
+inline constexpr std::uint32_t kTableVersion = 2;
 inline constexpr char kEntryName[] = "attend_cuda_table";
 
 enum class Number : std::int32_t { f32, f64, bf16, f16, boolean, i64 };  // numbered as DType is
