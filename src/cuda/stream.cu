@@ -1,0 +1,52 @@
+#include "cuda/stream.h"
+
+#include <cstdint>
+
+#include "cuda/error.h"
+
+namespace attend::cuda {
+namespace {
+
+// The null stream, and the numbers 1 and 2 that stand for it and for that of the thread.
+bool is_builtin(void* stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
+
+}  // namespace
+
+void require_stream(plugin::Place place) {
+  if (is_builtin(place.stream)) return;
+  int device = 0;
+  if (cudaStreamGetDevice(stream_of(place), &device) != cudaSuccess) {
+    cudaGetLastError();
+    fail("is given ", place.stream, ", which is not a CUDA stream, or was destroyed");
+  }
+  if (device != place.device)
+    fail("is given a stream of cuda:", device, " for tensors on cuda:", place.device);
+}
+
+bool is_capturing(plugin::Place place) {
+  if (is_builtin(place.stream)) return false;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream_of(place), &status), "ask whether the stream is being captured");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+void synchronize(plugin::Place place) {
+  if (is_capturing(place)) fail("cannot wait for a stream that a graph is being captured from");
+  check(cudaStreamSynchronize(stream_of(place)), "wait for the stream");
+}
+
+void wait_for_stream(plugin::Place place, void* other) {
+  if (place.stream == other) return;
+  require_stream({place.device, other});
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "make an event");
+  cudaError_t code = cudaEventRecord(event, static_cast<cudaStream_t>(other));
+  if (code == cudaSuccess) code = cudaStreamWaitEvent(stream_of(place), event, 0);
+  cudaEventDestroy(event);  // once nothing waits for it any more
+  check(code, "have one stream wait for another");
+}
+
+OutsideCapture::OutsideCapture() { cudaThreadExchangeStreamCaptureMode(&before_); }
+OutsideCapture::~OutsideCapture() { cudaThreadExchangeStreamCaptureMode(&before_); }
+
+}  // namespace attend::cuda
