@@ -7,9 +7,11 @@
 
 namespace attend {
 
-// While one lives, everything that its thread asks of this device goes onto this stream: computing, and
-// having and giving back memory. Inside another one for the same device, it replaces that one while it lives.
-// The stream must outlive the tensors that are made on it: their memory goes back in its order.
+// While one lives, everything that its thread asks of this device goes onto this stream, getting memory
+// included. Inside another one for the same device, it replaces that one while it lives. A tensor that was
+// made on the stream goes back in the stream's order inside such a scope; elsewhere that waits for the
+// device, since the stream may be gone. A stream that was destroyed must not be used: the driver cannot tell,
+// and crashes.
 //
 //   StreamScope scope(q.device(), stream);
 //   attention(q, k, v, options, out);  // returns before it is computed; a CUDA graph may capture it

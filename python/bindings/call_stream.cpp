@@ -1,7 +1,7 @@
 #include "call_stream.h"
 
 #include <cstdint>
-#include <stdexcept>
+#include <exception>
 #include <string>
 
 #include "errors.h"
@@ -87,7 +87,25 @@ CallStream::CallStream(nb::handle array, nb::handle given) : outer_(innermost_st
 CallStream::CallStream(nb::handle array, const nb::kwargs& keywords)
     : CallStream(array, keyword(keywords, "stream")) {}
 
-CallStream::~CallStream() { innermost_stream = outer_; }
+CallStream::~CallStream() {
+  innermost_stream = outer_;
+  if (!joined_) return;
+  void* const stream = attend::current_stream(device_);
+  try {
+    const attend::StreamScope null(device_, nullptr);
+    attend::wait_for_stream(device_, stream);
+  } catch (const std::exception&) {  // the device has failed, which the next call says
+  }
+}
+
+bool CallStream::is_of_torch() { return innermost_stream != nullptr && innermost_stream->of_torch_; }
+
+void CallStream::join_null_stream(attend::Device device) {
+  const CallStream* const call = innermost_stream;
+  if (call == nullptr || call->joined_ || attend::current_stream(device) == nullptr) return;
+  attend::wait_for_stream(device, nullptr);
+  call->joined_ = true;
+}
 
 nb::int_ CallStream::for_dlpack(nb::handle array, attend::Device device) {
   const CallStream* const call = innermost_stream;

@@ -33,10 +33,17 @@ class CallStream {
   // needs to wait, 1 for the null stream.
   static nb::int_ for_dlpack(nb::handle array, attend::Device device);
 
+  static bool is_of_torch();  // the current call computes where PyTorch does at the moment
+
+  // Results that are not PyTorch's belong to the null stream, which is never destroyed: what the call
+  // computes comes after what that stream has now, and what that stream gets next comes after the call.
+  static void join_null_stream(attend::Device device);
+
  private:
   std::optional<attend::StreamScope> scope_;
   attend::Device device_;
   bool of_torch_ = false;  // it is the one that PyTorch computes on at the moment
+  mutable bool joined_ = false;
   const CallStream* outer_;
 };
 

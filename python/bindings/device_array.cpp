@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "call_stream.h"
 #include "errors.h"
 #include "numbers.h"
 #include "results.h"
@@ -27,10 +28,18 @@ nb::dlpack::dtype dlpack_type(attend::DType dtype) {
 
 class DeviceArray {
  public:
-  DeviceArray(attend::Tensor tensor, int dropped)
-      : tensor_(std::move(tensor)), stream_(attend::current_stream(tensor_.device())) {
+  // stream: that whose order the memory is in, which is never destroyed.
+  DeviceArray(attend::Tensor tensor, int dropped, void* stream)
+      : tensor_(std::move(tensor)), stream_(stream) {
     shape_ = tensor_.shape();
     for (int axis = 0; axis < dropped; ++axis) shape_ = shape_.without(0);
+  }
+
+  DeviceArray(DeviceArray&&) = default;
+  ~DeviceArray() {
+    if (tensor_.device().is_host()) return;
+    const attend::StreamScope scope(tensor_.device(), stream_);
+    tensor_ = attend::Tensor();
   }
 
   nb::tuple shape() const { return tuple_of(shape_); }
@@ -77,11 +86,24 @@ class DeviceArray {
 }  // namespace
 
 nb::object device_array(attend::Tensor tensor, int dropped) {
-  return nb::cast(DeviceArray(std::move(tensor), dropped), nb::rv_policy::move);
+  CallStream::join_null_stream(tensor.device());
+  return nb::cast(DeviceArray(std::move(tensor), dropped, nullptr), nb::rv_policy::move);
+}
+
+nb::object empty_device_array(attend::DType dtype, const attend::Dims& shape, attend::Device device) {
+  attend::Tensor tensor;
+  {
+    const attend::StreamScope null(device, nullptr);
+    tensor = attend::Tensor(dtype, shape, device);
+  }
+  return device_array(std::move(tensor));
 }
 
 nb::object torch_tensor(attend::Tensor tensor, int dropped) {
-  return nb::module_::import_("torch").attr("from_dlpack")(device_array(std::move(tensor), dropped));
+  const nb::object from_dlpack = nb::module_::import_("torch").attr("from_dlpack");
+  if (!CallStream::is_of_torch()) return from_dlpack(device_array(std::move(tensor), dropped));
+  void* const stream = attend::current_stream(tensor.device());  // PyTorch's are never destroyed
+  return from_dlpack(nb::cast(DeviceArray(std::move(tensor), dropped, stream), nb::rv_policy::move));
 }
 
 void bind_device_array(nb::module_& module) {

@@ -12,6 +12,7 @@ namespace nb = nanobind;
 
 // Without its first `dropped` axes, which have size 1.
 nb::object device_array(attend::Tensor tensor, int dropped = 0);
+nb::object empty_device_array(attend::DType dtype, const attend::Dims& shape, attend::Device device);
 
 // The same as a tensor of PyTorch's, in the same memory.
 nb::object torch_tensor(attend::Tensor tensor, int dropped = 0);

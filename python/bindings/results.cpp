@@ -123,7 +123,7 @@ Result ResultMaker::empty(const attend::Dims& shape, DType dtype) const {
     return Result(like_.object().attr("new_empty")(tuple_of(shape), nb::arg("dtype") = torch_dtype));
   }
   if (const attend::Device device = like_.view().device(); !device.is_host())
-    return Result(device_array(attend::Tensor(dtype, shape, device)));
+    return Result(empty_device_array(dtype, shape, device));
   if (dtype == DType::bf16 && PyObject_CheckBuffer(like_.object().ptr()) != 0) {
     return Result(Numpy::get().empty(tuple_of(shape), nb::getattr(like_.object(), "dtype")));
   }

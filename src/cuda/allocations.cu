@@ -12,7 +12,7 @@ namespace attend::cuda {
 namespace {
 
 struct Allocation {
-  plugin::Place place;  // where it goes back
+  void* stream = nullptr;
   bool of_graph = false;
   int owners = 1;  // the tensor and, of a graph, the graph
 };
@@ -22,7 +22,7 @@ struct Allocation {
 struct Books {
   std::mutex mutex;
   std::unordered_map<void*, Allocation> known;
-  std::vector<std::pair<void*, Allocation>> dropped;
+  std::vector<void*> dropped;
 };
 Books& books() {
   static Books& once = *new Books;
@@ -34,9 +34,9 @@ void enter(void* memory, const Allocation& allocation) {
   books().known.emplace(memory, allocation);
 }
 
-void give_back_later(void* memory, const Allocation& allocation) {
+void give_back_later(void* memory) {
   const std::lock_guard lock(books().mutex);
-  books().dropped.emplace_back(memory, allocation);
+  books().dropped.push_back(memory);
 }
 
 // One owner less; whether that was the last one.
@@ -53,32 +53,19 @@ bool leave(void* memory, Allocation& allocation) {
 // When a graph is destroyed. Nothing of CUDA may be called there.
 void leave_graph(void* memory) {
   Allocation allocation;
-  if (leave(memory, allocation)) give_back_later(memory, allocation);
-}
-
-// A stream that is gone has done its work, or has it done by the time the device has.
-void give_back_in_order(plugin::Place place, void* memory) {
-  if (cudaFreeAsync(memory, stream_of(place)) == cudaSuccess) return;
-  cudaGetLastError();
-  if (cudaDeviceSynchronize() == cudaSuccess) cudaFreeAsync(memory, nullptr);
-  cudaGetLastError();
+  if (leave(memory, allocation)) give_back_later(memory);
 }
 
 void give_back_dropped(plugin::Place place) {
-  std::vector<std::pair<void*, Allocation>> dropped;
+  std::vector<void*> dropped;
   {
     const std::lock_guard lock(books().mutex);
     if (books().dropped.empty() || is_capturing(place)) return;
     dropped.swap(books().dropped);
   }
-  for (const auto& [memory, allocation] : dropped) {
-    if (allocation.of_graph) {
-      const OutsideCapture outside;
-      cudaFree(memory);  // waits for the launches of its graph
-    } else {
-      give_back_in_order(allocation.place, memory);
-    }
-  }
+  const OutsideCapture outside;
+  for (void* const memory : dropped) cudaFree(memory);  // after everything that the device has to do
+  cudaGetLastError();
 }
 
 void* memory_of_graph(plugin::Place place, std::size_t bytes) {
@@ -89,7 +76,7 @@ void* memory_of_graph(plugin::Place place, std::size_t bytes) {
     if (code == cudaErrorMemoryAllocation) refuse_memory(place, bytes);
     check(code, "get memory");
   }
-  enter(memory, {place, true, 2});
+  enter(memory, {place.stream, true, 2});
   cudaStreamCaptureStatus status;
   cudaGraph_t graph = nullptr;
   cudaUserObject_t object = nullptr;
@@ -108,22 +95,23 @@ void* allocate(plugin::Place place, std::size_t bytes) {
     memory = memory_of_graph(place, bytes);
   } else {
     memory = device_memory(place, bytes);
-    if (place.stream != nullptr) enter(memory, {place});
+    if (place.stream != nullptr) enter(memory, {place.stream});
   }
   check(cudaMemsetAsync(memory, 0, bytes, stream_of(place)), "clear memory");
   return memory;
 }
 
 void release(plugin::Place place, void* memory) {
-  Allocation allocation{{place.device, nullptr}};
+  Allocation allocation;
   if (!leave(memory, allocation)) return;
-  bool later = allocation.of_graph;
-  try {  // a graph cannot give back what it has not got
-    later = later || is_capturing(allocation.place) || is_capturing(place);
-  } catch (const Failure&) {
-  }
-  if (later) return give_back_later(memory, allocation);
-  give_back_in_order(allocation.place, memory);
+  // A graph cannot give back what it has not got.
+  if (allocation.of_graph || is_capturing(place)) return give_back_later(memory);
+  if (allocation.stream == nullptr || allocation.stream == place.stream)
+    return give_back({place.device, allocation.stream}, memory);
+  // Its stream may be gone: wait for the device.
+  const OutsideCapture outside;
+  cudaFree(memory);
+  cudaGetLastError();
 }
 
 }  // namespace attend::cuda

@@ -1,6 +1,7 @@
-// The memory of tensors, which lives as long as they do: had and given back in the order of the stream that
-// was current when it was made. While a graph is captured, a tensor's memory belongs to the graph as well,
-// which writes it each time it is launched.
+// The memory of tensors, which lives as long as they do. It is had in the order of the current stream, and
+// given back in the same order where that stream is still the current one, else after all the device has to
+// do. While a graph is captured, a tensor's memory belongs to the graph as well, which writes it each time it
+// is launched.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,8 @@
 namespace attend::cuda {
 namespace {
 
+constexpr std::uintptr_t kFirstPage = 4096;  // nothing is there
+
 // The null stream, and the numbers 1 and 2 that stand for it and for that of the thread.
 bool is_builtin(void* stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 
@@ -14,10 +16,14 @@ bool is_builtin(void* stream) { return reinterpret_cast<std::uintptr_t>(stream) 
 
 void require_stream(plugin::Place place) {
   if (is_builtin(place.stream)) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(place.stream);
+  if (address < kFirstPage || address % alignof(void*) != 0)
+    fail("is given ", place.stream, " as a stream, which is not the address of one");
+  if (is_capturing(place)) return;  // a capture does not allow to ask more
   int device = 0;
   if (cudaStreamGetDevice(stream_of(place), &device) != cudaSuccess) {
     cudaGetLastError();
-    fail("is given ", place.stream, ", which is not a CUDA stream, or was destroyed");
+    fail("is given ", place.stream, " as a stream, which the driver does not know");
   }
   if (device != place.device)
     fail("is given a stream of cuda:", device, " for tensors on cuda:", place.device);

@@ -9,7 +9,8 @@ namespace attend::cuda {
 
 inline cudaStream_t stream_of(plugin::Place place) { return static_cast<cudaStream_t>(place.stream); }
 
-// Refuses a stream that was destroyed, as far as the driver can tell, and one of another device.
+// Refuses what cannot be a stream, and one of another device. One that was destroyed cannot be found out:
+// whatever the driver is asked about it reads memory that is gone.
 void require_stream(plugin::Place place);
 
 // Whether what is put onto the stream becomes part of a graph and is not carried out now.

@@ -36,14 +36,9 @@ class Stream {
     use_first_device();
     EXPECT_EQ(call("cuStreamCreate", &stream_, 1u), 0);
   }
-  ~Stream() { destroy(); }
+  ~Stream() { EXPECT_EQ(call("cuStreamDestroy_v2", stream_), 0); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  void destroy() {
-    if (stream_ == nullptr) return;
-    EXPECT_EQ(call("cuStreamDestroy_v2", stream_), 0);
-    stream_ = nullptr;
-  }
   void* get() const { return stream_; }
   bool has_work() const { return call("cuStreamQuery", stream_) == kNotReady; }
 
