@@ -41,6 +41,7 @@
 #include <attend/save.h>
 #include <attend/softmax.h>
 #include <attend/stage.h>
+#include <attend/stream.h>
 #include <attend/swiglu.h>
 #include <attend/tensor.h>
 #include <attend/text_model.h>

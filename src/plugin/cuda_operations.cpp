@@ -16,7 +16,9 @@ const plugin::Table& table() { return *cuda_library().table; }
 
 void* allocate_on_cuda(Device device, std::size_t bytes) {
   void* memory = nullptr;
-  return table().allocate(place_of(device), bytes, &memory) == 0 ? memory : nullptr;
+  const int code = table().allocate(place_of(device), bytes, &memory);
+  if (code != plugin::kNoMemory) require_done("tensor", code);
+  return memory;
 }
 
 void free_on_cuda(Device device, void* memory) noexcept { table().release(place_of(device), memory); }
@@ -61,6 +63,14 @@ void copy_with_cuda(ConstTensorView from, TensorView to) {
   Tensor there(to.dtype(), from.shape(), to.device());
   move_bytes(from, there);
   copy(there, to);
+}
+
+void synchronize_on_cuda(Device device) {
+  require_done("synchronize", table().synchronize(place_of(device)));
+}
+
+void wait_on_cuda(Device device, void* other) {
+  require_done("wait_for_stream", table().wait_for_stream(place_of(device), other));
 }
 
 void fill_on_cuda(TensorView out, double value) {
@@ -141,6 +151,8 @@ constexpr Operations cuda_row() {
   row.free = free_on_cuda;
   row.copy = copy_with_cuda;
   row.fill = fill_on_cuda;
+  row.synchronize = synchronize_on_cuda;
+  row.wait_for_stream = wait_on_cuda;
   row.attention_kernel = attention_kernel_on_cuda;
   row.attention = attention_on_cuda;
   row.attention_rows = attention_rows_on_cuda;
