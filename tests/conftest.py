@@ -78,3 +78,9 @@ def recorded(small_bert):
         family="unheard-of",
     )
     return recording, reading
+
+
+@pytest.fixture(scope="session")
+def sinking_model():
+    """A model that writes, whose heads rest on the first token: four heads on two key heads, no special tokens."""
+    return GOLDEN.parent / "sink"

@@ -8,6 +8,7 @@
 
 #include "app/command.h"
 #include "app/figure_output.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -46,7 +47,7 @@ Try:
 struct ExplainArguments {
   std::optional<std::string> text, focus, to, towards, guess, format;
   std::vector<std::string> ablate, relations;
-  std::string second, model{kDefaultModel}, method = "raw", view = "map", output;
+  std::string second, model{kDefaultModel}, method = "raw", view = "map", sink = "auto", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
   bool tokens = false, special = false, heads = false, json = false;
@@ -138,7 +139,8 @@ std::string page_of(const Reading& reading, const ExplainArguments& given,
                         .method = request.query.method,
                         .heads = request.query.heads,
                         .tokens = given.tokens,
-                        .special = request.special};
+                        .special = request.special,
+                        .sink = request.sink};
   if (request.focus)
     first.focus = find_word(given.tokens ? single_tokens(reading) : reading.words(), *request.focus);
   return page::self_contained_page(reading, first);
@@ -156,7 +158,7 @@ Reading reading_of(const ExplainArguments& given, explain::ExplainRequest& reque
     return reading;
   }
   const std::string text = given.text ? input_text(*given.text) : kSentence;
-  const TextModel model = TextModel::load(given.model);
+  const TextModel model = open_model(given.model);
   require_layer(model, given.layer, given.head);
   // A model with a decoder begins its answer with a special token, so these are shown.
   request.special = given.special || model.transformer().description().has_source();
@@ -173,6 +175,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .query = {.method = *lens_method_named(given.method), .heads = {.layer = given.layer}},
       .tokens = given.tokens,
       .special = given.special,
+      .sink = *sink_choice_named(given.sink),
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
@@ -263,6 +266,7 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->capture_default_str();
   command->add_flag("--tokens,!--words", given->tokens, "Show tokens; --words, the default, shows words");
   command->add_flag("--special", given->special, "Show special tokens such as [CLS], too");
+  add_sink_option(*command, given->sink);
   command
       ->add_option("--view", given->view,
                    "What to draw large: map, lines, model (all heads) or film (all layers)")

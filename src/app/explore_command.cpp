@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "app/command.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -29,7 +30,7 @@ Try:
 
 struct ExploreArguments {
   std::optional<std::string> text;
-  std::string model{kDefaultModel};
+  std::string model{kDefaultModel}, sink = "auto";
   std::optional<int> port;
 };
 
@@ -44,14 +45,15 @@ void run_explore(const ExploreArguments& given) {
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
   if (given.text && is_recording(*given.text)) {
     require_no_model(given.model, *given.text);
-    explore::Api api{std::filesystem::path(*given.text)};
+    explore::Api api(std::filesystem::path(*given.text), *sink_choice_named(given.sink));
     return serve(api, given);
   }
   const std::string text = given.text ? input_text(*given.text) : kFirstText;
   if (text.size() > explore::kMostBodyBytes / 2)  // it may take twice as much as JSON
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
                                     " KiB, which is more than the page can send"));
-  explore::Api api(given.model, text);
+  get_default_model(given.model);
+  explore::Api api(given.model, text, *sink_choice_named(given.sink));
   serve(api, given);
 }
 
@@ -65,6 +67,7 @@ void add_explore_command(CLI::App& program, Globals&, std::function<void()>& run
   add_model_option(*command, given->model);
   command->add_option("--port", given->port, "The port (default: 8080, or the next that is free)")
       ->type_name("N");
+  add_sink_option(*command, given->sink);
   command->footer(kExploreFooter);
   command->callback([given, &run] { run = [given] { run_explore(*given); }; });
 }

@@ -14,6 +14,9 @@ namespace attend::app {
 // -m, --model
 void add_model_option(CLI::App& command, std::string& model);
 
+// --sink: a name that sink_choice_named() reads.
+void add_sink_option(CLI::App& command, std::string& sink);
+
 // Whether the TEXT of a command names the recording of a pass, run.attn, which needs no model; and then
 // throws UsageError where one is given.
 bool is_recording(const std::string& text);

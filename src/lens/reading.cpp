@@ -73,7 +73,7 @@ void Reading::run(const PassEdits& edits, Keep keep) {
     if (only_layer_ && moment.layer != *only_layer_) return;
     const bool hidden = keep == Keep::all || moment.layer == last;
     if (moment.layer == 0) {
-      if (hidden) embeddings_ = copy_of(moment.hidden);
+      if (keep != Keep::last_state) embeddings_ = copy_of(moment.hidden);
       return;
     }
     Layer layer;
@@ -122,6 +122,11 @@ std::int64_t Reading::layers() const noexcept {
 }
 
 std::int64_t Reading::heads() const noexcept { return model_ ? description().heads() : recorded_->heads; }
+
+std::int64_t Reading::key_heads(std::int64_t layer) const noexcept {
+  return model_ ? description().layer(layer).attention.key_heads
+                : layers_[static_cast<std::size_t>(layer) - 1].k.size(1);
+}
 
 std::string Reading::layer_name(std::int64_t layer) const {
   return model_ ? description().layer_name(layer) : std::to_string(layer);

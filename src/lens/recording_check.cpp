@@ -1,6 +1,7 @@
 #include "lens/recording_check.h"
 
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "io/utf8.h"
@@ -17,6 +18,11 @@ std::string shape_text(ConstTensorView view) {
   std::string text = "(";
   for (int axis = 0; axis < view.rank(); ++axis) text += joined(axis > 0 ? ", " : "", view.size(axis));
   return text + ")";
+}
+
+// Attention computes in float32.
+bool fits(double number) {
+  return std::abs(number) <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
 // Reports through return values: the first fault ends the search.
@@ -88,12 +94,12 @@ class LayerCheck {
         return fault(prefix_ + name, "has ", numbers->size(), " numbers, expected one for each of ", heads,
                      " heads");
       for (const double number : *numbers)
-        if (!std::isfinite(number))
-          return fault(prefix_ + name, "holds ", number, ", expected finite numbers");
+        if (!fits(number))
+          return fault(prefix_ + name, "holds ", number, ", expected finite numbers of float32");
     }
-    if (layer_.scale && !std::isfinite(*layer_.scale))
-      return fault(prefix_ + "scale", "is ", *layer_.scale, ", expected a finite number");
-    if (!(layer_.softcap >= 0) || std::isinf(layer_.softcap))
+    if (layer_.scale && !fits(*layer_.scale))
+      return fault(prefix_ + "scale", "is ", *layer_.scale, ", expected a finite number of float32");
+    if (layer_.softcap != 0 && !(layer_.softcap >= std::numeric_limits<float>::min() && fits(layer_.softcap)))
       return fault(prefix_ + "softcap", "is ", layer_.softcap, ", expected a positive number, or 0 for none");
     if (layer_.window.left < Window::kUnlimited || layer_.window.right < Window::kUnlimited)
       return fault(prefix_ + "window", "is ", layer_.window.left, " ", layer_.window.right,
