@@ -32,7 +32,7 @@ export function blockDiagram(facts, layer, logits, scales, openHead) {
   const sum = (/** @type {import("../data/source.js").BlockPart} */ { length: size, cosine }, /** @type {number | null} */ logit) => element("li", { class: "sum-node" },
     element("span", { class: "plus", "aria-hidden": "true" }, "+"),
     element("span", {}, "adds ", element("b", { "data-value": size }, length(size)), ` · cosine ${length(cosine)}`, logit === null ? "" : ` · ${signed(logit)} to the logit`),
-    norm === "after" ? element("span", { class: "operation" }, name) : "");
+    norm === "after" ? element("span", { class: "operation" }, `then ${name.replace("Layer", "layer")}`) : "");
   const { attention, feedForward } = layer;
 
   /** @type {HTMLElement[]} */
@@ -45,7 +45,7 @@ export function blockDiagram(facts, layer, logits, scales, openHead) {
     sum(attention, logits === null ? null : attentionLogit(logits)),
   ];
   if (feedForward !== null) {
-    items.push(stream(norm === "after" ? "Stream, after the norm" : "Stream", layer.middle),
+    items.push(stream("Stream", layer.middle),
       element("li", { class: "branch" },
         reads ? operation(`${name}${parallel ? " of the stream that came in" : ""}: length ${length(feedForward.input)}`) : null,
         element("h3", {}, parallel ? "Feed-forward part, beside attention" : "Feed-forward part"),
