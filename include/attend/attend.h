@@ -21,6 +21,7 @@
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
 #include <attend/lens.h>
+#include <attend/lens_block.h>
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_next.h>
@@ -40,6 +41,7 @@
 #include <attend/save.h>
 #include <attend/softmax.h>
 #include <attend/stage.h>
+#include <attend/stream.h>
 #include <attend/swiglu.h>
 #include <attend/tensor.h>
 #include <attend/text_model.h>

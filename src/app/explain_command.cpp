@@ -7,6 +7,7 @@
 
 #include "app/command.h"
 #include "app/figure_output.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -146,7 +147,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   const std::string format = format_of(given);
   check(given, format);
   const std::string text = given.text ? input_text(*given.text) : kSentence;
-  const TextModel model = TextModel::load(given.model);
+  const TextModel model = open_model(given.model);
   require_layer(model, given.layer, given.head);
 
   explain::ExplainRequest request{

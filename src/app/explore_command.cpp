@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "app/command.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -40,6 +41,7 @@ void run_explore(const ExploreArguments& given) {
   if (text.size() > explore::kMostBodyBytes / 2)  // it may take twice as much as JSON
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
                                     " KiB, which is more than the page can send"));
+  get_default_model(given.model);
   explore::Api api(given.model, text, *sink_choice_named(given.sink));
   explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
                        .ready = [](const std::string& address) { write_output(address + "\n"); }});

@@ -9,7 +9,8 @@
 namespace attend::app {
 
 void add_model_option(CLI::App& command, std::string& model) {
-  command.add_option("-m,--model", model, "A folder, or a name on the hub")
+  command.add_option("-m,--model", model, "A folder, a GGUF file, or a name on the hub")
+      ->take_last()
       ->type_name("MODEL")
       ->capture_default_str();
 }

@@ -13,6 +13,7 @@
 #include "explore/memory.h"
 #include "explore/reading_json.h"
 #include "explore/target.h"
+#include "page/inside.h"
 
 namespace attend::explore {
 namespace {
@@ -97,11 +98,14 @@ Response Api::route(const Request& request) {
     return change(id, request.body);
   }
   using Question = Response (Api::*)(const std::string&, Target&);
-  const Question question = what == "tile"     ? &Api::tile
-                            : what == "row"    ? &Api::row
-                            : what == "cell"   ? &Api::cell
-                            : what == "scores" ? &Api::scores
-                                               : nullptr;
+  const Question question = what == "tile"      ? &Api::tile
+                            : what == "row"     ? &Api::row
+                            : what == "cell"    ? &Api::cell
+                            : what == "scores"  ? &Api::scores
+                            : what == "next"    ? &Api::next
+                            : what == "guesses" ? &Api::guesses
+                            : what == "block"   ? &Api::block
+                                                : nullptr;
   if (question == nullptr) throw RequestError(404, "there is no such address");
   require_method(request, "GET");
   readings_.reading(id);  // an id that is no longer kept is reported before its parameters are read
@@ -163,6 +167,31 @@ Response Api::scores(const std::string& id, Target& target) {
   const std::int64_t query = target.required_number("query");
   target.require_all_used();
   return numbers_response(softmax_row(readings_.reading(id), layer, head, query));
+}
+
+Response Api::next(const std::string& id, Target& target) {
+  const std::int64_t place = target.required_number("place");
+  target.require_all_used();
+  return json_response(page::next_json(readings_.reading(id), place));
+}
+
+Response Api::guesses(const std::string& id, Target& target) {
+  const std::int64_t first = target.required_number("first"), last = target.required_number("last");
+  target.require_all_used();
+  if (first >= last || last - first > kMostGuessPlaces)
+    throw RequestError(400, joined("first and last are ", first, " and ", last, ", expected 1 to ",
+                                   kMostGuessPlaces, " places between them"));
+  return json_response(page::guess_table_json(readings_.reading(id), first, last));
+}
+
+Response Api::block(const std::string& id, Target& target) {
+  const std::int64_t place = target.required_number("place");
+  const std::optional<std::int64_t> token = target.number("token");
+  target.require_all_used();
+  if (token && *token > kLargestModelSize)
+    throw RequestError(400, "parameter token is not one of the vocabulary");
+  return json_response(page::block_json(
+      readings_.reading(id), place, token ? std::optional(static_cast<std::int32_t>(*token)) : std::nullopt));
 }
 
 Response Api::change(const std::string& id, const std::string& body) {

@@ -12,6 +12,9 @@ namespace attend::explore {
 // Longer texts are not compared: every state of both would have to be kept.
 inline constexpr std::int64_t kMostComparedTokens = 1024;
 
+// The most places whose guesses one request asks for.
+inline constexpr std::int64_t kMostGuessPlaces = 16;
+
 class Api {
  public:
   // `text` is the text that the page starts with, `sink` what it does with the first token at first.
@@ -29,6 +32,9 @@ class Api {
   Response row(const std::string& id, Target& target);
   Response cell(const std::string& id, Target& target);
   Response scores(const std::string& id, Target& target);
+  Response next(const std::string& id, Target& target);
+  Response guesses(const std::string& id, Target& target);
+  Response block(const std::string& id, Target& target);
   Response change(const std::string& id, const std::string& body);
 
   Models models_;

@@ -61,6 +61,13 @@ export function servedSource(id, facts) {
       return { scores: both.slice(0, half), weights: both.slice(half) };
     },
     cell: async ({ layer, head, query: row, key }) => cellFrom(await (await get("cell", { layer, head, query: row, key })).json()),
+    nextPlaces: facts.inside.next ?? [0, 0],
+    blockPlaces: [0, facts.tokens.length],
+    block: async ({ place, token }) => blockFrom(await (await get("block", { place, token })).json()),
+    ...(facts.inside.next === undefined ? {} : {
+      next: async ({ place }) => nextFrom(facts, await (await get("next", { place })).json()),
+      guesses: async ({ first, last }) => columnsFrom(await (await get("guesses", { first, last })).json()),
+    }),
     change: async ({ edits }) => changeFrom(await (await ask(`/api/${id}/change`, { edits })).json()),
     compare: (of) => compare({ ...of, model: facts.model }),
   };
@@ -141,6 +148,43 @@ function cellFrom(answer) {
   const [max, sum, weight, contribution] = [answer.max, answer.sum, answer.weight, answer.contribution].map(numberFrom);
   const score = answer.masked ? -Infinity : numberFrom(answer.score);
   return { ...answer, q, k, v, score, max, sum, weight, contribution, bias: answer.bias ?? 0 };
+}
+
+/**
+ * @param {Facts} facts
+ * @param {any} answer
+ * @returns {import("./source.js").NextAtPlace}
+ */
+function nextFrom(facts, { place, following, layers, texts }) {
+  const one = facts.inside.temperatures?.indexOf(1) ?? 0;
+  return {
+    place, following,
+    layers: layers.map((/** @type {any} */ { tokens, logits, sums }) => ({
+      tokens, texts: tokens.map((/** @type {number} */ token) => texts[token]), logits: logits.map(numberFrom), sums: sums.map(numberFrom), sum: numberFrom(sums[one]),
+    })),
+  };
+}
+
+/**
+ * @param {any} answer
+ * @returns {import("./source.js").GuessColumn[]}
+ */
+function columnsFrom({ places, texts }) {
+  return places.map((/** @type {any} */ { place, tokens, shares }) => ({ place, tokens, texts: tokens.map((/** @type {number} */ token) => texts[token]), shares: shares.map(numberFrom) }));
+}
+
+/**
+ * Every null in it is a number that is not finite, but for the parts that there are not.
+ * @param {any} answer
+ * @returns {import("./source.js").Block}
+ */
+function blockFrom(answer) {
+  const numbers = (/** @type {any} */ value) => Object.fromEntries(Object.entries(value).map(([name, each]) => [name, each === null ? NaN : Array.isArray(each) ? each.map(numberFrom) : each]));
+  return {
+    place: answer.place,
+    layers: answer.layers.map((/** @type {any} */ { attention, feedForward, ...rest }) => ({ ...numbers(rest), attention: numbers(attention), feedForward: feedForward === null ? null : numbers(feedForward) })),
+    logits: answer.logits === null ? null : { .../** @type {any} */ (numbers({ ...answer.logits, layers: [] })), layers: answer.logits.layers.map(numbers) },
+  };
 }
 
 /**

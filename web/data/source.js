@@ -42,6 +42,7 @@
  * @property {number} dropped
  * @property {string[]} methods
  * @property {boolean} [distanceBias]
+ * @property {InsideFacts} inside
  * @property {Sink} [sink] of a model that writes
  * @property {string} [notFinite] where NaN or infinity first appeared, in a sentence; only where it did
  *
@@ -87,8 +88,60 @@
  * @property {(look: Look & {buckets: number}) => Promise<Grid>} summary
  * @property {(of: {layer: number, head: number, query: number, key: number}) => Promise<Cell>} cell between tokens
  * @property {(of: {layer: number, head: number, query: number}) => Promise<{scores: Float64Array, weights: Float64Array}>} scoresRow
+ * @property {(of: {place: number, token: number | null}) => Promise<Block>} block the path of a token through the blocks
+ * @property {(of: {place: number}) => Promise<NextAtPlace>} [next] models that write only
+ * @property {(of: {first: number, last: number}) => Promise<GuessColumn[]>} [guesses] likewise
+ * @property {number[]} nextPlaces the places [from, to) that next and guesses know; of others, none
+ * @property {number[]} blockPlaces likewise for block
  * @property {(of: {edits: string[]}) => Promise<Change>} [change] served only
  * @property {(of: {first: string, second: string, word: string}) => Promise<Comparison>} [compare] served only
+ *
+ * @typedef {object} InsideFacts what the views of the next token and of the block must know first
+ * @property {{norm: "before" | "after" | "around" | "inside", kind: string, attentionNorm?: boolean, feedForward?: boolean, parallel?: boolean}[]} layers
+ * @property {number[]} [next] the tokens [from, to) after which another is expected; none in a model that does not write
+ * @property {number} [vocabulary]
+ * @property {number[]} [temperatures] at which sums over the vocabulary are known
+ * @property {boolean} [logits] whether the logit of a token can be taken apart
+ *
+ * @typedef {object} Guesses what a layer would say at a place. At a temperature T the share of guess i is exp(logits[i] / T - sum at T)
+ * @property {number[]} tokens their ids, the most probable first
+ * @property {string[]} texts
+ * @property {ArrayLike<number>} logits less the largest
+ * @property {number} sum the logarithm of the sum over the vocabulary at temperature 1
+ * @property {ArrayLike<number> | null} sums at every temperature; null where a page does not carry them
+ *
+ * @typedef {object} NextAtPlace
+ * @property {number} place
+ * @property {number | null} following how probable the token was that follows in the text
+ * @property {Guesses[]} layers from the embeddings on
+ *
+ * @typedef {object} GuessColumn the first guess of every layer at a place
+ * @property {number} place
+ * @property {number[]} tokens
+ * @property {string[]} texts
+ * @property {number[]} shares
+ *
+ * @typedef {{input: number, length: number, cosine: number}} BlockPart what it reads, what it adds, and the cosine of that with the stream
+ *
+ * @typedef {object} BlockLayer lengths: of the stream before, between and after the parts, and of what these add
+ * @property {number} layer
+ * @property {number} in
+ * @property {number} middle
+ * @property {number} out
+ * @property {BlockPart} attention
+ * @property {number[]} heads
+ * @property {number} rest what belongs to no head: biases
+ * @property {BlockPart | null} feedForward
+ *
+ * @typedef {object} LogitParts what each part adds to the logit of a token, the final norm held fixed
+ * @property {number} token
+ * @property {string} text
+ * @property {number} logit
+ * @property {number} embedding
+ * @property {number} constant
+ * @property {{heads: number[], rest: number, feedForward: number}[]} layers of those of the block
+ *
+ * @typedef {{place: number, layers: BlockLayer[], logits: LogitParts | null}} Block
  *
  * @typedef {object} Change
  * @property {number} textCosine

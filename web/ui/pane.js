@@ -1,9 +1,11 @@
 // One reading: its text, its controls, its views, and what is chosen in it. A page may hold two, side by side.
 import { largestAt } from "../data/order.js";
 import { unitsOf, usuallyFirst } from "../data/source.js";
+import { BlockView } from "../views/block.js";
 import { LinesView } from "../views/lines.js";
 import { MapView } from "../views/map.js";
 import { ModelView } from "../views/model.js";
+import { NextView } from "../views/next.js";
 import { RowTable } from "../views/row_table.js";
 import { StepsView } from "../views/steps.js";
 import { Strip } from "../views/strip.js";
@@ -28,7 +30,7 @@ export class Pane {
     this.pointed = null;
     this.strip = new Strip(this);
     this.controls = new Controls(this);
-    this.views = { map: new MapView(this), lines: new LinesView(this), model: new ModelView(this) };
+    this.views = { map: new MapView(this), lines: new LinesView(this), model: new ModelView(this), next: new NextView(this), block: new BlockView(this) };
     this.table = new RowTable(this);
     this.steps = new StepsView(this);
     this.stage = element("div", { class: "stage" });
@@ -59,6 +61,24 @@ export class Pane {
     return { layer, head, method, units, special, first: first ?? usuallyFirst(this.source.facts) };
   }
 
+  /** The token that the views of the next token and of the block are about: what was chosen, the end of the chosen word, or the last. */
+  place() {
+    const { place, row } = this.store.state, { facts } = this.source;
+    if (place !== null) return place;
+    return row === null ? facts.tokens.length - 1 : shownUnits(facts, this.store.state)[row].last - 1;
+  }
+
+  /**
+   * Chooses a token, and the word that it belongs to, where that is shown.
+   * @param {number} place
+   * @param {Partial<State>} [more]
+   */
+  choosePlace(place, more = {}) {
+    const row = shownUnits(this.source.facts, this.store.state).findIndex((unit) => unit.first <= place && place < unit.last);
+    this.pointed = null;
+    this.store.set({ place, row: row < 0 ? null : row, col: null, steps: false, candidate: null, ...more });
+  }
+
   /** What the cross-hair is on: where the pointer is, else what was chosen. @returns {{row: number | null, col: number | null}} */
   cross() {
     return this.pointed ?? this.store.state;
@@ -67,17 +87,24 @@ export class Pane {
   /** @param {State} [before] */
   show(before) {
     const { state } = this.store;
+    if (before !== undefined && state.row !== before.row && state.place !== null && state.place === before.place) {
+      this.store.set({ place: null });  // another word was chosen; this is shown when that is known
+      return;
+    }
     if (before === undefined || before.tab !== state.tab) {
       const view = state.tab === "textbook" ? null : this.views[state.tab].element;
       this.stage.replaceChildren(...(view === null ? [] : [view]));
     }
     this.element.hidden = state.tab === "textbook";
     if (state.tab === "textbook") return;
-    this.side.hidden = state.tab === "model";
-    this.readout.hidden = state.tab === "model";
+    const inside = state.tab === "next" || state.tab === "block";  // of one token; not about who looks at whom
+    this.side.hidden = this.readout.hidden = inside || state.tab === "model";
+    this.strip.element.hidden = this.controls.element.hidden = inside;
+    this.steps.element.classList.toggle("away", inside);
+    this.views[state.tab].show();
+    if (inside) return;
     this.controls.show();
     this.strip.show();
-    this.views[state.tab].show();
     this.steps.show();
     this.follow();
   }
@@ -140,7 +167,7 @@ export class Pane {
   stateFor(facts) {
     const { state } = this.store, name = (/** @type {number | null} */ place) => (place === null ? null : shownUnits(this.source.facts, state)[place].text.toLowerCase());
     const row = shownUnits(facts, state).findIndex((unit) => unit.text.toLowerCase() === name(state.row));
-    return { ...state, row: row < 0 ? null : row, col: null, steps: false };
+    return { ...state, row: row < 0 ? null : row, col: null, steps: false, place: null, candidate: null };
   }
 
   /**
@@ -158,6 +185,8 @@ export class Pane {
   }
 
   title() {
+    const { tab } = this.store.state;
+    if (tab === "next" || tab === "block") return this.source.facts.model;
     return `${this.source.facts.model}: ${nameOfLook(this.look(), this.source.facts)}`;
   }
 
