@@ -17,7 +17,7 @@
 
 namespace attend {
 
-// How much of a pass a reading keeps. For 8,192 tokens and a model of 6 layers × 384: 320, 250 and 13 MB.
+// How much of a pass a reading keeps. For 8,192 tokens and a model of 6 layers × 384: 320, 265 and 13 MB.
 enum class Keep : std::uint8_t {
   all,         // hidden states, queries, keys and values of every layer
   attention,   // queries, keys and values of every layer, the embeddings, and what leaves the last layer

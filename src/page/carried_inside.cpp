@@ -70,16 +70,17 @@ struct NextTable {
   Floats numbers{};
 };
 
-std::int64_t first_next_place(const Reading& reading, const TokenRange& range) {
+std::int64_t first_next_place(const Reading& reading, const TokenRange& range, std::int64_t most) {
   const ModelDescription& model = reading.model().transformer().description();
   const double work = 2.0 * static_cast<double>(reading.layers() + 1) *
                       static_cast<double>(model.vocabulary_size) * static_cast<double>(model.hidden_size);
   const auto affordable = static_cast<std::int64_t>(std::max(1.0, kMostGuessWork / work));
-  return std::max(range.first, range.last - std::min(kMostNextPlaces, affordable));
+  return std::max(range.first, range.last - std::min(most, affordable));
 }
 
-NextTable next_table(const Reading& reading, const TokenRange& range) {
-  const std::int64_t first = first_next_place(reading, range), last = range.last, layers = reading.layers();
+NextTable next_table(const Reading& reading, const TokenRange& range, std::int64_t most) {
+  const std::int64_t first = first_next_place(reading, range, most), last = range.last,
+                     layers = reading.layers();
   std::vector<GuessPlace> places;
   for (std::int64_t place = first; place < last; ++place) {
     for (std::int64_t layer = 0; layer <= layers; ++layer) {
@@ -121,19 +122,19 @@ NextTable next_table(const Reading& reading, const TokenRange& range) {
 
 }  // namespace
 
-CarriedInside carried_inside(const Reading& reading) {
+CarriedInside carried_inside(const Reading& reading, const InsideBounds& bounds) {
   const TokenRange range = expects_next(reading);
   NextTable table;
   Json facts = Json::object();
   if (range.size() > 0) {
-    table = next_table(reading, range);
+    table = next_table(reading, range, bounds.next_places);
     Json texts = Json::object();
     for (const std::int32_t token : table.tokens)
       texts[std::to_string(token)] = candidate_text(reading, token);
     facts["next"] = {{"first", table.first}, {"top", table.top}, {"texts", std::move(texts)}};
   }
 
-  const std::int64_t first = std::max<std::int64_t>(0, reading.size() - kMostBlockPlaces);
+  const std::int64_t first = std::max<std::int64_t>(0, reading.size() - bounds.block_places);
   const bool logits = has_logit_parts(reading);
   std::vector<BlockQuestion> questions;
   for (std::int64_t place = first; place < reading.size(); ++place) {

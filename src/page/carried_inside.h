@@ -8,10 +8,11 @@
 
 namespace attend::page {
 
-// The last tokens of a text whose path through the blocks a page carries: some 1.6% of the page's size.
-inline constexpr std::int64_t kMostBlockPlaces = 512;
-// Likewise for candidates; fewer where the products with the table of tokens would take long.
-inline constexpr std::int64_t kMostNextPlaces = 64;
+// For how many of the last tokens of a text a page carries this.
+struct InsideBounds {
+  std::int64_t block_places = 512;  // the path through the blocks: 1.6% of the page's size
+  std::int64_t next_places = 64;    // candidates; fewer where the products with the table of tokens take long
+};
 
 // Numbers are f32, little-endian, in base64. Places are the last ones of the text, in their order.
 struct CarriedInside {
@@ -29,6 +30,6 @@ struct CarriedInside {
   // at the last place. Then how probable the token was that follows each place.
   std::string next;
 };
-CarriedInside carried_inside(const Reading& reading);
+CarriedInside carried_inside(const Reading& reading, const InsideBounds& bounds = {});
 
 }  // namespace attend::page

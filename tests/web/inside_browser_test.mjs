@@ -1,19 +1,23 @@
 // The next token and the blocks in a browser: what is shown is the source's, the keyboard reaches everything, the address keeps it.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { sharesOf } from "../../web/data/inside.js";
 import { openBrowser, ready, seriousIssues, withAddress, withPage } from "./browser.mjs";
-import { attend, decoderModel, goldenModel, serve, sourceOf } from "./program.mjs";
+import { attend, decoderModel, goldenModel, poison, serve, sourceOf } from "./program.mjs";
 
 const text = "The banks of the river, money is the";
 const cleaners = [], holder = { after: (clean) => cleaners.push(clean) };
-let browser, html, source, encoder, model;
+let browser, html, source, encoder, spoiled, model;
 before(async () => {
   model = decoderModel(holder, "llama");
   html = attend(["explain", text, "--model", model, "--format", "html"]);
   encoder = attend(["explain", text, "--model", goldenModel(holder, "bert"), "--format", "html"]);
   source = sourceOf(html);
+  const poisoned = goldenModel(holder, "gpt2");
+  poison(poisoned, "h.1.mlp.c_proj.bias");
+  spoiled = attend(["explain", text, "--model", poisoned, "--format", "html"]);
   browser = await openBrowser();
 });
 after(async () => {
@@ -121,6 +125,28 @@ test("an encoder has blocks, and a sentence where the next token would be", () =
   assert.equal(await page.$$eval(".block-diagram .sum-node .operation", (all) => all.length), 2);  // norms after the sums
   await page.evaluate(() => (location.hash = "tab=next"));
   await page.waitForSelector(".next-view .problem:has-text('does not write')");
+}));
+
+test("numbers that are not finite are said", () => withPage(browser, spoiled, { hash: "tab=next" }, async (page) => {
+  await ready(page, "next");
+  assert.match(await page.textContent(".candidates td.number"), /not a number/);
+  assert.deepEqual(await seriousIssues(page), []);
+  await page.click("[data-tab=block]");
+  await ready(page, "block");
+  assert.deepEqual(await page.$$eval(".stream-node .number", (all) => all.map((each) => each.textContent === "not a number")), [false, false, true]);
+}));
+
+test("a page of an older version beside this one", () => open({ hash: "tab=next" }, async (page) => {
+  await ready(page, "next");
+  const facts = JSON.parse(/id="facts">([^<]*)</.exec(html)[1]);
+  delete facts.inside;
+  const file = join(browser.folder, "old.html");
+  writeFileSync(file, `<script type="application/json" id="facts">${JSON.stringify(facts).replaceAll("<", "\\u003c")}</script>${[...html.matchAll(/<script [^>]*id="layer-\d+">[^<]*<\/script>/g)].join("")}`);
+  await page.setInputFiles("input[type=file]", file);
+  await page.waitForSelector(".pane:last-child .next-view .problem:has-text('does not write')");
+  await page.click("[data-tab=block]");
+  await page.waitForSelector(".pane:last-child .block-view .problem:has-text('older version')");
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than its window");
 }));
 
 test("both are saved as SVG and PNG", () => open({ hash: "tab=next" }, async (page) => {

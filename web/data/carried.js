@@ -59,7 +59,7 @@ export function carriedSource(facts, text) {
 export function sourceOfPage(page) {
   const text = (/** @type {string} */ id) => page.getElementById(id)?.textContent ?? "";
   if (text("facts") === "") throw new Error("This file is not a page written by attend.");
-  return carriedSource(JSON.parse(text("facts")), text);
+  return carriedSource({ inside: { layers: [] }, ...JSON.parse(text("facts")) }, text);  // pages of older versions carry less
 }
 
 /**

@@ -47,6 +47,9 @@ export function servedSource(id, facts) {
   const tile = async (/** @type {Look & {level: number, y: number, x: number}} */ { level, y, x, ...look }) =>
     tileFrom(await get("tile", { ...nameOf(facts, look), level, y, x }));
 
+  /** @type {Map<number, import("./source.js").NextAtPlace>} what is asked for by two views, and takes a while */
+  const known = new Map();
+
   return {
     facts,
     row: async ({ row, ...look }) => numbersFrom(await get("row", { ...nameOf(facts, look), row })),
@@ -65,7 +68,11 @@ export function servedSource(id, facts) {
     blockPlaces: [0, facts.tokens.length],
     block: async ({ place, token }) => blockFrom(await (await get("block", { place, token })).json()),
     ...(facts.inside.next === undefined ? {} : {
-      next: async ({ place }) => nextFrom(facts, await (await get("next", { place })).json()),
+      next: async ({ place }) => {
+        const found = known.get(place) ?? nextFrom(facts, await (await get("next", { place })).json());
+        known.set(place, found);
+        return found;
+      },
       guesses: async ({ first, last }) => columnsFrom(await (await get("guesses", { first, last })).json()),
     }),
     change: async ({ edits }) => changeFrom(await (await ask(`/api/${id}/change`, { edits })).json()),

@@ -1,12 +1,12 @@
 // The whole block: the stream of one token through all layers, and one layer in detail.
 import { largest } from "../data/order.js";
 import { bar, element, problemOf } from "../ui/dom.js";
-import { layerName, number, short } from "../ui/format.js";
+import { layerName, number } from "../ui/format.js";
 import { svgPainter } from "../ui/painter.js";
 import { styleColor } from "../ui/theme.js";
 import { quoted, tokenLabel, tokenTexts } from "../ui/tokens.js";
 import { attentionLogit, blockDiagram } from "./block_diagram.js";
-import { signed, signedBar } from "./signed_bar.js";
+import { length, signed, signedBar } from "./signed_bar.js";
 import { TokenStrip } from "./token_strip.js";
 
 /** @typedef {import("../ui/pane.js").Pane} Pane */
@@ -37,11 +37,13 @@ export class BlockView {
   }
 
   async show() {
-    const { source, store } = this.pane, place = this.pane.place(), asked = ++this.asked, [from] = source.blockPlaces;
+    const { source, store } = this.pane, place = this.pane.place(), asked = ++this.asked, [from, to] = source.blockPlaces;
     this.strip.show(place);
-    this.columns.hidden = place < from;
-    this.problem.replaceChildren(place < from ? problemOf(`This page carries the path of tokens from ${from + 1} on; attend explore has it for every token.`) ?? "" : "");
-    if (place < from) {
+    const missing = from === to ? "This page was written by an older version, which did not carry the path of tokens through the blocks."
+      : place < from ? `This page carries the path of tokens from ${from + 1} on; attend explore has it for every token.` : undefined;
+    this.columns.hidden = missing !== undefined;
+    this.problem.replaceChildren(problemOf(missing) ?? "");
+    if (missing !== undefined) {
       this.element.dataset.ready = "true";
       return;
     }
@@ -105,7 +107,7 @@ export class BlockView {
     this.note.textContent = logits === null
       ? facts.inside.logits && !this.which.hidden ? "This page carries the parts of the logits of the likeliest tokens only; attend explore has them for every token." : "How long the stream is after each layer, and how much attention and the feed-forward part add."
       : `The logit of ${quoted(logits.text)} is ${number(logits.logit)}: the sum of what each part adds to it, the final norm held fixed${Math.abs(logits.constant) > 1e-6 ? `, and ${signed(logits.constant)} from that norm's bias` : ""}.`;
-    const cells = (/** @type {number | null} */ value, /** @type {number} */ scale) => [element("td", { class: "number" }, value === null ? "" : short(value)), element("td", { class: "thin" }, value === null ? "" : bar(value / scale))];
+    const cells = (/** @type {number | null} */ value, /** @type {number} */ scale) => [element("td", { class: "number" }, value === null ? "" : length(value)), element("td", { class: "thin" }, value === null ? "" : bar(value / scale))];
     const logitCells = (/** @type {number | null} */ value) => (logits === null ? [] : [element("td", { class: "number" }, value === null ? "" : signed(value)), element("td", { class: "thin" }, value === null ? "" : signedBar(value, scales.logit))]);
     this.layers.replaceChildren(
       element("thead", {}, ...headRows(logits !== null)),
@@ -141,9 +143,9 @@ export class BlockView {
     painter.text(`The stream of “${tokenLabel(tokenTexts(facts)[this.found.place])}”${logits === null ? "" : `, and the logit of ${quoted(logits.text)}: ${number(logits.logit)}`}`, 12, 22, { fill: ink, bold: true, size: 15 });
     const at = (/** @type {number} */ column) => 100 + column * wide;
     ["stream", "attention adds", "feed-forward adds", ...(logits === null ? [] : ["attention, logit", "feed-forward, logit"])].forEach((name, c) => painter.text(name, at(c), top - 16, { fill: quiet, size: 11 }));
-    const length = (/** @type {number} */ column, /** @type {number} */ y, /** @type {number} */ value, /** @type {number} */ scale) => {
+    const lengthAt = (/** @type {number} */ column, /** @type {number} */ y, /** @type {number} */ value, /** @type {number} */ scale) => {
       painter.rect(at(column), y - 4, (wide - 70) * Math.min(1, value / scale), 8, styleColor("accent"), 0.75);
-      painter.text(short(value), at(column) + wide - 14, y, { fill: ink, size: 11, anchor: "end" });
+      painter.text(length(value), at(column) + wide - 14, y, { fill: ink, size: 11, anchor: "end" });
     };
     const logit = (/** @type {number} */ column, /** @type {number} */ y, /** @type {number} */ value) => {
       const half = (wide - 70) / 2, share = half * Math.min(1, Math.abs(value) / scales.logit);
@@ -151,14 +153,14 @@ export class BlockView {
       painter.text(signed(value), at(column) + wide - 14, y, { fill: ink, size: 11, anchor: "end" });
     };
     painter.text("embedding", 88, top + step / 2, { fill: quiet, size: 11, anchor: "end" });
-    length(0, top + step / 2, layers[0].in, scales.stream);
+    lengthAt(0, top + step / 2, layers[0].in, scales.stream);
     if (logits !== null) logit(3, top + step / 2, logits.embedding);
     layers.forEach((layer, i) => {
       const y = top + (i + 1.5) * step;
       painter.text(layerName(layer.layer, facts), 88, y, { fill: i === this.layer() ? styleColor("accent") : quiet, size: 11, anchor: "end" });
-      length(0, y, layer.out, scales.stream);
-      length(1, y, layer.attention.length, scales.part);
-      if (layer.feedForward !== null) length(2, y, layer.feedForward.length, scales.part);
+      lengthAt(0, y, layer.out, scales.stream);
+      lengthAt(1, y, layer.attention.length, scales.part);
+      if (layer.feedForward !== null) lengthAt(2, y, layer.feedForward.length, scales.part);
       if (logits === null) return;
       logit(3, y, attentionLogit(logits.layers[i]));
       if (layer.feedForward !== null) logit(4, y, logits.layers[i].feedForward);

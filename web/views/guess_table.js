@@ -9,7 +9,7 @@ import { quoted, tokenLabel, tokenTexts } from "../ui/tokens.js";
 /** @typedef {import("../data/source.js").GuessColumn} GuessColumn */
 
 const window_ = 20;  // columns at a time
-const together = 4;  // columns that are asked for at a time
+const together = 8;  // columns that are asked for at a time
 
 /** @param {number} depth @param {import("../data/source.js").Facts} facts */
 export function depthName(depth, facts) {

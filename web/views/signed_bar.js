@@ -1,5 +1,6 @@
-// A bar to the right for what is added, to the left for what is taken away.
+// Lengths and logits as the views of the block show them; a bar to the right for what is added, to the left for what is taken away.
 import { element } from "../ui/dom.js";
+import { short } from "../ui/format.js";
 
 /**
  * @param {number} value
@@ -17,4 +18,9 @@ export function signed(value) {
   if (!Number.isFinite(value)) return "not a number";
   const text = Math.abs(value).toFixed(2);
   return `${value < 0 && Number(text) !== 0 ? "−" : "+"}${text}`;
+}
+
+/** @param {number} value of a vector */
+export function length(value) {
+  return Number.isFinite(value) ? short(value) : "not a number";
 }
