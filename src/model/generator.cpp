@@ -165,7 +165,7 @@ GenerateOptions Generator::resolved(const GenerateOptions& options, std::int64_t
   if (!all.max_tokens)
     all.max_tokens = defaults_.max_tokens.value_or(counts_source ? prompt_tokens : kUsualTokens);
   if (*all.max_tokens < 0)
-    refuse(kGeneratorOperation, "max_tokens is ", *all.max_tokens, ", expected a number from 0");
+    refuse(kGeneratorOperation, "max_tokens is ", *all.max_tokens, ", expected a number of at least 0");
   return all;
 }
 

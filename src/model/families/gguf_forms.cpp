@@ -23,7 +23,7 @@ const GgufForm& form_of_file(const Gguf& file) {
     known.append(known.empty() ? "" : ", ").append(form->architecture);
   }
   io::fail(file.file(), "general.architecture", io::quoted(architecture),
-           " is not an architecture that attend has: ", known);
+           " is not an architecture that attend supports: ", known);
 }
 
 std::optional<std::int32_t> token_under(const Gguf& file, std::string_view key, std::int64_t vocabulary) {
