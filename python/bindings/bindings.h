@@ -10,6 +10,7 @@ void bind_activations(nanobind::module_& module);
 void bind_attention(nanobind::module_& module);
 void bind_backward(nanobind::module_& module);
 void bind_cache(nanobind::module_& module);
+void bind_device_array(nanobind::module_& module);
 void bind_draw(nanobind::module_& module);
 void bind_embedding(nanobind::module_& module);
 void bind_generator(nanobind::module_& module);

@@ -34,6 +34,7 @@ NB_MODULE(_core, module) {
   attend_python::bind_attention(module);
   attend_python::bind_backward(module);
   attend_python::bind_cache(module);
+  attend_python::bind_device_array(module);
   attend_python::bind_layers(module);
   attend_python::bind_activations(module);
   attend_python::bind_embedding(module);

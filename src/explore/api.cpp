@@ -54,12 +54,16 @@ MapName map_name(Target& target) {
   const std::int64_t special = target.number("special").value_or(1);
   if (special > 1) throw RequestError(400, "parameter special is neither 0 nor 1");
   map.special = special == 1;
+  const std::int64_t first = target.number("first").value_or(1);
+  if (first > 1) throw RequestError(400, "parameter first is neither 0 nor 1");
+  map.first = first == 1;
   return map;
 }
 
 }  // namespace
 
-Api::Api(std::string model, std::string text) : models_(std::move(model)), text_(std::move(text)) {}
+Api::Api(std::string model, std::string text, SinkChoice sink)
+    : models_(std::move(model)), text_(std::move(text)), sink_(sink) {}
 
 Response Api::answer(const Request& request) {
   try {
@@ -119,7 +123,8 @@ Response Api::read(const std::string& body) {
   const TextModel model = models_.load(wanted.model);
   const std::string id = readings_.read(model, wanted.text, wanted.second);
   Response response = json_response(
-      {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()))}});
+      {{"id", id},
+       {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()), sink_)}});
   return_free_memory_now();
   return response;
 }

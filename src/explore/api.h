@@ -17,8 +17,8 @@ inline constexpr std::int64_t kMostGuessPlaces = 16;
 
 class Api {
  public:
-  // `text` is the text that the page starts with.
-  Api(std::string model, std::string text);
+  // `text` is the text that the page starts with, `sink` what it does with the first token at first.
+  Api(std::string model, std::string text, SinkChoice sink = SinkChoice::automatic);
 
   // Always returns an answer: errors are answers too.
   Response answer(const Request& request);
@@ -40,6 +40,7 @@ class Api {
   Models models_;
   Readings readings_;
   std::string text_;
+  SinkChoice sink_;
 };
 
 // Whether a request needs an Api, which may take time, or only the page and its modules.

@@ -94,7 +94,7 @@ std::string self_contained_page(const Reading& reading, const FirstView& view) {
               "\">\n<style>" + styles + "</style>\n");
   replace(html, kServedScript, "");
 
-  nlohmann::ordered_json facts = facts_of(reading, false);
+  nlohmann::ordered_json facts = facts_of(reading, false, view.sink);
   facts["distanceBias"] = has_distance_bias(reading);
   facts["inside"] = inside_facts(reading);
   std::string data = "<script type=\"application/json\" id=\"facts\">" + escaped_for_html(json_text(facts)) +

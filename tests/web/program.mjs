@@ -36,6 +36,9 @@ export function sourceOf(html, spoil = (_layer, _numbers) => {}) {
   });
 }
 
+/** A model that writes, whose heads rest on the first token: four heads on two key heads. */
+export const sinkingModel = join(root, "tests/golden/sink");
+
 export const families = ["bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "gpt2"];
 
 /** A folder with a golden checkpoint and a vocabulary of words; removed when the test ends. */

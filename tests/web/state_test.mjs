@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fitted, fromAddress, initialState, Store, toAddress } from "../../web/ui/state.js";
 
 const everything = {
-  tab: "lines", layer: 4, head: 2, method: "norm", units: "tokens", special: true, row: 8, col: 0, steps: true, place: 3, depth: 0, candidate: 7, temperature: 0.3,
+  tab: "lines", layer: 4, head: 2, method: "norm", units: "tokens", special: true, first: false, row: 8, col: 0, steps: true, place: 3, depth: 0, candidate: 7, temperature: 0.3,
 };
 
 test("a state comes back from its address", () => {

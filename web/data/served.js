@@ -1,4 +1,5 @@
 // A source whose numbers come from the program, a screenful at a time: attend explore serves them.
+import { unitsOf, usuallyFirst } from "./source.js";
 
 /** @typedef {import("./source.js").Facts} Facts */
 /** @typedef {import("./source.js").Look} Look */
@@ -44,18 +45,18 @@ export async function compare(of) {
 export function servedSource(id, facts) {
   const get = (/** @type {string} */ what, /** @type {Record<string, string | number | null>} */ of) => ask(`/api/${id}/${what}?${query(of)}`);
   const tile = async (/** @type {Look & {level: number, y: number, x: number}} */ { level, y, x, ...look }) =>
-    tileFrom(await get("tile", { ...nameOf(look), level, y, x }));
+    tileFrom(await get("tile", { ...nameOf(facts, look), level, y, x }));
 
   /** @type {Map<number, import("./source.js").NextAtPlace>} what is asked for by two views, and takes a while */
   const known = new Map();
 
   return {
     facts,
-    row: async ({ row, ...look }) => numbersFrom(await get("row", { ...nameOf(look), row })),
+    row: async ({ row, ...look }) => numbersFrom(await get("row", { ...nameOf(facts, look), row })),
     tile,
     summary: async ({ buckets, ...look }) => {
       let level = 0;
-      for (let cells = unitCount(facts, look); cells > largest; cells = Math.ceil(cells / 2)) level += 1;
+      for (let cells = unitsOf(facts, look.units, look.special, look.first).length; cells > largest; cells = Math.ceil(cells / 2)) level += 1;
       return shrunk(await tile({ ...look, level, y: 0, x: 0 }), buckets);
     },
     scoresRow: async ({ layer, head, query: row }) => {
@@ -103,16 +104,9 @@ function query(of) {
   return Object.entries(of).filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`).join("&");
 }
 
-/** @param {Look} look */
-function nameOf({ layer, head, method, units, special }) {
-  return { layer, head, method, units, special: special ? 1 : 0 };
-}
-
 /** @param {Facts} facts @param {Look} look */
-function unitCount(facts, { units, special }) {
-  const all = units === "words" ? facts.words : facts.tokens;
-  const plain = all.filter((unit) => !unit.special).length;
-  return special || plain === 0 ? all.length : plain;
+function nameOf(facts, { layer, head, method, units, special, first = usuallyFirst(facts) }) {
+  return { layer, head, method, units, special: special ? 1 : 0, first: first ? null : 0 };
 }
 
 /** @param {Response} response */

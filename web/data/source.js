@@ -20,6 +20,7 @@
  * @property {number[]} keys those that are looked at: source and target of a model with an encoder and a decoder, else all
  * @property {boolean} causal
  * @property {number[]} [window] how many keys to the left and to the right of its own a token sees; -1: all
+ * @property {number} [keyHeads] how many heads of keys and values there are, where several heads share them
  * @property {number} [softcap] scores become softcap tanh(score / softcap)
  * @property {number[]} [sinks] of each head, a score that takes weight and gives no value
  * @property {number} [scale] of scores, where it is not that of the model
@@ -42,7 +43,15 @@
  * @property {string[]} methods
  * @property {boolean} [distanceBias]
  * @property {InsideFacts} inside
+ * @property {Sink} [sink] of a model that writes
  * @property {string} [notFinite] where NaN or infinity first appeared, in a sentence; only where it did
+ *
+ * @typedef {object} Sink what rests on the first token
+ * @property {string} token
+ * @property {number} share of the weight of all heads, on average
+ * @property {boolean} special then it is left out, or shown, with the others of its kind
+ * @property {boolean} isSink
+ * @property {boolean} folded whether it is left out at first
  *
  * @typedef {object} Look one way of looking at a reading: which heads, how, between what
  * @property {number | null} layer
@@ -50,6 +59,7 @@
  * @property {Method} method
  * @property {Units} units
  * @property {boolean} special with special tokens; without, they are left out and rows add up to 1 again
+ * @property {boolean} [first] with the first token, which may be a sink; without, likewise. What is usual, unless it is given
  *
  * @typedef {object} Grid
  * @property {number} rows
@@ -148,13 +158,34 @@
 export const tileSize = 256;
 
 /**
+ * Whether maps show the first token unless something else is asked for.
+ * @param {Facts} facts
+ */
+export function usuallyFirst(facts) {
+  return facts.sink?.folded !== true;
+}
+
+/**
  * The units of a reading that a look shows.
  * @param {Facts} facts
  * @param {Units} units
  * @param {boolean} special
+ * @param {boolean} [first] whether the first token is among them
  * @returns {Unit[]}
  */
-export function unitsOf(facts, units, special) {
+export function unitsOf(facts, units, special, first = usuallyFirst(facts)) {
   const all = units === "words" ? facts.words : facts.tokens.map((token, i) => ({ ...token, first: i, last: i + 1 }));
-  return special || all.every((unit) => unit.special) ? all : all.filter((unit) => !unit.special);
+  const shown = special || all.every((unit) => unit.special) ? all : all.filter((unit) => !unit.special);
+  return first ? shown : withoutFirst(shown);
+}
+
+/**
+ * A word of several tokens keeps the others.
+ * @param {Unit[]} units
+ */
+function withoutFirst(units) {
+  const [head, ...rest] = units;
+  if (head === undefined || head.first > 0) return units;
+  if (head.last > 1) return [{ ...head, first: 1 }, ...rest];
+  return rest.length > 0 ? rest : units;
 }

@@ -8,6 +8,7 @@
  * @property {import("../data/source.js").Method} method
  * @property {import("../data/source.js").Units} units
  * @property {boolean} special
+ * @property {boolean | null} first whether the first token is shown; null: what is usual for the text
  * @property {number | null} row the unit that looks
  * @property {number | null} col the unit that is looked at
  * @property {boolean} steps whether the number at (row, col) is taken apart
@@ -21,7 +22,7 @@
 
 /** @type {State} */
 export const initialState = {
-  tab: "map", layer: null, head: null, method: "raw", units: "words", special: false, row: null, col: null, steps: false,
+  tab: "map", layer: null, head: null, method: "raw", units: "words", special: false, first: null, row: null, col: null, steps: false,
   place: null, depth: null, candidate: null, temperature: 1,
 };
 
@@ -59,6 +60,7 @@ export function toAddress(state) {
   if (state.method !== initialState.method) parts.set("method", state.method);
   if (state.units !== initialState.units) parts.set("units", state.units);
   if (state.special) parts.set("special", "1");
+  if (state.first !== null) parts.set("first", state.first ? "1" : "0");
   if (state.row !== null) parts.set("row", String(state.row + 1));
   if (state.col !== null) parts.set("col", String(state.col + 1));
   if (state.steps) parts.set("steps", "1");
@@ -91,6 +93,7 @@ export function fromAddress(address, usual) {
     method: one("method", ["raw", "norm", "rollout"]),
     units: one("units", ["words", "tokens"]),
     special: parts.get("special") === "1",
+    first: parts.get("first") === "1" ? true : parts.get("first") === "0" ? false : null,
     row: row === null ? null : row - 1, col: col === null ? null : col - 1,
     steps: parts.get("steps") === "1",
     place: token === null ? null : token - 1, depth: count("depth", 0), candidate: count("next", 0),

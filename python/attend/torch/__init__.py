@@ -1,6 +1,7 @@
 """attend in PyTorch: attention with autograd, and attend as an attention of Hugging Face transformers.
 
-Imported only when asked for (`import attend.torch`); tensors are read and written where they are, on the CPU.
+Imported only when asked for (`import attend.torch`); tensors are read and written where they are, on the CPU or on a GPU. There everything
+is put onto PyTorch's current stream, and a CUDA graph may capture it.
 """
 
 try:

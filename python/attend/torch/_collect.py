@@ -89,7 +89,7 @@ class _Collector:
             parts = _core.summarize_weights(q, k, row_state=row_state, **self._summary, **options)._asdict()
             if self._indices is not None:
                 axis = 0 if q.ndim == 3 and "cumulative_query_lengths" not in options else 1
-                indices = torch.as_tensor(self._indices)
+                indices = torch.as_tensor(self._indices, device=q.device)
                 parts = {name: part if part is None else part.index_select(axis, indices) for name, part in parts.items()}
         if self._rows is not None:
             rows = [row + q.shape[-2] if row < 0 else row for row in self._rows]
