@@ -38,3 +38,9 @@ def guessing_bert(small_bert, tmp_path_factory):
     tensors |= {name: array for name, array in head.items() if not name.startswith("golden.")}
     write_safetensors(folder / "model.safetensors", tensors)
     return folder
+
+
+@pytest.fixture(scope="session")
+def sinking_model():
+    """A model that writes, whose heads rest on the first token: four heads on two key heads, no special tokens."""
+    return GOLDEN.parent / "sink"

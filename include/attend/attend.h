@@ -21,9 +21,11 @@
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
 #include <attend/lens.h>
+#include <attend/lens_block.h>
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_next.h>
+#include <attend/lens_sink.h>
 #include <attend/lens_tiles.h>
 #include <attend/matmul.h>
 #include <attend/model_description.h>

@@ -20,7 +20,7 @@ namespace attend {
 // How much of a pass a reading keeps. For 8,192 tokens and a model of 6 layers × 384: 320, 250 and 13 MB.
 enum class Keep : std::uint8_t {
   all,         // hidden states, queries, keys and values of every layer
-  attention,   // queries, keys and values of every layer, and what leaves the last one
+  attention,   // queries, keys and values of every layer, the embeddings, and what leaves the last layer
   last_state,  // what leaves the last layer
 };
 
@@ -69,11 +69,22 @@ class Reading {
   }  // kept or not
   std::int64_t heads() const noexcept { return model_.transformer().description().heads(); }
 
+  // Several heads may share keys and values: how many of these a layer has, and the number of those that a
+  // head reads, from 1 as heads count. In most layers there are as many as heads.
+  std::int64_t key_heads(std::int64_t layer) const noexcept {
+    return model_.transformer().description().layer(layer).attention.key_heads;
+  }
+  std::int64_t key_head(std::int64_t layer, std::int64_t head) const noexcept {
+    return (head - 1) / (heads() / key_heads(layer)) + 1;
+  }
+
   // The tokens that look at others in a layer, and those that are looked at: source or target in a model with
   // an encoder and a decoder, all tokens in others. The row of a token that does not look is 0, and means
   // over layers are over those in which it does.
   TokenRange looking(std::int64_t layer) const noexcept;
   TokenRange looked_at(std::int64_t layer) const noexcept;
+  // The layer that was asked for, where no other is kept.
+  std::optional<std::int64_t> only_layer() const noexcept { return only_layer_; }
   std::string layer_name(std::int64_t layer) const {
     return model_.transformer().description().layer_name(layer);
   }

@@ -24,6 +24,7 @@ Method = Literal["raw", "norm", "rollout", "flow", "grad"]
 WordChoice = Union[str, int]  # "it", "the#2" for the second "the", or a number in Reading.words
 Doubles = NDArray[np.float64]
 View = Literal["map", "lines", "model", "film"]
+Sink = Literal["auto", "fold", "keep"]  # what becomes of the first token of a model that writes
 
 
 class Word(NamedTuple):
@@ -36,6 +37,16 @@ class Word(NamedTuple):
     last_token: int
     part: int  # 1 in the second text of a pair
     special: bool  # such as [CLS] and [SEP]
+
+
+class FirstToken(NamedTuple):
+    """What rests on the first token of a text, which sees nothing but itself: heads of models that write put there what they have no use for."""
+
+    text: str
+    special: bool
+    share: float  # of the weight of rows from the third token on (and up to token 128), the mean over all layers and heads
+    even: float  # what that would be if every row were spread evenly
+    is_sink: bool  # a share of 0.3 or more, and twice the even one
 
 
 class HeadProfile(NamedTuple):
@@ -53,6 +64,7 @@ class HeadProfile(NamedTuple):
     broad: float  # that entropy as a share of the largest possible
     relations: list[float]  # the weight from one word to the other, for each relation that was given
     habit: str  # what stands out: "separator", "previous", "next", "same token", "same word", "first token", "induction", "duplicate", "broad" or "mixed"
+    key_head: int  # whose keys and values it reads, from 1; several heads may share them
 
 
 class HeadLink(NamedTuple):
@@ -62,6 +74,7 @@ class HeadLink(NamedTuple):
     head: int
     weight: float  # the sum over the tokens of the key, the mean over those of the query
     share: float  # of what does not go to special tokens
+    key_head: int  # whose keys and values it reads, from 1
 
 
 class TokenGuess(NamedTuple):
@@ -121,7 +134,8 @@ class Reading:
 
     Arguments that all questions share: `layer` and `head` choose one head, or all of a layer, or (neither given) those of all layers, of
     which the mean is taken; they count from 1. tokens=True asks between tokens, not words. special=False leaves special tokens out, and
-    makes each row that was a distribution add up to 1 without them.
+    makes each row that was a distribution add up to 1 without them. sink="fold" does so with the first token of a model that writes,
+    sink="auto" where it is a sink and not special (first_token); of a first word of several tokens the others stay.
     """
 
     def __init__(self, core: _core.ReadingCore) -> None:
@@ -167,9 +181,15 @@ class Reading:
     def heads(self) -> int:
         return self._core.heads
 
-    def units(self, *, tokens: bool = False, special: bool = True) -> list[Word]:
+    @property
+    def first_token(self) -> FirstToken | None:
+        """How much attention rests on the first token; None where the model looks ahead."""
+        fields = self._core.first_token()
+        return None if fields is None else FirstToken(*fields)
+
+    def units(self, *, tokens: bool = False, special: bool = True, sink: Sink = "keep") -> list[Word]:
         """What the rows and columns of map() stand for."""
-        return [Word(*fields) for fields in self._core.units(tokens, special)]
+        return [Word(*fields) for fields in self._core.units(tokens, special, sink)]
 
     def find_word(self, name: WordChoice) -> int:
         """The number of a word: "it", or "the#2" for the second "the". ValueError says which words are close, or how to choose."""
@@ -179,16 +199,20 @@ class Reading:
         """The vectors that leave a layer, (tokens, hidden size); layer 0 is the embeddings."""
         return self._core.hidden(layer)
 
+    def key_heads(self, layer: int = 1) -> int:
+        """How many heads of keys and values a layer has: heads 1 to heads / key_heads read the first of them, and so on."""
+        return self._core.key_heads(layer)
+
     def q(self, layer: int) -> NDArray[np.float32]:
         """The queries of a layer, (tokens, heads, head size)."""
         return self._core.q(layer)
 
     def k(self, layer: int) -> NDArray[np.float32]:
-        """The keys of a layer, (tokens, heads, head size)."""
+        """The keys of a layer, (tokens, key heads, head size)."""
         return self._core.k(layer)
 
     def v(self, layer: int) -> NDArray[np.float32]:
-        """The values of a layer, (tokens, heads, head size)."""
+        """The values of a layer, (tokens, key heads, head size)."""
         return self._core.v(layer)
 
     def map(
@@ -199,13 +223,14 @@ class Reading:
         *,
         tokens: bool = False,
         special: bool = True,
+        sink: Sink = "keep",
         gradients: _core.GradientsCore | None = None,
     ) -> Doubles:
         """Who (rows) looks at, or takes from, whom (columns): (units, units). flow has no map: it is computed for one row() at a time.
 
         Over the tokens of a word the sum is taken where it is looked at, the mean where it looks.
         """
-        return self._core.map(method, layer, head, tokens, special, gradients)
+        return self._core.map(method, layer, head, tokens, special, sink, gradients)
 
     def row(
         self,
@@ -216,16 +241,23 @@ class Reading:
         *,
         tokens: bool = False,
         special: bool = True,
+        sink: Sink = "keep",
         gradients: _core.GradientsCore | None = None,
     ) -> Doubles:
         """One row of map(), (units,), without the others. With tokens=True `word` is a token, by its number or as `tokens` has it."""
-        return self._core.row(word, method, layer, head, tokens, special, gradients)
+        return self._core.row(word, method, layer, head, tokens, special, sink, gradients)
 
     def received(
-        self, layer: int | None = None, head: int | None = None, *, tokens: bool = False, special: bool = True
+        self,
+        layer: int | None = None,
+        head: int | None = None,
+        *,
+        tokens: bool = False,
+        special: bool = True,
+        sink: Sink = "keep",
     ) -> Doubles:
         """How much attention each unit receives from all tokens together, (units,): with special ones, as much as there are tokens."""
-        return self._core.received(layer, head, tokens, special)
+        return self._core.received(layer, head, tokens, special, sink)
 
     def profile_heads(self, relations: Iterable[tuple[WordChoice, WordChoice]] = ()) -> list[HeadProfile]:
         """What each head does with this text. relations: pairs of words, such as a verb and its subject, to score each head by."""
@@ -293,6 +325,7 @@ class Reading:
         focus: WordChoice | None = None,
         tokens: bool = False,
         special: bool = False,
+        sink: Sink = "auto",
         gradients: _core.GradientsCore | None = None,
         top: int = 8,
     ) -> Figure:
@@ -302,7 +335,7 @@ class Reading:
         """
         from .draw import Figure
 
-        return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, gradients, top))
+        return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, sink, gradients, top))
 
 
 def read(

@@ -5,6 +5,7 @@
 
 #include <attend/lens.h>
 #include <attend/lens_change.h>
+#include <attend/lens_sink.h>
 
 #include <memory>
 #include <optional>
@@ -31,6 +32,9 @@ struct LensGradients {
 attend::LensQuery query_from(const LensReading& reading, nanobind::handle method, nanobind::handle layer,
                              nanobind::handle head, nanobind::handle gradients);
 attend::HeadChoice head_choice_from(nanobind::handle layer, nanobind::handle head);
+
+// "auto", "fold" or "keep".
+attend::SinkChoice sink_from(nanobind::handle sink);
 
 // The place of a word: its number, or its name as find_word() reads it.
 std::size_t word_from(nanobind::handle word, const std::vector<attend::Word>& units);

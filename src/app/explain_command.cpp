@@ -7,6 +7,7 @@
 
 #include "app/command.h"
 #include "app/figure_output.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -44,7 +45,7 @@ Try:
 struct ExplainArguments {
   std::optional<std::string> text, focus, to, towards, guess, format;
   std::vector<std::string> ablate, relations;
-  std::string second, model{kDefaultModel}, method = "raw", view = "map", output;
+  std::string second, model{kDefaultModel}, method = "raw", view = "map", sink = "auto", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
   bool tokens = false, special = false, heads = false, json = false;
@@ -135,7 +136,8 @@ std::string page_of(const Reading& reading, const ExplainArguments& given,
                         .method = request.query.method,
                         .heads = request.query.heads,
                         .tokens = given.tokens,
-                        .special = request.special};
+                        .special = request.special,
+                        .sink = request.sink};
   if (request.focus)
     first.focus = find_word(given.tokens ? single_tokens(reading) : reading.words(), *request.focus);
   return page::self_contained_page(reading, first);
@@ -145,7 +147,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   const std::string format = format_of(given);
   check(given, format);
   const std::string text = given.text ? input_text(*given.text) : kSentence;
-  const TextModel model = TextModel::load(given.model);
+  const TextModel model = open_model(given.model);
   require_layer(model, given.layer, given.head);
 
   explain::ExplainRequest request{
@@ -153,6 +155,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .tokens = given.tokens,
       // A model with a decoder begins its answer with a special token, so these are shown.
       .special = given.special || model.transformer().description().has_source(),
+      .sink = *sink_choice_named(given.sink),
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
@@ -246,6 +249,7 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->capture_default_str();
   command->add_flag("--tokens,!--words", given->tokens, "Show tokens; --words, the default, shows words");
   command->add_flag("--special", given->special, "Show special tokens such as [CLS], too");
+  add_sink_option(*command, given->sink);
   command
       ->add_option("--view", given->view,
                    "What to draw large: map, lines, model (all heads) or film (all layers)")

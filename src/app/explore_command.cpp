@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "app/command.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -28,7 +29,7 @@ Try:
 
 struct ExploreArguments {
   std::optional<std::string> text;
-  std::string model{kDefaultModel};
+  std::string model{kDefaultModel}, sink = "auto";
   std::optional<int> port;
 };
 
@@ -40,7 +41,8 @@ void run_explore(const ExploreArguments& given) {
   if (text.size() > explore::kMostBodyBytes / 2)  // it may take twice as much as JSON
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
                                     " KiB, which is more than the page can send"));
-  explore::Api api(given.model, text);
+  get_default_model(given.model);
+  explore::Api api(given.model, text, *sink_choice_named(given.sink));
   explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
                        .ready = [](const std::string& address) { write_output(address + "\n"); }});
 }
@@ -55,6 +57,7 @@ void add_explore_command(CLI::App& program, Globals&, std::function<void()>& run
   add_model_option(*command, given->model);
   command->add_option("--port", given->port, "The port (default: 8080, or the next that is free)")
       ->type_name("N");
+  add_sink_option(*command, given->sink);
   command->footer(kExploreFooter);
   command->callback([given, &run] { run = [given] { run_explore(*given); }; });
 }

@@ -9,8 +9,19 @@
 namespace attend::app {
 
 void add_model_option(CLI::App& command, std::string& model) {
-  command.add_option("-m,--model", model, "A folder, or a name on the hub")
+  command.add_option("-m,--model", model, "A folder, a GGUF file, or a name on the hub")
+      ->take_last()
       ->type_name("MODEL")
+      ->capture_default_str();
+}
+
+void add_sink_option(CLI::App& command, std::string& sink) {
+  command
+      .add_option("--sink", sink,
+                  "The first token of a model that writes: fold leaves it out, keep shows it, auto leaves it "
+                  "out where most of the attention rests on it")
+      ->check(CLI::IsMember({"auto", "fold", "keep"}))
+      ->type_name("HOW")
       ->capture_default_str();
 }
 

@@ -14,6 +14,9 @@ namespace attend::app {
 // -m, --model
 void add_model_option(CLI::App& command, std::string& model);
 
+// --sink: a name that sink_choice_named() reads.
+void add_sink_option(CLI::App& command, std::string& sink);
+
 // Throws UsageError for a layer or a head that the model does not have.
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head);

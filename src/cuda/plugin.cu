@@ -9,6 +9,7 @@
 #include "cuda/memory.h"
 #include "cuda/row_state.h"
 #include "cuda/stream.h"
+#include "cuda/weights.h"
 
 namespace attend::cuda {
 namespace {
@@ -78,8 +79,8 @@ const plugin::Table kTable{
     .fill = OnPlace<&fill>::run,
     .attention_kernel = attention_kernel,
     .attention = OnPlace<&attention>::run,
-    .attention_rows = nullptr,
-    .summarize_weights = nullptr,
+    .attention_rows = OnPlace<&attention_rows>::run,
+    .summarize_weights = OnPlace<&summarize_weights>::run,
     .log_sum_exp = OnPlace<&log_sum_exp>::run,
     .merge_attention = OnPlace<&merge_attention>::run,
     .synchronize = OnPlace<&synchronize>::run,

@@ -65,6 +65,8 @@ void save_arrays(const Reading& reading, const Explanation& explanation, const s
     arrays.add("top_values", Tensor::from<double>({count, top->count}, top->values));
   }
   arrays.add("received", explanation.received);
+  if (const auto& sink = explanation.sink)
+    arrays.add("sink", std::vector<double>{sink->token.share, sink->folded ? 1.0 : 0.0});
   arrays.add("ids", {reading.size()}, ids);
   if (explanation.focus) {
     arrays.add("focus", {1}, {static_cast<std::int64_t>(explanation.focus->unit)});

@@ -13,6 +13,7 @@
 #include "explore/memory.h"
 #include "explore/reading_json.h"
 #include "explore/target.h"
+#include "page/inside.h"
 
 namespace attend::explore {
 namespace {
@@ -53,12 +54,16 @@ MapName map_name(Target& target) {
   const std::int64_t special = target.number("special").value_or(1);
   if (special > 1) throw RequestError(400, "parameter special is neither 0 nor 1");
   map.special = special == 1;
+  const std::int64_t first = target.number("first").value_or(1);
+  if (first > 1) throw RequestError(400, "parameter first is neither 0 nor 1");
+  map.first = first == 1;
   return map;
 }
 
 }  // namespace
 
-Api::Api(std::string model, std::string text) : models_(std::move(model)), text_(std::move(text)) {}
+Api::Api(std::string model, std::string text, SinkChoice sink)
+    : models_(std::move(model)), text_(std::move(text)), sink_(sink) {}
 
 Response Api::answer(const Request& request) {
   try {
@@ -93,11 +98,14 @@ Response Api::route(const Request& request) {
     return change(id, request.body);
   }
   using Question = Response (Api::*)(const std::string&, Target&);
-  const Question question = what == "tile"     ? &Api::tile
-                            : what == "row"    ? &Api::row
-                            : what == "cell"   ? &Api::cell
-                            : what == "scores" ? &Api::scores
-                                               : nullptr;
+  const Question question = what == "tile"      ? &Api::tile
+                            : what == "row"     ? &Api::row
+                            : what == "cell"    ? &Api::cell
+                            : what == "scores"  ? &Api::scores
+                            : what == "next"    ? &Api::next
+                            : what == "guesses" ? &Api::guesses
+                            : what == "block"   ? &Api::block
+                                                : nullptr;
   if (question == nullptr) throw RequestError(404, "there is no such address");
   require_method(request, "GET");
   readings_.reading(id);  // an id that is no longer kept is reported before its parameters are read
@@ -115,7 +123,8 @@ Response Api::read(const std::string& body) {
   const TextModel model = models_.load(wanted.model);
   const std::string id = readings_.read(model, wanted.text, wanted.second);
   Response response = json_response(
-      {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()))}});
+      {{"id", id},
+       {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()), sink_)}});
   return_free_memory_now();
   return response;
 }
@@ -158,6 +167,31 @@ Response Api::scores(const std::string& id, Target& target) {
   const std::int64_t query = target.required_number("query");
   target.require_all_used();
   return numbers_response(softmax_row(readings_.reading(id), layer, head, query));
+}
+
+Response Api::next(const std::string& id, Target& target) {
+  const std::int64_t place = target.required_number("place");
+  target.require_all_used();
+  return json_response(page::next_json(readings_.reading(id), place));
+}
+
+Response Api::guesses(const std::string& id, Target& target) {
+  const std::int64_t first = target.required_number("first"), last = target.required_number("last");
+  target.require_all_used();
+  if (first >= last || last - first > kMostGuessPlaces)
+    throw RequestError(400, joined("first and last are ", first, " and ", last, ", expected 1 to ",
+                                   kMostGuessPlaces, " places between them"));
+  return json_response(page::guess_table_json(readings_.reading(id), first, last));
+}
+
+Response Api::block(const std::string& id, Target& target) {
+  const std::int64_t place = target.required_number("place");
+  const std::optional<std::int64_t> token = target.number("token");
+  target.require_all_used();
+  if (token && *token > kLargestModelSize)
+    throw RequestError(400, "parameter token is not one of the vocabulary");
+  return json_response(page::block_json(
+      readings_.reading(id), place, token ? std::optional(static_cast<std::int32_t>(*token)) : std::nullopt));
 }
 
 Response Api::change(const std::string& id, const std::string& body) {

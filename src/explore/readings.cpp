@@ -25,11 +25,9 @@ bool is_id(std::string_view id) {
          digits(id.substr(9), "0123456789");
 }
 
-std::vector<Word> plain(const std::vector<Word>& units) {
-  std::vector<Word> result;
-  std::copy_if(units.begin(), units.end(), std::back_inserter(result),
-               [](const Word& unit) { return !unit.special; });
-  return result;
+// Maps of the same units have the same name.
+int units_name(const MapName& map) {
+  return (map.tokens ? 1 : 0) + (map.special ? 2 : 0) + (map.first ? 4 : 0);
 }
 
 }  // namespace
@@ -46,9 +44,6 @@ std::string Readings::read(const TextModel& model, const std::string& text, cons
   make_room_for(bytes_of(model, tokens.size()));
   auto kept = std::make_unique<Kept>(Kept{
       .id = joined(run_, '-', ++count_), .reading = Reading(model, text, second, {.keep = Keep::attention})});
-  kept->tokens = single_tokens(kept->reading);
-  kept->plain_tokens = plain(kept->tokens);
-  kept->plain_words = plain(kept->reading.words());
   kept_.push_front(std::move(kept));
   return kept_.front()->id;
 }
@@ -66,7 +61,7 @@ void Readings::make_room_for(std::size_t bytes) {
   }
 }
 
-const Readings::Kept& Readings::kept(std::string_view id) const {
+Readings::Kept& Readings::kept(std::string_view id) const {
   if (!is_id(id)) throw RequestError(404, "there is no such address");
   for (const auto& kept : kept_) {
     if (kept->id == id) return *kept;
@@ -76,21 +71,27 @@ const Readings::Kept& Readings::kept(std::string_view id) const {
 
 const Reading& Readings::reading(std::string_view id) const { return kept(id).reading; }
 
-std::span<const Word> Readings::Kept::units(const MapName& map) const {
-  // Special tokens are shown if there is nothing else.
-  if (map.special || plain_tokens.empty()) return map.tokens ? tokens : reading.words();
-  return map.tokens ? plain_tokens : plain_words;
+std::span<const Word> Readings::Kept::units_of(const MapName& map) {
+  const auto [place, missing] = units.try_emplace(units_name(map));
+  std::vector<Word>& list = place->second;
+  if (!missing) return list;
+  list = map.tokens ? single_tokens(reading) : reading.words();
+  // What is left out is shown if there is nothing else.
+  const bool plain = std::any_of(list.begin(), list.end(), [](const Word& unit) { return !unit.special; });
+  if (!map.special && plain) std::erase_if(list, [](const Word& unit) { return unit.special; });
+  if (!map.first) list = without_first_token(std::move(list));
+  return list;
 }
 
 LensTiles& Readings::tiles(std::string_view id, const MapName& map) {
-  const Kept& own = kept(id);
+  Kept& own = kept(id);
   const auto place = std::find_if(tiles_.begin(), tiles_.end(),
                                   [&](const Tiles& entry) { return entry.kept == &own && entry.map == map; });
   if (place != tiles_.end()) {
     tiles_.splice(tiles_.begin(), tiles_, place);
   } else {
     const LensQuery query{.method = map.method, .heads = map.heads};
-    tiles_.push_front({&own, map, LensTiles(own.reading, query, own.units(map))});
+    tiles_.push_front({&own, map, LensTiles(own.reading, query, own.units_of(map))});
   }
   return tiles_.front().tiles;
 }

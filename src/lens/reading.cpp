@@ -73,7 +73,7 @@ void Reading::run(const PassEdits& edits, Keep keep) {
     if (only_layer_ && moment.layer != *only_layer_) return;
     const bool hidden = keep == Keep::all || moment.layer == last;
     if (moment.layer == 0) {
-      if (hidden) embeddings_ = copy_of(moment.hidden);
+      if (keep != Keep::last_state) embeddings_ = copy_of(moment.hidden);
       return;
     }
     Layer layer;

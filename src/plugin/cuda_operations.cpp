@@ -95,6 +95,43 @@ void attention_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView 
                                               plugin_state({row_state.max, row_state.sum})));
 }
 
+plugin::Indices plugin_indices(const Indices& indices) {
+  if (indices.is_all()) return {};
+  return {indices.list().data(), static_cast<std::int64_t>(indices.list().size())};
+}
+
+void attention_rows_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                            const AttentionOptions& options, Stage stage, const RowSelection& selection,
+                            const ConstRowStateView& row_state, TensorView out) {
+  const PluginAttention made(layout, q, k, {}, options);
+  plugin::Rows rows;
+  rows.stage = static_cast<std::int32_t>(stage);
+  rows.sequences = plugin_indices(selection.sequences);
+  rows.heads = plugin_indices(selection.heads);
+  rows.rows = plugin_indices(selection.rows);
+  rows.out = plugin_view(out);
+  require_done("attention_rows",
+               table().attention_rows(place_of(q.device()), made.call(), plugin_state(row_state), rows));
+}
+
+void summarize_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                       const AttentionOptions& options, const WeightsRequest& request,
+                       const ConstRowStateView& row_state, WeightsSummary& summary) {
+  const PluginAttention made(layout, q, k, {}, options);
+  plugin::Summary wanted;
+  wanted.top_keys = plugin_view(summary.top_keys);
+  wanted.top_weights = plugin_view(summary.top_weights);
+  wanted.received = plugin_view(summary.received);
+  wanted.entropy = plugin_view(summary.entropy);
+  wanted.map = plugin_view(summary.map);
+  wanted.top_k = request.top_k;
+  wanted.map_rows = request.map_rows;
+  wanted.map_columns = request.map_columns;
+  wanted.map_is_max = request.map_reduction == MapReduction::max ? 1 : 0;
+  require_done("summarize_weights",
+               table().summarize_weights(place_of(q.device()), made.call(), plugin_state(row_state), wanted));
+}
+
 void log_sum_exp_on_cuda(const ConstRowStateView& row_state, TensorView out) {
   require_done("log_sum_exp",
                table().log_sum_exp(place_of(out.device()), plugin_state(row_state), plugin_view(out)));
@@ -118,6 +155,8 @@ constexpr Operations cuda_row() {
   row.wait_for_stream = wait_on_cuda;
   row.attention_kernel = attention_kernel_on_cuda;
   row.attention = attention_on_cuda;
+  row.attention_rows = attention_rows_on_cuda;
+  row.summarize_weights = summarize_on_cuda;
   row.log_sum_exp = log_sum_exp_on_cuda;
   row.merge_attention = merge_on_cuda;
   return row;

@@ -1,0 +1,34 @@
+// What a page carries for its views of the next token and of the block.
+#pragma once
+
+#include <attend/lens.h>
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace attend::page {
+
+// The last tokens of a text whose path through the blocks a page carries: some 1.6% of the page's size.
+inline constexpr std::int64_t kMostBlockPlaces = 512;
+// Likewise for candidates; fewer where the products with the table of tokens would take long.
+inline constexpr std::int64_t kMostNextPlaces = 64;
+
+// Numbers are f32, little-endian, in base64. Places are the last ones of the text, in their order.
+struct CarriedInside {
+  // {"block": {"first", "logits": [[place, token], ...]}, "next": {"first", "top", "texts"}}; no "next" for a
+  // model that does not write. "first" is the first place.
+  std::string facts;
+
+  // For each place and layer: in, middle, out; input, length and cosine of attention; the heads; rest; input,
+  // length and cosine of the feed-forward part. NaN for what there is not. Then for each of "logits": logit,
+  // embedding, constant; and for each layer the heads, rest, the feed-forward part.
+  std::string block;
+
+  // For each place and each layer from 0: `top` ids, their logits less the largest, the logarithm of the sum
+  // at temperature 1. Then the sums at all temperatures: of the last layer at each place, and of each layer
+  // at the last place. Then how probable the token was that follows each place.
+  std::string next;
+};
+CarriedInside carried_inside(const Reading& reading);
+
+}  // namespace attend::page
