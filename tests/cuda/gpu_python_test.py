@@ -214,7 +214,7 @@ def test_mistakes_are_one_sentence_and_the_next_call_works():
         (TypeError, "q holds torch.int32", lambda: attend.attention(q.int(), q, q)),
         (TypeError, "q requires a gradient", lambda: attend.attention(q.clone().requires_grad_(), q, q)),
         (TypeError, "stream must be a CUDA stream", lambda: attend.attention(q, q, q, stream="side")),
-        (ValueError, "which is not the address of one", lambda: attend.attention(q, q, q, stream=77)),
+        (ValueError, "stream is 77, which is not the address of a CUDA stream", lambda: attend.attention(q, q, q, stream=77)),
         (TypeError, "the arrays are not on a GPU", lambda: attend.attention(here, here, here, stream=torch.cuda.Stream())),
         (ValueError, "[softmax] is not implemented on cuda:0", lambda: attend.softmax(q)),
         (ValueError, "q is on meta; attend computes on the CPU and on CUDA devices", lambda: attend.torch.attention(q.to("meta"), q, q)),
