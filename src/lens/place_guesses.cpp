@@ -1,6 +1,5 @@
 // What the model, or each of its layers, expects at many places: a table of guesses.
 #include <attend/lens_next.h>
-#include <attend/matmul.h>
 
 #include <algorithm>
 #include <cmath>
@@ -83,7 +82,7 @@ TokenRange expects_next(const Reading& reading) {
 std::vector<PlaceGuesses> guesses_at(const Reading& reading, std::span<const GuessPlace> places,
                                      std::size_t most) {
   const ModelDescription& description = reading.model().transformer().description();
-  const PackedMatrix table = lens::output_layer_of(reading).packed();
+  const TokenHead head = lens::output_layer_of(reading).for_writing();
   const std::int64_t tokens = description.vocabulary_size;
   for (const GuessPlace& each : places) {
     for (const double temperature : each.temperatures) {
@@ -95,8 +94,6 @@ std::vector<PlaceGuesses> guesses_at(const Reading& reading, std::span<const Gue
   }
   const Tensor vectors = vectors_at(reading, places);
   const auto count = static_cast<std::int64_t>(places.size());
-  const auto scale = static_cast<float>(description.output_scale);
-  const auto cap = static_cast<float>(description.output_softcap);
   std::vector<PlaceGuesses> guesses;
   const std::size_t shown = std::min(most, static_cast<std::size_t>(tokens));
   for (const GuessPlace& each : places) {
@@ -104,22 +101,14 @@ std::vector<PlaceGuesses> guesses_at(const Reading& reading, std::span<const Gue
                        .logits = std::vector<double>(shown),
                        .log_sums = std::vector<double>(each.temperatures.size())});
   }
-  Tensor room(DType::f32, {std::min(count, kLogitRows), tokens});
-  std::vector<std::int32_t> orders(static_cast<std::size_t>(room.count()));
+  std::vector<std::int32_t> orders(static_cast<std::size_t>(std::min(count, kLogitRows) * tokens));
   for (std::int64_t first = 0; first < count; first += kLogitRows) {
     const std::int64_t rows = std::min(kLogitRows, count - first);
-    const TensorView logits = room.view().slice(0, 0, rows);
-    matmul(vectors.view().slice(0, first, first + rows), table, logits);
-    float* const data = logits.data<float>();
+    Tensor logits = head.next_logits(vectors.view().slice(0, first, first + rows));
+    float* const data = logits.view().data<float>();
     parallel_for(rows, [&](std::int64_t row, int) noexcept {
       const auto size = static_cast<std::size_t>(tokens);
       const std::span<float> values(data + row * tokens, size);
-      if (scale != 1) {
-        for (float& value : values) value *= scale;
-      }
-      if (cap > 0) {
-        for (float& value : values) value = cap * std::tanh(value / cap);
-      }
       const auto index = static_cast<std::size_t>(first + row);
       summarise(values, places[index], std::span(orders).subspan(static_cast<std::size_t>(row) * size, size),
                 guesses[index]);
