@@ -48,5 +48,7 @@ while [ -n "$(jobs -rp)" ]; do wait -n || status=1; done
 wait
 [ $status = 0 ] || exit 1
 "$nvcc" -shared -cudart static -L "$libraries" -Xlinker --exclude-libs,ALL -o "$folder/libattend_cuda.so" "$folder"/*.cu.o || exit 1
-[ -d build/release ] && cp "$folder/libattend_cuda.so" build/release/
+for beside in build/release build/release/python/attend; do
+  if [ -d "$beside" ]; then cp "$folder/libattend_cuda.so" "$beside/"; fi
+done
 echo "cuda: $folder/libattend_cuda.so"

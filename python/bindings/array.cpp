@@ -76,6 +76,24 @@ void require_device(const char* name, attend::Device device) {
   }
 }
 
+// Asked here and not by nanobind, so that what the array itself says of the matter is what the caller reads.
+// The version brings the word whether the array may be written; older libraries do not know it.
+nb::object exported(nb::handle array, attend::Device device, const char* name, Access access) {
+  const nb::object exports = array.attr("__dlpack__");
+  const nb::tuple version = nb::make_tuple(1, 0);
+  const nb::object stream = device.is_host() ? nb::none() : nb::object(CallStream::for_dlpack(array, device));
+  if (stream.equal(nb::int_(-1))) return capsule_of_torch(array);
+  try {
+    return device.is_host() ? exports(nb::arg("max_version") = version)
+                            : exports(nb::arg("max_version") = version, nb::arg("stream") = stream);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  if (access == Access::write)
+    refuse_type(name, " does not say whether it may be written: its __dlpack__ is too old");
+  return device.is_host() ? exports() : exports(nb::arg("stream") = stream);
+}
+
 void require_aligned(const char* name, const void* data, DType dtype) {
   if (reinterpret_cast<std::uintptr_t>(data) % attend::size_of(dtype) != 0) {
     refuse_value(name, " does not start at a multiple of its element size in memory; pass a copy of it");
@@ -90,7 +108,7 @@ Array::Array(nb::handle object, const char* name, Access access) : object_(objec
 }
 
 bool Array::from_buffer(const char* name, Access access) {
-  if (PyObject_CheckBuffer(object_.ptr()) == 0) return false;
+  if (!has_buffer(object_)) return false;
   const int flags = access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
   if (PyObject_GetBuffer(object_.ptr(), &buffer_, flags) != 0) {
     PyErr_Clear();
@@ -108,8 +126,7 @@ bool Array::from_buffer(const char* name, Access access) {
 
 bool Array::from_bfloat16_buffer(const char* name, Access access) {
   const nb::object dtype = nb::getattr(object_, "dtype", nb::none());
-  if (dtype.is_none() || !nb::hasattr(object_, "view") || PyObject_CheckBuffer(object_.ptr()) == 0)
-    return false;
+  if (dtype.is_none() || !nb::hasattr(object_, "view") || !has_buffer(object_)) return false;
   if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") refuse_dtype(name, object_, "");
   other_ = object_.attr("view")("uint16");
   if (PyObject_GetBuffer(other_.ptr(), &buffer_,
@@ -172,22 +189,8 @@ void Array::from_dlpack(const char* name, Access access) {
     refuse_type(name, " requires a gradient; use attend.torch, or pass its detach()");
   }
   resolve(name, access);
-  // Asked here and not by nanobind, so that what the array itself says of the matter is what the caller
-  // reads. The version brings the word whether the array may be written; older libraries do not know it.
-  const nb::object exports = (other_.is_valid() ? nb::handle(other_) : object_).attr("__dlpack__");
-  const nb::object stream =
-      device->is_host() ? nb::none() : nb::object(CallStream::for_dlpack(object_, *device));
-  nb::object capsule;
-  try {
-    const nb::tuple version = nb::make_tuple(1, 0);
-    capsule = device->is_host() ? exports(nb::arg("max_version") = version)
-                                : exports(nb::arg("max_version") = version, nb::arg("stream") = stream);
-  } catch (nb::python_error& error) {
-    if (!error.matches(PyExc_TypeError)) throw;
-    if (access == Access::write)
-      refuse_type(name, " does not say whether it may be written: its __dlpack__ is too old");
-    capsule = device->is_host() ? exports() : exports(nb::arg("stream") = stream);
-  }
+  const nb::object capsule =
+      exported(other_.is_valid() ? nb::handle(other_) : object_, *device, name, access);
   const bool taken = access == Access::write ? nb::try_cast(capsule, written_) : nb::try_cast(capsule, read_);
   if (!taken) {
     if (access == Access::write && nb::try_cast(capsule, read_)) refuse_value(name, " is read-only");

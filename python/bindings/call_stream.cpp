@@ -13,6 +13,9 @@ namespace {
 thread_local const CallStream* innermost_stream = nullptr;
 
 void* stream_at(std::uint64_t number) {
+  constexpr std::uint64_t kFirstPage = 4096;
+  if (number > 2 && number < kFirstPage)
+    refuse_value("stream is ", number, ", which is not the address of a CUDA stream");
   // 1 is CUDA's number for the null stream.
   return number == 1 ? nullptr : reinterpret_cast<void*>(static_cast<std::uintptr_t>(number));
 }
@@ -32,6 +35,21 @@ void* stream_from(nb::handle given) {
               nb::cast<std::string>(nb::str(given.type().attr("__name__"))));
 }
 
+// Looked up once and kept until the process ends.
+struct Torch {
+  nb::object to_dlpack, current_stream;
+
+  static const Torch& get() {
+    static const Torch* const torch = [] {
+      const nb::module_ module = nb::module_::import_("torch");
+      nb::object stream = nb::getattr(module.attr("_C"), "_cuda_getCurrentRawStream", nb::none());
+      if (stream.is_none()) stream = module.attr("cuda").attr("current_stream");
+      return new Torch{nb::module_::import_("torch.utils.dlpack").attr("to_dlpack"), stream};
+    }();
+    return *torch;
+  }
+};
+
 void* named_by_interface(nb::handle array) {
   if (!nb::hasattr(array, "__cuda_array_interface__")) return nullptr;
   const nb::object stream = array.attr("__cuda_array_interface__").attr("get")("stream");
@@ -45,6 +63,12 @@ nb::object keyword(const nb::kwargs& keywords, const char* name) {
 
 }  // namespace
 
+bool has_buffer(nb::handle array) {
+  return PyObject_CheckBuffer(array.ptr()) != 0 && !nb::hasattr(array, "__cuda_array_interface__");
+}
+
+nb::object capsule_of_torch(nb::handle tensor) { return Torch::get().to_dlpack(nb::borrow(tensor)); }
+
 bool is_torch(nb::handle array) {
   return PyObject_CheckBuffer(array.ptr()) == 0 && nb::hasattr(array, "new_empty");
 }
@@ -57,8 +81,12 @@ std::optional<attend::Device> device_of_dlpack(int kind, int index) {
 }
 
 std::optional<attend::Device> device_of(nb::handle array) {
-  if (PyObject_CheckBuffer(array.ptr()) != 0 || !nb::hasattr(array, "__dlpack_device__"))
-    return attend::Device{};
+  if (has_buffer(array) || !nb::hasattr(array, "__dlpack_device__")) return attend::Device{};
+  if (is_torch(array) && nb::hasattr(array, "is_cuda")) {  // quicker than to ask for DLPack's numbers
+    if (array.attr("is_cuda").is(nb::handle(Py_True)))
+      return attend::Device{attend::DeviceKind::cuda, nb::cast<int>(array.attr("get_device")())};
+    if (nb::getattr(array, "is_cpu", nb::none()).is(nb::handle(Py_True))) return attend::Device{};
+  }
   const nb::object device = array.attr("__dlpack_device__")();
   return device_of_dlpack(nb::cast<int>(nb::int_(device[0])), nb::cast<int>(nb::int_(device[1])));
 }
@@ -72,9 +100,7 @@ CallStream::CallStream(nb::handle array, nb::handle given) : outer_(innermost_st
     if (!given.is_none()) {
       stream = stream_from(given);
     } else if (is_torch(array)) {
-      const nb::object current =
-          nb::module_::import_("torch").attr("cuda").attr("current_stream")(device_.index);
-      stream = stream_from(current);
+      stream = stream_from(Torch::get().current_stream(device_.index));
       of_torch_ = true;
     } else {
       stream = named_by_interface(array);

@@ -12,6 +12,9 @@ namespace attend_python {
 
 namespace nb = nanobind;
 
+// Whether its memory is to be read by the buffer protocol. CuPy's arrays have it and refuse to serve it.
+bool has_buffer(nb::handle array);
+
 // Where DLPack says that the memory of an array is; none for devices that attend does not know. What has no
 // such word is on the host.
 std::optional<attend::Device> device_of(nb::handle array);
@@ -49,5 +52,8 @@ class CallStream {
 
 // torch.Tensor and its subclasses, which make their own kind.
 bool is_torch(nb::handle array);
+
+// The DLPack capsule of one, as it is: quicker than its __dlpack__, which can also have streams wait.
+nb::object capsule_of_torch(nb::handle tensor);
 
 }  // namespace attend_python

@@ -67,9 +67,9 @@ class DeviceArray {
     }
     std::size_t sizes[attend::kMaxRank] = {};
     for (int axis = 0; axis < shape_.rank(); ++axis) sizes[axis] = static_cast<std::size_t>(shape_[axis]);
-    const nb::ndarray<> exported(tensor_.view().raw(), static_cast<std::size_t>(shape_.rank()), sizes,
-                                 nb::borrow(self), nullptr, dlpack_type(tensor_.dtype()),
-                                 nb::device::cuda::value, tensor_.device().index);
+    const nb::ndarray<nb::array_api> exported(tensor_.view().raw(), static_cast<std::size_t>(shape_.rank()),
+                                              sizes, nb::borrow(self), nullptr, dlpack_type(tensor_.dtype()),
+                                              nb::device::cuda::value, tensor_.device().index);
     return nb::cast(exported).attr("__dlpack__")(nb::arg("max_version") = nb::borrow(max_version));
   }
 

@@ -8,7 +8,6 @@
 #include "cuda/error.h"
 #include "cuda/memory.h"
 #include "cuda/row_state.h"
-#include "cuda/scratch.h"
 #include "cuda/stream.h"
 #include "cuda/weights.h"
 

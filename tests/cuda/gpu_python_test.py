@@ -214,7 +214,7 @@ def test_mistakes_are_one_sentence_and_the_next_call_works():
         (TypeError, "q holds torch.int32", lambda: attend.attention(q.int(), q, q)),
         (TypeError, "q requires a gradient", lambda: attend.attention(q.clone().requires_grad_(), q, q)),
         (TypeError, "stream must be a CUDA stream", lambda: attend.attention(q, q, q, stream="side")),
-        (ValueError, "which is not the address of one", lambda: attend.attention(q, q, q, stream=77)),
+        (ValueError, "stream is 77, which is not the address of a CUDA stream", lambda: attend.attention(q, q, q, stream=77)),
         (TypeError, "the arrays are not on a GPU", lambda: attend.attention(here, here, here, stream=torch.cuda.Stream())),
         (ValueError, "[softmax] is not implemented on cuda:0", lambda: attend.softmax(q)),
         (ValueError, "q is on meta; attend computes on the CPU and on CUDA devices", lambda: attend.torch.attention(q.to("meta"), q, q)),
@@ -417,6 +417,47 @@ def report_overhead():
         print(f"    {name:26s} {took / 500 * 1e6:6.1f} us a call")
 
 
+def report_model(tokens=8192, layers=4):
+    """A model of transformers that tells top 8, received and entropy of every layer while it runs, beside eager's matrices."""
+    try:
+        import transformers
+    except ImportError:
+        return
+    config = transformers.LlamaConfig(vocab_size=1000, hidden_size=2048, intermediate_size=4096, num_hidden_layers=layers,
+                                      num_attention_heads=16, num_key_value_heads=8, max_position_embeddings=tokens)
+    model = transformers.LlamaForCausalLM(config).to(GPU, torch.bfloat16).eval()
+    given = {"input_ids": torch.randint(1000, (1, tokens), device=GPU), "use_cache": False, "logits_to_keep": 1}
+
+    def collected():
+        with attend.torch.collect(top_k=8, received=True, entropy=True) as seen:
+            model(**given)
+        return seen
+
+    def eager():
+        told = []
+        for matrix in model(**given, output_attentions=True).attentions:
+            told.append((matrix.topk(8), matrix.sum(-2), torch.special.entr(matrix).sum(-1)))
+        return told
+
+    passes = (("sdpa", "PyTorch's attention", lambda: model(**given)), ("attend", "attend", lambda: model(**given)),
+              ("attend", "attend, collecting", collected), ("eager", "eager, the same from its matrices", eager))
+    for implementation, name, call in passes:
+        model.set_attn_implementation(implementation)
+        times = []
+        with torch.no_grad():
+            for _ in range(3):
+                torch.cuda.synchronize()
+                torch.cuda.reset_peak_memory_stats()
+                before, start = torch.cuda.memory_allocated(), time.perf_counter()
+                if there(call, name) is None:
+                    break
+                torch.cuda.synchronize()
+                times.append(time.perf_counter() - start)
+        if times:
+            grown = torch.cuda.max_memory_allocated() - before
+            print(f"    {layers} layers, {tokens} tokens, {name:34s} {min(times) * 1e3:8.2f} ms, {grown / 1e6:8.0f} MB of PyTorch's memory")
+
+
 failed = 0
 for name, test in list(globals().items()):
     if not name.startswith("test_") or (len(sys.argv) > 1 and sys.argv[1] not in name):
@@ -430,6 +471,8 @@ for name, test in list(globals().items()):
         failed += 1
         print(f"FAILED  {name}\n{traceback.format_exc()}", flush=True)
 report_overhead()
+if len(sys.argv) == 1:
+    report_model()
 for reason in dict.fromkeys(left_out):
     print(f"left out: {reason}")
 print(f"{failed} failed")

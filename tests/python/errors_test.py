@@ -40,6 +40,7 @@ MISTAKES = {
     "no such GPU": (TypeError, "q is on cuda:15, but there is no device cuda:15 here", lambda: attend.attention(OnlyDLPack(X, (2, 15)), X, X)),
     "another device": (TypeError, "k is neither in the memory of the CPU", lambda: attend.attention(X, OnlyDLPack(X, (8, 0)), X)),
     "stream for the host": (TypeError, "stream is given, but the arrays are not on a GPU", lambda: attend.attention(X, X, X, stream=1)),
+    "stream number": (ValueError, "stream is 77, which is not the address", lambda: attend.attention(OnlyDLPack(X, (2, 15)), X, X, stream=77)),
     "stream text": (TypeError, "stream must be a CUDA stream .* not str", lambda: attend.attention(OnlyDLPack(X, (2, 15)), X, X, stream="x")),
     "a gradient": (TypeError, "q requires a gradient; use attend.torch", lambda: attend.attention(NeedsGradient(X), X, X)),
     "two dtypes": (ValueError, "f64", lambda: attend.attention(X, X.astype(np.float64), X)),
