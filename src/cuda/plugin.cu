@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cuda/attention.h"
+#include "cuda/backward.h"
 #include "cuda/error.h"
 #include "cuda/memory.h"
 #include "cuda/row_state.h"
@@ -75,6 +76,7 @@ const plugin::Table kTable{
     .attention = OnPlace<&attention>::run,
     .attention_rows = nullptr,
     .summarize_weights = nullptr,
+    .attention_backward = OnPlace<&attention_backward>::run,
     .log_sum_exp = OnPlace<&log_sum_exp>::run,
     .merge_attention = OnPlace<&merge_attention>::run,
 };

@@ -12,7 +12,7 @@
 
 namespace attend::plugin {
 
-inline constexpr std::uint32_t kTableVersion = 1;
+inline constexpr std::uint32_t kTableVersion = 2;
 inline constexpr char kEntryName[] = "attend_cuda_table";
 
 enum class Number : std::int32_t { f32, f64, bf16, f16, boolean, i64 };  // numbered as DType is
@@ -80,6 +80,11 @@ struct Summary {
   std::int32_t map_is_max = 0;
 };
 
+// Of attention_backward(); those that are wanted have data. alibi_slopes and sinks: one for each query head.
+struct Gradients {
+  View q, k, v, bias, alibi_slopes, sinks;
+};
+
 // Functions that return int give 0 when all went well; otherwise last_error() has the rest of a sentence that
 // begins with the operation, of this thread, until its next call.
 struct Table {
@@ -103,6 +108,8 @@ struct Table {
   int (*attention)(Place place, const Attention& call, const View& out, const RowState& state);
   int (*attention_rows)(Place place, const Attention& call, const RowState& state, const Rows& rows);
   int (*summarize_weights)(Place place, const Attention& call, const RowState& state, const Summary& summary);
+  int (*attention_backward)(Place place, const Attention& call, const View& out, const RowState& state,
+                            const View& d_out, const Gradients& gradients);
   int (*log_sum_exp)(Place place, const RowState& state, const View& out);
   int (*merge_attention)(Place place, const View& out_a, const RowState& a, const View& out_b,
                          const RowState& b, const View& out, const RowState& state);
