@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads)
                     std::int64_t total, double* slope_parts) {
   __shared__ GradientSlices slices;
   __shared__ float factors[kRows][kRows + 1];   // (owned, other)
-  __shared__ float others[kRows][kColumns * kLanes];
+  __shared__ alignas(8) float others[kRows][kColumns * kLanes];
   __shared__ std::uint32_t parts[kRows];        // which keys take part, for each query
   using My = Owned<kOf>;
   const Problem& p = b.problem;
