@@ -190,8 +190,7 @@ void gradient(plugin::Place place, const plugin::Attention& call, const Backward
               double* slope_parts = nullptr) {
   const std::int64_t width = kOf == Of::v ? call.dv : call.d;
   if (width <= 4 * kLanes) return launch<kOf, 4>(place, call, backward, slope_parts);
-  if (width <= 8 * kLanes) return launch<kOf, 8>(place, call, backward, slope_parts);
-  launch<kOf, 16>(place, call, backward, slope_parts);
+  launch<kOf, 8>(place, call, backward, slope_parts);
 }
 
 }  // namespace
