@@ -1,5 +1,8 @@
 #include "cuda/backward.h"
 
+#include <cstdlib>
+#include <cstring>
+
 #include "cuda/error.h"
 
 namespace attend::cuda {
@@ -31,6 +34,15 @@ class RowTermsMemory {
   RowTerms rows_;
 };
 
+// As in attention.cu: ATTEND_CUDA_KERNEL=portable.
+bool only_portable() {
+  static const bool asked = [] {
+    const char* const value = std::getenv("ATTEND_CUDA_KERNEL");
+    return value != nullptr && std::strcmp(value, "portable") == 0;
+  }();
+  return asked;
+}
+
 }  // namespace
 
 void attention_backward(plugin::Place place, const plugin::Attention& call, const plugin::View& out,
@@ -50,7 +62,11 @@ void attention_backward(plugin::Place place, const plugin::Attention& call, cons
                                  placed_if_given(gradients.v, packed)};
   if (call.sequence_count * call.query_heads * call.longest_queries > 0)
     make_row_terms(place, call, backward, placed(state.max, packed), placed(state.sum, packed));
-  portable_backward(place, call, backward, per_head(gradients.alibi_slopes));
+  if (!only_portable() && hopper_takes_backward(place, call, d_out)) {
+    hopper_backward(place, call, d_out, backward);
+  } else {
+    portable_backward(place, call, backward, per_head(gradients.alibi_slopes));
+  }
   if (gradients.bias.data != nullptr) bias_gradient(place, call, backward, gradients.bias);
   if (gradients.sinks.data != nullptr) sink_gradient(place, call, backward, per_head(gradients.sinks));
 }

@@ -47,6 +47,12 @@ void portable_backward(plugin::Place place, const plugin::Attention& call, const
 void bias_gradient(plugin::Place place, const plugin::Attention& call, const BackwardProblem& backward,
                    const plugin::View& target);
 
+// wgmma and TMA: compute capability 9.0, 16-bit types, head sizes up to 128, causal, windows, lengths and
+// sinks.
+bool hopper_takes_backward(plugin::Place place, const plugin::Attention& call, const plugin::View& d_out);
+void hopper_backward(plugin::Place place, const plugin::Attention& call, const plugin::View& d_out,
+                     const BackwardProblem& backward);
+
 void attention_backward(plugin::Place place, const plugin::Attention& call, const plugin::View& out,
                         const plugin::RowState& state, const plugin::View& d_out,
                         const plugin::Gradients& gradients);
