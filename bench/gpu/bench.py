@@ -1,6 +1,6 @@
 """attention() on a GPU beside cuDNN, on PyTorch's tensors, in turns in one run.
 
-    bench.py libattend_gpu_adapter.so [--quick] [--weights]   (only weights on demand)
+    bench.py libattend_gpu_adapter.so [--quick] [--weights | --backward]   (nothing but that)
 
 Checks every case against float32 mathematics first. The figure is a ratio: how many times as fast as cuDNN; milliseconds move by 8% from machine to machine.
 """
@@ -96,6 +96,12 @@ class Case:
         return ours, theirs, (state - lse).abs().max().item()
 
 
+class GpuBackwardCall(ctypes.Structure):
+    _fields_ = ([(name, ctypes.c_int64) for name in ("b", "h", "key_heads", "n", "d")]
+                + [("is_f16", ctypes.c_int32), ("causal", ctypes.c_int32), ("window", ctypes.c_int64)]
+                + [(name, ctypes.c_void_p) for name in ("q", "k", "v", "out", "max", "sum", "d_out", "d_q", "d_k", "d_v")])
+
+
 def once(call, times):
     start, end = torch.cuda.Event(True), torch.cuda.Event(True)
     start.record()
@@ -123,6 +129,70 @@ def row(name, case, cudnn=True):
         text += f" | cuDNN {times[1]:8.3f} ms | ratio {times[1] / times[0]:.3f}"
     print(text + f" | error {ours:.2e}" + (f" (cuDNN {theirs:.2e})" if cudnn else "") + f", lse {lse:.1e}", flush=True)
     return times[0]
+
+
+def backward_row(name, b, h, n, d, causal=False, key_heads=None, dtype=torch.bfloat16, window=0):
+    """attention_backward() beside the backward pass of cuDNN, after checking the first head against float64."""
+    case = Case(b, h, n, d, causal, key_heads, dtype=dtype, options={"window": window} if window else {})
+    case.ours()
+    d_out = torch.randn_like(case.q)
+    q, k, v = (x.detach().clone().requires_grad_() for x in (case.q, case.k, case.v))
+    gradients = [torch.full_like(x, math.nan) for x in (q, k, v)]
+    call = GpuBackwardCall(b=b, h=h, key_heads=k.shape[1], n=n, d=d, is_f16=int(dtype == torch.float16), causal=int(causal), window=window,
+                           **{name: x.data_ptr() for name, x in zip(("q", "k", "v", "out", "max", "sum", "d_out", "d_q", "d_k", "d_v"),
+                              (case.q, case.k, case.v, case.out, *case.state, d_out, *gradients))})
+
+    def ours():
+        if library.gpu_attention_backward(ctypes.byref(call)):
+            raise RuntimeError(library.gpu_backward_error().decode())
+
+    ours()
+    group = h // k.shape[1]
+    exact = [x.double().detach().requires_grad_() for x in (q[0, :group], k[0, :1], v[0, :1])]
+    s = exact[0] @ exact[1].transpose(-1, -2) * d**-0.5
+    distance = torch.arange(n, device="cuda")[:, None] - torch.arange(n, device="cuda")
+    if causal:
+        s = s.masked_fill(distance < 0, -math.inf)
+    if window:
+        s = s.masked_fill((distance > window) | (distance < -window), -math.inf)
+    expected = torch.autograd.grad(s.softmax(-1) @ exact[2], exact, d_out[0, :group].double())
+    relative = lambda xs: " ".join(f"{((x[0, : e.shape[0]].double() - e).norm() / e.norm()).item():.1e}" for x, e in zip(xs, expected))
+    text = f"backward {name:30s} error {relative(gradients)}"
+    del s, distance, exact, expected
+    calls = [ours]
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        if not window:
+            out = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=group > 1)
+            theirs = lambda: torch.autograd.grad(out, (q, k, v), d_out, retain_graph=True)
+            calls.append(theirs)
+        times = turns(calls)
+    flops = 10 * b * h * n * n * d / (2 if causal else 1)
+    text += f" | ours {times[0]:8.3f} ms {flops / times[0] / 1e9:5.0f} TFLOP/s"
+    if not window:
+        text += f" | cuDNN {times[1]:8.3f} ms {flops / times[1] / 1e9:5.0f} | ratio {times[1] / times[0]:.3f}"
+    print(text, flush=True)
+
+
+def backward():
+    for d in (128, 64):
+        for n in (4096, 8192) if quick else (2048, 4096, 8192, 16384):
+            for causal in (False, True):
+                yield f"1,16,{n},{d} {'causal' if causal else 'full'}", (1, 16, n, d, causal), {}
+    yield "1,16,4096,128 causal f16", (1, 16, 4096, 128, True), {"dtype": torch.float16}
+    yield "1,32 on 8,4096,128 causal", (1, 32, 4096, 128, True), {"key_heads": 8}
+    yield "8,12,512,64 full", (8, 12, 512, 64), {}
+    yield "8,12,512,64 causal", (8, 12, 512, 64, True), {}
+    yield "1,16,8192,128 window 1024", (1, 16, 8192, 128), {"window": 1024}
+
+
+def all_backward():
+    library.gpu_backward_error.restype = ctypes.c_char_p
+    for name, arguments, keywords in backward():
+        try:
+            backward_row(name, *arguments, **keywords)
+        except Exception as error:  # the others are still measured
+            print(f"backward {name:30s} FAILED: {str(error)[:200]}", flush=True)
+        torch.cuda.empty_cache()
 
 
 def guarded(name, *arguments, **keywords):
@@ -214,6 +284,9 @@ if "--weights" in sys.argv:
     weights_table()
     sys.exit()
 print(torch.cuda.get_device_name(), torch.__version__, "cuDNN", torch.backends.cudnn.version())
+if "--backward" in sys.argv:  # nothing else
+    all_backward()
+    sys.exit()
 for d in (128, 64):
     for n in (4096, 8192) if quick else (4096, 8192, 16384):
         for causal in (False, True):
@@ -237,3 +310,4 @@ for name, option in {"window 1024": {"window": 1024}, "softcap": {"softcap": 30.
         print(f"    {took / plain:.2f} of the plain call's time")
 guarded("1,4,1024,128 f32 (portable)", 1, 4, 1024, 128, dtype=torch.float32)
 weights_table()
+all_backward()

@@ -5,6 +5,7 @@
 
 #include "cuda/allocations.h"
 #include "cuda/attention.h"
+#include "cuda/backward.h"
 #include "cuda/error.h"
 #include "cuda/memory.h"
 #include "cuda/row_state.h"
@@ -81,6 +82,7 @@ const plugin::Table kTable{
     .attention = OnPlace<&attention>::run,
     .attention_rows = OnPlace<&attention_rows>::run,
     .summarize_weights = OnPlace<&summarize_weights>::run,
+    .attention_backward = OnPlace<&attention_backward>::run,
     .log_sum_exp = OnPlace<&log_sum_exp>::run,
     .merge_attention = OnPlace<&merge_attention>::run,
     .synchronize = OnPlace<&synchronize>::run,

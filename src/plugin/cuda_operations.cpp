@@ -3,6 +3,7 @@
 #include "base/operations.h"
 
 #include <attend/attention.h>
+#include <attend/attention_backward.h>
 #include <attend/weights.h>
 
 #include "base/error.h"
@@ -132,6 +133,22 @@ void summarize_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView 
                table().summarize_weights(place_of(q.device()), made.call(), plugin_state(row_state), wanted));
 }
 
+void attention_backward_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                                const AttentionOptions& options, ConstTensorView out,
+                                const ConstRowStateView& row_state, ConstTensorView d_out,
+                                const AttentionGradients& gradients) {
+  const PluginAttention made(layout, q, k, v, options);
+  const plugin::Gradients wanted{plugin_view(gradients.q),
+                                 plugin_view(gradients.k),
+                                 plugin_view(gradients.v),
+                                 plugin_view(gradients.bias),
+                                 plugin_view(gradients.alibi_slopes),
+                                 plugin_view(gradients.sinks)};
+  require_done("attention_backward",
+               table().attention_backward(place_of(q.device()), made.call(), plugin_view(out),
+                                          plugin_state(row_state), plugin_view(d_out), wanted));
+}
+
 void log_sum_exp_on_cuda(const ConstRowStateView& row_state, TensorView out) {
   require_done("log_sum_exp",
                table().log_sum_exp(place_of(out.device()), plugin_state(row_state), plugin_view(out)));
@@ -157,6 +174,7 @@ constexpr Operations cuda_row() {
   row.attention = attention_on_cuda;
   row.attention_rows = attention_rows_on_cuda;
   row.summarize_weights = summarize_on_cuda;
+  row.attention_backward = attention_backward_on_cuda;
   row.log_sum_exp = log_sum_exp_on_cuda;
   row.merge_attention = merge_on_cuda;
   return row;

@@ -81,6 +81,11 @@ struct Summary {
   std::int32_t map_is_max = 0;
 };
 
+// Of attention_backward(); those that are wanted have data. alibi_slopes and sinks: one for each query head.
+struct Gradients {
+  View q, k, v, bias, alibi_slopes, sinks;
+};
+
 inline constexpr int kNoMemory = 2;
 
 // Functions that return int give 0 when all went well; otherwise last_error() has the rest of a sentence that
@@ -106,6 +111,8 @@ struct Table {
   int (*attention)(Place place, const Attention& call, const View& out, const RowState& state);
   int (*attention_rows)(Place place, const Attention& call, const RowState& state, const Rows& rows);
   int (*summarize_weights)(Place place, const Attention& call, const RowState& state, const Summary& summary);
+  int (*attention_backward)(Place place, const Attention& call, const View& out, const RowState& state,
+                            const View& d_out, const Gradients& gradients);
   int (*log_sum_exp)(Place place, const RowState& state, const View& out);
   int (*merge_attention)(Place place, const View& out_a, const RowState& a, const View& out_b,
                          const RowState& b, const View& out, const RowState& state);
