@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "checkpoint/hub_cache.h"
+#include "checkpoint/known_models.h"
 #include "io/fail.h"
 
 namespace attend::inventory {
@@ -19,6 +20,25 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRepositoryPrefix = "models--";
 constexpr std::size_t kMostSnapshots = 16;  // of one repository
+
+// A folder whose only model is one GGUF file goes by the folder's name.
+bool holds_one_file(const fs::path& folder) {
+  constexpr int kMostFiles = 4096;
+  std::error_code error;
+  int seen = 0, files = 0;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end && seen < kMostFiles;
+       ++seen) {
+    files += entry->path().extension() == ".gguf" ? 1 : 0;
+    entry.increment(error);
+  }
+  return files == 1;
+}
+
+// The short name of a repository, where attend has one for it.
+std::string shortest_name(const std::string& repository) {
+  const checkpoint::KnownModel* const known = checkpoint::known_model(repository);
+  return known == nullptr ? repository : std::string(known->name);
+}
 
 // Collects the models of one place after the other. Links may lead in circles, and folders may have any
 // number of entries: each folder is entered once, and entries are counted.
@@ -30,6 +50,7 @@ class Search {
     inventory_.places.push_back(place.string());
     place_ = place;
     named_ = named;
+    deepest_ = depth;
     entries_ = 0;
     if (std::error_code error; !fs::is_directory(place, error)) return add_named(place.string(), place);
     if (is_model_folder(place)) add_named(place.string(), place);
@@ -70,7 +91,7 @@ class Search {
     const std::string name = path.filename().string();
     if (fs::is_directory(path, error)) {
       if (name.starts_with(kRepositoryPrefix)) return look_at_repository(path, name);
-      if (is_model_folder(path)) return add(path);
+      if (is_model_folder(path) || (named_ && depth < deepest_ && holds_one_file(path))) return add(path);
       if (depth > 0) visit(path, depth - 1);
     } else if (path.extension() == ".gguf" && fs::is_regular_file(path, error)) {
       add_named(path.string(), path);  // -m takes no other name for a file
@@ -87,7 +108,8 @@ class Search {
       return add_broken(folder.string(), folder, "is not a name that a model on the hub could have");
     const bool by_name = named_ || folder.parent_path() == hub_cache_folder();
     const auto called = [&](const std::string& revision, const fs::path& snapshot) {
-      return by_name ? repository + revision : snapshot.string();
+      if (!by_name) return snapshot.string();
+      return revision.empty() ? shortest_name(repository) : repository + revision;
     };
     try {
       if (const auto snapshot = checkpoint::find_snapshot(folder.parent_path(), *hub))
@@ -108,15 +130,15 @@ class Search {
     if (snapshots.empty()) add_broken(called("", folder), folder, "its download has not finished");
   }
 
-  // A repository of GGUF files has no config.json; each file is a model.
+  // A repository of several GGUF files has no config.json; each file is a model.
   void add_snapshot(std::string name, const fs::path& snapshot) {
     const std::size_t before = inventory_.models.size();
-    if (!is_model_folder(snapshot)) visit(snapshot, 0);
+    if (!is_model_folder(snapshot) && !holds_one_file(snapshot)) visit(snapshot, 0);
     if (inventory_.models.size() == before) add_named(std::move(name), snapshot);
   }
 
   void add(const fs::path& folder) {
-    const std::string relative = folder.lexically_relative(place_).string();
+    const std::string relative = shortest_name(folder.lexically_relative(place_).string());
     // A name that the hub's cache has as well means the model there.
     const bool taken = std::any_of(inventory_.models.begin(), inventory_.models.end(),
                                    [&](const ModelEntry& model) { return model.name == relative; });
@@ -144,7 +166,7 @@ class Search {
   Inventory inventory_;
   fs::path place_;
   bool named_ = false, told_ = false;
-  int entries_ = 0;
+  int entries_ = 0, deepest_ = 0;
   std::set<std::pair<dev_t, ino_t>> entered_;
 };
 

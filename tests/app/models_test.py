@@ -49,7 +49,12 @@ def places(tmp_path, small_bert, counting):
     (write_config(own / "acme/torn", **config) / "model.safetensors").write_bytes(b"\xff" * 20)
     shutil.copy(GGUF / "bert.gguf", own)
     (hub / "models--acme--files/snapshots/v2").mkdir(parents=True)  # a repository of GGUF files
-    shutil.copy(GGUF / "qwen3.gguf", hub / "models--acme--files/snapshots/v2/Q4.gguf")
+    for name in ("Q4", "Q8"):
+        shutil.copy(GGUF / "qwen3.gguf", hub / f"models--acme--files/snapshots/v2/{name}.gguf")
+    (own / "acme/one-file").mkdir()  # which goes by the name of its folder
+    shutil.copy(GGUF / "qwen2.gguf", own / "acme/one-file")
+    (own / "HuggingFaceTB/SmolLM2-135M-Instruct").mkdir(parents=True)  # and has a short name besides
+    shutil.copy(GGUF / "llama.gguf", own / "HuggingFaceTB/SmolLM2-135M-Instruct")
     return {"HF_HUB_CACHE": str(hub), "ATTEND_MODELS": str(own)}
 
 
@@ -73,6 +78,7 @@ def test_what_can_be_named(places, small_bert):
     gguf = models[f"{places['HF_HUB_CACHE']}/models--acme--files/snapshots/v2/Q4.gguf"]
     assert gguf["family"] == "qwen3" and gguf["writes"] and gguf["key_heads"] < gguf["heads"] and gguf["parameters"] > 1000
     assert models[f"{places['ATTEND_MODELS']}/bert.gguf"]["family"] == "bert"
+    assert models["acme/one-file"]["family"] == "qwen2" and models["smollm2"]["family"] == "llama"
     assert models["counter@v1"]["readable"] and models["counter@v1"]["writes"]
     for name in [one["name"] for one in found["models"] if one["readable"]]:
         done = run("explain", "the bank", "-m", name, "--json", env=places)

@@ -215,6 +215,9 @@ TEST_F(RecordedParts, ThatDoNotFitAreRefused) {
       {[](Recording& r) { r.layers[0].scale = std::numeric_limits<double>::infinity(); },
        "layer.1.scale: is inf"},
       {[](Recording& r) { r.layers[0].softcap = -1; }, "layer.1.softcap: is -1"},
+      {[](Recording& r) { r.layers[0].softcap = 1e-300; }, "layer.1.softcap: is 1e-300"},
+      {[](Recording& r) { r.layers[0].scale = 1e300; }, "layer.1.scale: is 1e+300"},
+      {[](Recording& r) { r.layers[0].sinks.assign(4, 1e300); }, "layer.1.sinks: holds 1e+300"},
       {[](Recording& r) { r.layers[0].window.left = -2; }, "layer.1.window: is -2 -1"},
       {[](Recording& r) {
          r.layers[0].mask = Tensor(DType::boolean, {1, 2, 2});

@@ -221,14 +221,14 @@ def _layer_of(call: Seen, number: int, sequence: int, tokens: _Tokens) -> Record
     lengths = options.pop("key_lengths", None)
     mask, bias = (_square(options.pop(part, None), sequence, count) for part in ("mask", "bias"))
     if lengths is not None and lengths[sequence] < real.stop:
-        exists = (torch.arange(count) < lengths[sequence]).expand(1, count, count)
+        exists = (torch.arange(count, device=call.q.device) < lengths[sequence]).expand(1, count, count)
         mask = exists if mask is None else mask & exists
     known = {part: options.pop(part) for part in ("scale", "causal", "window", "softcap", "sinks", "alibi_slopes") if part in options}
     if options:
         raise ValueError(f"recording: call {number} ({name}) has the option {sorted(options)[0]}, which a recording does not have")
     q, k, v = (part[sequence, :, real] for part in (call.q, call.k, call.v) if part is not None)
     inner = [None if part is None else part[:, real, real] for part in (mask, bias)]
-    return RecordedLayer(q, k, v, name=name, mask=None if inner[0] is None else inner[0].numpy(), bias=inner[1], **known)
+    return RecordedLayer(q, k, v, name=name, mask=None if inner[0] is None else inner[0].cpu().numpy(), bias=inner[1], **known)
 
 
 def _square(given: torch.Tensor | None, sequence: int, count: int) -> torch.Tensor | None:
