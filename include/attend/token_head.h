@@ -34,10 +34,6 @@ class TokenHead {
   // same bits on any number of threads and whatever the other rows are.
   Tensor next_logits(ConstTensorView hidden) const;
 
-  // The same for many vectors at once: the table, (E, vocabulary), packed for computing f32 logits, before
-  // the description's output_scale and output_softcap. Throws std::invalid_argument as for_writing() does.
-  PackedMatrix packed() const;
-
   // For a model that writes: the vector whose product with what leaves the last layer is the logit of a
   // token, before the description's output_softcap, (E). Throws std::invalid_argument as for_writing() does.
   std::vector<double> direction(std::int32_t token) const;

@@ -153,13 +153,6 @@ Tensor TokenHead::next_logits(ConstTensorView hidden) const {
   return logits;
 }
 
-PackedMatrix TokenHead::packed() const {
-  require_writer();
-  if (table_.dtype() != DType::f64) return PackedMatrix(table_.transposed(0, 1));
-  const Tensor rounded = copy_of(table_, DType::f32);
-  return PackedMatrix(rounded.view().transposed(0, 1));
-}
-
 Tensor TokenHead::transformed(ConstTensorView hidden) const {
   Tensor x = copy_of(hidden, DType::f64);
   for (double& value : x.values<double>()) value *= scale_;

@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMostGuessWork = 1e11;      // multiplications and additions: about a second
+// Multiplications and additions, a second or two of them: 28 places of SmolLM2.
+constexpr double kMostGuessWork = 5e10;
 constexpr std::size_t kTop = 10;             // candidates of each place and layer
 constexpr std::size_t kLogitCandidates = 8;  // whose logits are taken apart at the last place
 constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
