@@ -19,7 +19,8 @@ bool hopper_takes(plugin::Place place, const plugin::Attention& call);
 void hopper_forward(plugin::Place place, const plugin::Attention& call, const Problem& problem,
                     const ForwardTarget& target);
 
-// ATTEND_CUDA_KERNEL=portable has the portable kernels compute everything, to compare or to go around a fault.
+// ATTEND_CUDA_KERNEL=portable has the portable kernels compute everything, to compare or to go around a
+// fault.
 bool portable_only();
 
 // The table's entries.

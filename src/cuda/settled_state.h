@@ -1,14 +1,14 @@
-// The (maximum, sum) of rows in the form that weights are made from: weight = exp(biased - max) * inverse. Read
-// from what attention() stored, or computed from the scores in float64, so that the weights of a row of any
-// length add up to 1.
+// The (maximum, sum) of rows in the form that weights are made from: weight = exp(biased - max) * inverse.
+// Read from what attention() stored, or computed from the scores in float64, so that the weights of a row of
+// any length add up to 1.
 #pragma once
 
 #include "cuda/problem.h"
 
 namespace attend::cuda {
 
-// A row that has no keys: maximum 0 and inverse 0, so that its weights are 0. A row whose weights are NaN: NaN
-// and NaN.
+// A row that has no keys: maximum 0 and inverse 0, so that its weights are 0. A row whose weights are NaN:
+// NaN and NaN.
 struct alignas(16) Settled {
   float max, inverse, log_sum;
 };

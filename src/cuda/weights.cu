@@ -6,6 +6,7 @@
 #include "cuda/attention.h"
 #include "cuda/error.h"
 #include "cuda/hopper/summary.h"
+#include "cuda/upload.h"
 
 namespace attend::cuda {
 namespace {
@@ -27,10 +28,7 @@ class ChosenRows {
     const std::int64_t* next = nullptr;
     if (!host.empty()) {
       memory_ = Scratch(place, host.size() * sizeof(std::int64_t));
-      // From pageable memory: the call returns when the bytes have been read.
-      check(cudaMemcpyAsync(memory_.data(), host.data(), host.size() * sizeof(std::int64_t),
-                            cudaMemcpyHostToDevice, static_cast<cudaStream_t>(place.stream)),
-            "upload the chosen rows");
+      upload(place, memory_.data(), host.data(), host.size() * sizeof(std::int64_t));
       next = memory_.data<std::int64_t>();
     }
     const std::int64_t** const places[3] = {&chosen_.sequences, &chosen_.heads, &chosen_.rows};

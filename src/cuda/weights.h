@@ -1,5 +1,5 @@
-// Weights on demand: the table's entries, and the kernels that answer one question each. All of them make weights
-// from scores and the settled state of their row.
+// Weights on demand: the table's entries, and the kernels that answer one question each. All of them make
+// weights from scores and the settled state of their row.
 #pragma once
 
 #include "cuda/settled_state.h"

@@ -37,7 +37,8 @@ void launch_summary(plugin::Place place, const HopperSummary& parameters, int bl
 extern template void launch_summary<64>(plugin::Place, const HopperSummary&, int);
 extern template void launch_summary<128>(plugin::Place, const HopperSummary&, int);
 
-// 16-bit tensors, head sizes up to 128, causal, windows, lengths and sinks, up to 8 top keys. The row state is given.
+// 16-bit tensors, head sizes up to 128, causal, windows, lengths and sinks, up to 8 top keys. The row state
+// is given.
 bool hopper_summarizes(plugin::Place place, const plugin::Attention& call);
 void hopper_summary(plugin::Place place, const plugin::Attention& call, const Problem& problem,
                     const plugin::RowState& state, const SummaryTarget& target);
