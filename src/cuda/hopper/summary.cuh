@@ -121,7 +121,7 @@ struct Summarizer {
   float s[kSums];
   // w = 2^(c s - shift) * factor, factor = 2^rest.
   float shift[2], factor[2], rest[2], mass[2], moment[2];
-  int taken = 0;  // tiles of keys so far
+  int taken = 0;  // tiles of keys so far: their products have ended
   bool near;      // the factors of all rows of the warp are 1
 
   __device__ Summarizer(const HopperSummary& parameters, Memory& shared, int t, int w)
@@ -155,17 +155,21 @@ struct Summarizer {
     near = __all_sync(~0u, factor[0] == 1 && factor[1] == 1);
   }
 
-  __device__ __forceinline__ void multiply(std::uint32_t q) {
+  // The scores of the next tile. After the last there is none: then the product is one of whatever is there, and
+  // nobody looks at it; a condition around it would make the assembler wait.
+  __device__ __forceinline__ void begin_product(std::uint32_t q, bool there) {
     const int stage = taken % Memory::kStages;
-    barrier_wait(&memory.k_full[stage], taken / Memory::kStages & 1);
+    if (there) barrier_wait(&memory.k_full[stage], taken / Memory::kStages & 1);
     const std::uint32_t k = shared_address(memory.k[stage]);
     products_fence();
 #pragma unroll
     for (int step = 0; step < kD / 16; ++step)
       multiply_shared(T{}, s, row_operand(q, Shape::kQueries, step), row_operand(k, kKeys, step), step != 0);
     products_commit();
+  }
+  __device__ __forceinline__ void end_product() {
     products_wait<0>();
-    if (thread == 0) barrier_arrive(&memory.k_empty[stage]);
+    if (thread == 0) barrier_arrive(&memory.k_empty[taken % Memory::kStages]);
     ++taken;
   }
 
@@ -228,8 +232,8 @@ struct Summarizer {
     }
   }
 
-  __device__ __forceinline__ void add_columns(const SummaryWork& work, const Sequence& at, int tile) {
-    float columns[kSums / 2];
+  // Of the two rows of a thread, with their factors.
+  __device__ __forceinline__ void add_rows(float (&columns)[kSums / 2]) const {
     if (near) {
 #pragma unroll
       for (int e = 0; e < kSums / 2; ++e) columns[e] = s[sum_of_row(0, e)] + s[sum_of_row(1, e)];
@@ -238,6 +242,11 @@ struct Summarizer {
       for (int e = 0; e < kSums / 2; ++e)
         columns[e] = fmaf(s[sum_of_row(1, e)], factor[1], s[sum_of_row(0, e)] * factor[0]);
     }
+  }
+
+  // Of all rows of the warpgroup. The product of the next tile is on its way.
+  __device__ __forceinline__ void add_columns(float (&columns)[kSums / 2], const SummaryWork& work, const Sequence& at,
+                                              int tile) {
     static_assert(kSums / 2 == 32);
     exchange<16>(columns);
     exchange<8>(columns);
@@ -261,7 +270,7 @@ struct Summarizer {
   __device__ __forceinline__ void steps(const SummaryWork& work, const Sequence& at, std::uint32_t q, int begin, int end) {
 #pragma unroll 1
     for (int tile = begin; tile < end; ++tile) {
-      multiply(q);
+      end_product();
       if (kHidden) hide(work, at, tile);
       if (p.target.top_keys.data != nullptr) top.look(s, tile * kKeys);
       if (near) {
@@ -269,7 +278,10 @@ struct Summarizer {
       } else {
         weigh<kHidden, false>();
       }
-      if (p.sums.data != nullptr) add_columns(work, at, tile);
+      float columns[kSums / 2];
+      add_rows(columns);
+      begin_product(q, tile + 1 < work.tiles.end);
+      if (p.sums.data != nullptr) add_columns(columns, work, at, tile);
     }
   }
 
@@ -279,6 +291,7 @@ struct Summarizer {
     top.clear();
     if (work.tiles.count() > 0) {
       barrier_wait(&memory.q_full, rounds++ & 1);
+      begin_product(q, true);
       const int open_begin = work.tiles.all_begin == work.tiles.all_end ? work.tiles.end : work.tiles.all_begin;
       const int open_end = work.tiles.all_begin == work.tiles.all_end ? work.tiles.end : work.tiles.all_end;
 #pragma unroll 1
@@ -289,6 +302,7 @@ struct Summarizer {
           steps<true>(work, at, q, part == 0 ? work.tiles.begin : open_end, part == 0 ? open_begin : work.tiles.end);
         }
       }
+      products_wait<0>();
       if (thread == 0) barrier_arrive(&memory.q_empty);
     }
     finish(work, at);
