@@ -15,7 +15,7 @@ run: build model ## set up, build, get the default model, and explain a sentence
 
 model: ## get the default model, all-MiniLM-L6-v2, unless it is there
 	@tools/setup.sh run
-	@python3 tools/default_model.py build/release/attend
+	@build/release/attend pull --if-missing all-MiniLM-L6-v2 >build/model.txt
 
 test: ## set up, build, and run every test (about eighteen minutes on two cores)
 	@tools/setup.sh test

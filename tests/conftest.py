@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from numpy_bert import read_safetensors, write_safetensors
@@ -38,3 +39,48 @@ def guessing_bert(small_bert, tmp_path_factory):
     tensors |= {name: array for name, array in head.items() if not name.startswith("golden.")}
     write_safetensors(folder / "model.safetensors", tensors)
     return folder
+
+
+@pytest.fixture(scope="session")
+def counting(tmp_path_factory):
+    """A decoder that counts on from any of the words w0 to w8, around 9, though not surely: it learned for a few steps."""
+    from attend import train
+    from learning import learned
+
+    length, rng = 24, np.random.default_rng(0)
+    model = train.Model(vocabulary=10, length=length, batch=8, layers=2, hidden=16, heads=2)
+    learned(model, ({"ids": (rng.integers(0, 9, (8, 1)) + np.arange(length)) % 9} for _ in range(60)))
+    folder = tmp_path_factory.mktemp("counting")
+    model.save(folder, [f"w{number}" for number in range(9)] + ["[UNK]"])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def recorded(small_bert):
+    """A pass of the small BERT as another program would write it down: an attend.lens.Recording, and the reading to compare it with."""
+    import attend
+
+    text = "The river-bank of the river, money."
+    model = attend.TextModel.from_pretrained(small_bert)
+    reading, encoding = attend.lens.read(model, text), model.tokenize(text)
+    layers = [
+        attend.lens.RecordedLayer(*(getattr(reading, part)(layer).swapaxes(0, 1) for part in "qkv"), name=f"layer {layer}")
+        for layer in range(1, reading.layers + 1)
+    ]
+    recording = attend.lens.Recording(
+        layers,
+        reading.tokens,
+        ids=encoding.ids,
+        text=text,
+        places=encoding.offsets,
+        special=[word.special for word in reading.units(tokens=True)],
+        model="somebody/else",
+        family="unheard-of",
+    )
+    return recording, reading
+
+
+@pytest.fixture(scope="session")
+def sinking_model():
+    """A model that writes, whose heads rest on the first token: four heads on two key heads, no special tokens."""
+    return GOLDEN.parent / "sink"

@@ -10,6 +10,8 @@ import argparse
 import json
 import os
 import pathlib
+import random
+import re
 import sys
 import time
 
@@ -47,7 +49,17 @@ def differences(theirs, ours, line):
     return [name for name, (x, y) in pairs.items() if x != y]
 
 
-def compare(name, theirs, lines, show):
+SPACES = [" ", "  ", "   ", "\t", "\n", "\n\n", "\r\n", " \n  ", "\n \t", "\u00a0", "\u3000 ", "\u2003", "\x0b", "\u2028", "\x85", "        "]
+
+
+def mixed(count):
+    """The lines of the zoo: English, code, 15 scripts, emoji, control characters, marks out of order. Every tenth has runs of white space."""
+    draw = random.Random(2)
+    for i, line in enumerate(zoo.lines(count)):
+        yield re.sub(r"\s+|$", lambda _: "".join(draw.choices(SPACES, k=draw.randrange(1, 4))), line) if i % 10 == 9 else line
+
+
+def compare(name, theirs, lines, show, times):
     theirs.no_padding()
     ours = attend.Tokenizer.from_json(json.dumps(json.loads(theirs.to_str())), name)
     wrong, crashed = 0, 0
@@ -62,6 +74,9 @@ def compare(name, theirs, lines, show):
         wrong += bool(found)
         if found and wrong <= show:
             print(f"  {name}: {', '.join(found)} differ on {ascii(line)}")
+    if not times:
+        print(f"{name}: {len(lines) - wrong - crashed} of {len(lines)} equal, {wrong} differ, {crashed} could not be compared", flush=True)
+        return wrong
     seconds = [cpu(lambda: [encode(line) for line in lines]) for encode in (theirs.encode, ours.encode)]
     size = sum(len(line.encode()) for line in lines) / 1e6
     print(
@@ -88,9 +103,11 @@ def main():
     arguments.add_argument("files", nargs="*")
     arguments.add_argument("--lines", type=int, default=100_000)
     arguments.add_argument("--show", type=int, default=5)
+    arguments.add_argument("--no-times", action="store_true", help="compare only")
     given = arguments.parse_args()
-    lines = list(zoo.lines(given.lines))
-    return sum(compare(name, tokenizer, lines, given.show) for name, tokenizer in (read(given.files) if given.files else trained())) > 0
+    lines = list(mixed(given.lines))
+    kinds = read(given.files) if given.files else trained()
+    return sum(compare(name, tokenizer, lines, given.show, not given.no_times) for name, tokenizer in kinds) > 0
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ compile() {
   local source=$1 object architectures=("${portable[@]}")
   object=${source#src/cuda/}
   object=$folder/${object//\//_}.o
-  case $source in */hopper/forward_* | */hopper/general_* | */hopper/backward_*) architectures=("${hopper[@]}") ;; esac
+  case $source in */hopper/forward_* | */hopper/general_* | */hopper/summary_[0-9]* | */hopper/backward_*) architectures=("${hopper[@]}") ;; esac
   fresh "$object" && return 0
   "$nvcc" "${flags[@]}" "${architectures[@]}" -MD -MF "$object.d" -c "$source" -o "$object" >"$object.log" 2>&1 || { cat "$object.log"; rm -f "$object"; return 1; }
   if grep -E 'C75(08|09|1[0-6]|20)' "$object.log" || grep -E '[1-9][0-9]* bytes spill' "$object.log"; then
@@ -48,5 +48,7 @@ while [ -n "$(jobs -rp)" ]; do wait -n || status=1; done
 wait
 [ $status = 0 ] || exit 1
 "$nvcc" -shared -cudart static -L "$libraries" -Xlinker --exclude-libs,ALL -o "$folder/libattend_cuda.so" "$folder"/*.cu.o || exit 1
-[ -d build/release ] && cp "$folder/libattend_cuda.so" build/release/
+for beside in build/release build/release/python/attend; do
+  if [ -d "$beside" ]; then cp "$folder/libattend_cuda.so" "$beside/"; fi
+done
 echo "cuda: $folder/libattend_cuda.so"

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Proves libattend_cuda.so on the GPU of this machine, in less than eight minutes: the numerics grid against float64 by both kernels, what
-# the library promises, compute-sanitizer on a small set where it is there, and the time beside cuDNN where PyTorch is there.
+# the library promises, compute-sanitizer on a small set where it is there, CUDA arrays in Python where a python3 has both attend and
+# PyTorch (pip install .), `attend bench --device cuda`, and the time beside cuDNN and PyTorch's eager path where PyTorch is there.
 #
 #   tools/gpu.sh            builds what is missing, then runs
-#   tools/gpu.sh FOLDER     runs what FOLDER has: attend_gpu_test, libattend_gpu_adapter.so, libattend_cuda.so, bench.py and libraries
+#   tools/gpu.sh FOLDER     runs what FOLDER has: attend_gpu_test, libattend_gpu_adapter.so, libattend_cuda.so, attend, bench.py,
+#                           gpu_python_test.py, libraries, and py/ with the package attend if python3 has none
 set -uo pipefail
 
 folder=${1:-}
@@ -11,12 +13,14 @@ if [ -z "$folder" ]; then
   cd "$(dirname "$0")/.."
   folder=build/gpu
   tools/cuda.sh && cmake --preset release -DATTEND_TESTS=ON >build/release.log &&
-    cmake --build --preset release --target attend_gpu_test attend_gpu_adapter -- --quiet || exit 1
+    cmake --build --preset release --target attend_gpu_test attend_gpu_adapter attend -- --quiet || exit 1
   mkdir -p "$folder"
-  cp build/cuda/libattend_cuda.so build/release/tests/cuda/{attend_gpu_test,libattend_gpu_adapter.so} bench/gpu/bench.py "$folder"
+  cp build/cuda/libattend_cuda.so build/release/tests/cuda/{attend_gpu_test,libattend_gpu_adapter.so} build/release/attend bench/gpu/bench.py \
+    tests/cuda/gpu_python_test.py "$folder"
 fi
 cd "$folder" || exit 1
 export LD_LIBRARY_PATH=$PWD${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ATTEND_CUDA=$PWD/libattend_cuda.so PYTHONUNBUFFERED=1
+[ -d py ] && export PYTHONPATH=$PWD/py
 status=0
 
 echo "== every test"
@@ -29,11 +33,21 @@ if command -v compute-sanitizer >/dev/null; then
     echo "== compute-sanitizer, $tool"
     # Calls that are meant to fail, as asking for too much memory is, are no finding.
     timeout 90 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 1 ./attend_gpu_test --gtest_brief=1 \
-      --gtest_filter='GpuMemory*:GpuPromises.W*:GpuPromises.D*' || status=1
+      --gtest_filter='GpuMemory*:GpuPromises.W*:GpuPromises.D*:GpuStream.AGraph*:GpuStream.ATensor*' || status=1
   done
 else
   echo "== left out: there is no compute-sanitizer"
 fi
+
+if python3 -c 'import torch, attend' 2>/dev/null; then
+  echo "== CUDA arrays in Python"
+  timeout 90 python3 gpu_python_test.py || status=1
+else
+  echo "== left out: no python3 has both attend and PyTorch"
+fi
+
+echo "== attend bench --device cuda"
+timeout 120 ./attend bench --device cuda || status=1
 
 if python3 -c 'import torch' 2>/dev/null; then
   echo "== beside cuDNN"

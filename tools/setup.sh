@@ -137,11 +137,6 @@ browser_environment() {
   fi
 }
 
-default_model() {
-  "$(python)" tools/default_model.py >>"$log" 2>&1 ||
-    echo "default model: $(tail -n 1 "$log" | sed 's/^ *//') (details in $log)" >>"$gaps"
-}
-
 # apt for another architecture, with lists of its own: the system's apt and dpkg never hear of arm64.
 arm_apt() {
   apt-get -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o "Dir::State=$1" -o "Dir::State::Lists=$1/lists" \
@@ -210,7 +205,6 @@ want "format check" "${format_packages[@]}"
 want "asan and fuzz targets" "${clang_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
 want "browser tests" "${browser_packages[@]}" && browser_environment
-default_model
 [ "$what" = full ] && [ "$(uname -m)" != aarch64 ] || exit 0
 
 want "neon tests" "${arm_packages[@]}" && arm_sysroot

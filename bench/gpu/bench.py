@@ -1,6 +1,6 @@
 """attention() on a GPU beside cuDNN, on PyTorch's tensors, in turns in one run.
 
-    bench.py libattend_gpu_adapter.so [--quick] [--backward]
+    bench.py libattend_gpu_adapter.so [--quick] [--weights | --backward]   (only weights on demand, or the backward pass)
 
 Checks every case against float32 mathematics first. The figure is a ratio: how many times as fast as cuDNN; milliseconds move by 8% from machine to machine.
 """
@@ -20,6 +20,12 @@ class GpuCall(ctypes.Structure):
                 + [("type", ctypes.c_int32), ("causal", ctypes.c_int32), ("window", ctypes.c_int64)]
                 + [(name, ctypes.c_double) for name in ("softcap", "slope", "sink")]
                 + [(name, ctypes.c_void_p) for name in ("q", "k", "v", "mask", "bias", "out", "max", "sum")])
+
+
+class GpuSummary(ctypes.Structure):
+    _fields_ = ([(name, ctypes.c_int64) for name in ("top_k", "map_rows", "map_columns")]
+                + [(name, ctypes.c_int32) for name in ("received", "entropy")]
+                + [(name, ctypes.c_void_p) for name in ("top_keys", "top_weights", "received_to", "entropy_to", "map_to")])
 
 
 library = ctypes.CDLL(sys.argv[1])
@@ -196,7 +202,87 @@ def guarded(name, *arguments, **keywords):
         print(f"{name:38s} FAILED: {str(error)[:200]}", flush=True)
 
 
+class Weights:
+    """summarize_weights() of a case, beside what PyTorch's eager path does to see the same."""
+
+    def __init__(self, case, **wanted):
+        self.case, self.wanted = case, GpuSummary(**wanted)
+
+    def ours(self):
+        if library.gpu_summarize(ctypes.byref(self.case.call), ctypes.byref(self.wanted)):
+            raise RuntimeError(library.gpu_error().decode())
+
+    def with_output(self):
+        self.case.ours()
+        self.ours()
+
+    def eager(self):
+        case = self.case
+        group = case.q.shape[1] // case.k.shape[1]
+        k, v = (x.repeat_interleave(group, 1) if group > 1 else x for x in (case.k, case.v))
+        s = case.q @ k.transpose(-1, -2) * case.q.shape[-1] ** -0.5
+        if case.causal:
+            s = s.masked_fill(torch.ones(s.shape[-2:], device="cuda", dtype=torch.bool).triu(1), -math.inf)
+        w = s.softmax(-1)
+        return w @ v, w.topk(8), w.sum(-2, dtype=torch.float32), -torch.xlogy(w, w).sum(-1, dtype=torch.float32)
+
+    def errors(self):
+        """Of weights, received and entropy, absolute, of the last head; and how many top keys are another's."""
+        case = self.case
+        b, h, n, d = case.q.shape
+        keys = case.k.shape[2]
+        top, weights = (torch.zeros(b, h, n, 8, device="cuda", dtype=t) for t in (torch.int64, torch.float32))
+        received, entropy = torch.zeros(b, h, keys, device="cuda"), torch.zeros(b, h, n, device="cuda")
+        self.case.ours()
+        Weights(case, top_k=8, received=1, entropy=1, top_keys=top.data_ptr(), top_weights=weights.data_ptr(), received_to=received.data_ptr(),
+                entropy_to=entropy.data_ptr()).ours()
+        torch.cuda.synchronize()
+        s = case.q[-1, -1].double() @ case.k[-1, -1].double().T * d ** -0.5
+        if case.causal:
+            s = s.masked_fill(torch.ones(n, keys, device="cuda", dtype=torch.bool).triu(1), -math.inf)
+        w = s.softmax(-1)
+        best = w.topk(min(8, keys), -1)
+        there = top[-1, -1] >= 0
+        chosen = torch.where(there, w.gather(-1, top[-1, -1].clamp(min=0)), 0.0)
+        return ((weights[-1, -1] - best.values).abs().max().item(), (chosen - best.values).abs().max().item(),
+                (received[-1, -1] - w.sum(-2)).abs().max().item(), (entropy[-1, -1] + torch.xlogy(w, w).sum(-1)).abs().max().item(),
+                abs(received[-1, -1].sum().item() / n - 1))
+
+
+def weights_row(name, *arguments, eager=True, **keywords):
+    try:
+        case = Case(*arguments, **keywords)
+        everything = dict(top_k=8, received=1, entropy=1)
+        all_of_it = Weights(case, **everything)
+        errors = all_of_it.errors()
+        parts = [Weights(case, top_k=8), Weights(case, received=1), Weights(case, entropy=1)]
+        torch.cuda.synchronize()
+        free = torch.cuda.mem_get_info()[0]
+        times = turns([case.ours, all_of_it.with_output, all_of_it.ours] + [part.ours for part in parts])
+        more = max(0, free - torch.cuda.mem_get_info()[0]) / 1e6
+        text = (f"{name:30s} forward {times[0]:7.3f} ms | + top 8, received, entropy {times[1]:7.3f} ms, {times[1] / times[0]:.2f} x | these alone {times[2] / times[0]:.2f}"
+                f", top 8 {times[3] / times[0]:.2f}, received {times[4] / times[0]:.2f}, entropy {times[5] / times[0]:.2f} | memory grew by {more:.0f} MB")
+        if eager:
+            eager_ms = turns([all_of_it.eager], rounds=3)[0]
+            text += f" | eager {eager_ms:.1f} ms, {eager_ms / times[1]:.1f} x ours"
+        print(text + " | errors: weights {:.1e}, chosen {:.1e}, received {:.1e}, entropy {:.1e}, sum {:.1e}".format(*errors), flush=True)
+    except Exception as error:
+        print(f"{name:30s} FAILED: {str(error)[:200]}", flush=True)
+
+
+def weights_table():
+    for d in (128, 64):
+        for n in (4096, 8192) if quick else (4096, 8192, 16384):
+            for causal in (False, True):
+                weights_row(f"1,16,{n},{d} {'causal' if causal else 'full'}", 1, 16, n, d, causal, eager=n <= 8192 and not causal)
+    weights_row("1,32 on 8,4096,128 causal", 1, 32, 4096, 128, True, key_heads=8, eager=False)
+    weights_row("8,12,512,64 full", 8, 12, 512, 64)
+
+
 torch.manual_seed(0)
+if "--weights" in sys.argv:
+    weights_table()
+    sys.exit()
 print(torch.cuda.get_device_name(), torch.__version__, "cuDNN", torch.backends.cudnn.version())
 if "--backward" in sys.argv:  # nothing else
     all_backward()
@@ -223,4 +309,5 @@ for name, option in {"window 1024": {"window": 1024}, "softcap": {"softcap": 30.
     if took and plain:
         print(f"    {took / plain:.2f} of the plain call's time")
 guarded("1,4,1024,128 f32 (portable)", 1, 4, 1024, 128, dtype=torch.float32)
+weights_table()
 all_backward()

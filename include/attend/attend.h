@@ -21,9 +21,12 @@
 #include <attend/isa.h>
 #include <attend/layer_norm.h>
 #include <attend/lens.h>
+#include <attend/lens_block.h>
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_next.h>
+#include <attend/lens_recording.h>
+#include <attend/lens_sink.h>
 #include <attend/lens_tiles.h>
 #include <attend/matmul.h>
 #include <attend/model_description.h>
@@ -39,6 +42,7 @@
 #include <attend/save.h>
 #include <attend/softmax.h>
 #include <attend/stage.h>
+#include <attend/stream.h>
 #include <attend/swiglu.h>
 #include <attend/tensor.h>
 #include <attend/text_model.h>

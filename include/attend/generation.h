@@ -143,7 +143,7 @@ class Generator {
   GenerateOptions resolved(const GenerateOptions& options, std::int64_t prompt_tokens) const;
 
   TextModel model_;
-  PackedMatrix output_;  // (E, vocabulary)
+  TokenHead output_;
   TransformerCache cache_;
   GenerationDefaults defaults_;
   std::optional<ChatTemplate> template_{};

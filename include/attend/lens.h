@@ -17,10 +17,12 @@
 
 namespace attend {
 
-// How much of a pass a reading keeps. For 8,192 tokens and a model of 6 layers × 384: 320, 250 and 13 MB.
+struct Recording;  // of lens_recording.h
+
+// How much of a pass a reading keeps. For 8,192 tokens and a model of 6 layers × 384: 320, 265 and 13 MB.
 enum class Keep : std::uint8_t {
   all,         // hidden states, queries, keys and values of every layer
-  attention,   // queries, keys and values of every layer, and what leaves the last one
+  attention,   // queries, keys and values of every layer, the embeddings, and what leaves the last layer
   last_state,  // what leaves the last layer
 };
 
@@ -58,25 +60,42 @@ class Reading {
   // Reads the same text again, with edits.
   Reading(const Reading& original, const PassEdits& edits, Keep keep = Keep::all);
 
-  const TextModel& model() const noexcept { return model_; }
+  // A pass that another program made. Throws std::invalid_argument where its parts do not fit together.
+  explicit Reading(Recording recording);
+
+  // A recorded pass has no model: what needs its weights or its vocabulary is refused by model(), which then
+  // throws std::invalid_argument.
+  bool has_model() const noexcept { return model_.has_value(); }
+  const TextModel& model() const;
+  const std::string& model_name() const noexcept;
+  const std::string& family() const noexcept;
+  bool is_causal() const noexcept;                        // every token sees only what came before it
+  bool has_source() const noexcept;                       // an encoder and a decoder
+  std::string_view token_name(std::int64_t token) const;  // as the vocabulary writes it
+
   const std::string& text() const noexcept { return text_; }
   const std::string& second() const noexcept { return second_; }
   const Encoding& tokens() const noexcept { return tokens_; }
   const std::vector<Word>& words() const noexcept { return words_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(tokens_.size()); }
-  std::int64_t layers() const noexcept {
-    return model_.transformer().description().layer_count();
-  }  // kept or not
-  std::int64_t heads() const noexcept { return model_.transformer().description().heads(); }
+  std::int64_t layers() const noexcept;  // kept or not
+  std::int64_t heads() const noexcept;
+
+  // Several heads may share keys and values: how many of these a layer has, and the number of those that a
+  // head reads, from 1 as heads count. In most layers there are as many as heads.
+  std::int64_t key_heads(std::int64_t layer) const noexcept;
+  std::int64_t key_head(std::int64_t layer, std::int64_t head) const noexcept {
+    return (head - 1) / (heads() / key_heads(layer)) + 1;
+  }
 
   // The tokens that look at others in a layer, and those that are looked at: source or target in a model with
   // an encoder and a decoder, all tokens in others. The row of a token that does not look is 0, and means
   // over layers are over those in which it does.
   TokenRange looking(std::int64_t layer) const noexcept;
   TokenRange looked_at(std::int64_t layer) const noexcept;
-  std::string layer_name(std::int64_t layer) const {
-    return model_.transformer().description().layer_name(layer);
-  }
+  // The layer that was asked for, where no other is kept.
+  std::optional<std::int64_t> only_layer() const noexcept { return only_layer_; }
+  std::string layer_name(std::int64_t layer) const;
 
   // Where NaN or infinity first appeared, if it did: the weights hold one, or an edit or a sum overflowed.
   const std::optional<NotFinite>& not_finite() const noexcept { return not_finite_; }
@@ -94,9 +113,19 @@ class Reading {
   const Layer& layer(std::int64_t layer) const;
 
  private:
-  void run(const PassEdits& edits, Keep keep);
+  // What a recording says in place of a model.
+  struct Recorded {
+    std::string model, family;
+    std::vector<std::string> tokens{};
+    std::int64_t heads = 0;
+    bool causal = false;
+  };
 
-  TextModel model_;
+  void run(const PassEdits& edits, Keep keep);
+  const ModelDescription& description() const noexcept { return model_->transformer().description(); }
+
+  std::optional<TextModel> model_;  // or else
+  std::optional<Recorded> recorded_;
   std::string text_, second_;
   std::optional<std::int64_t> only_layer_;
   Encoding tokens_;

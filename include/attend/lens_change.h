@@ -19,13 +19,15 @@ std::vector<double> text_vector(const Reading& reading);
 // Throws where their sizes differ.
 PassGradients gradients_towards(const Reading& reading, std::span<const double> other);
 
-// What a language model expects at one token's place in a text: under a mask, or (GPT-2) after the token.
-// Throws where the model has no head that guesses tokens.
+// What a language model expects at one token's place in a text: under a mask, or (GPT-2) after the token. The
+// probabilities are those at a temperature: softmax(logits / temperature), over the whole vocabulary. Throws
+// where the model has no head that guesses tokens.
 struct TokenGuess {
   std::int32_t token = 0;
   double probability = 0;
 };
-std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place, std::size_t most);
+std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place, std::size_t most,
+                                     double temperature = 1);
 
 // The place to guess: that of the only mask, or (GPT-2) the last. Throws where there is no mask, or more than
 // one.

@@ -30,6 +30,28 @@ struct LogitLens {
 LogitLens logit_lens(const Reading& reading, std::int64_t place, std::size_t most,
                      std::optional<std::int32_t> watched = {});
 
+// The tokens after each of which the model expects another: all in a model that writes, those of the target
+// where it has a source, and none, (0, 0), in others.
+TokenRange expects_next(const Reading& reading);
+
+// The same for many places and layers, with what any temperature needs, computed in f32. At temperature T the
+// probability of guess i is exp(logits[i] / T - log_sums[t]), t being the index of T.
+struct PlaceGuesses {
+  std::vector<std::int32_t> tokens{};  // the most probable first
+  std::vector<double> logits{};        // of these, less the largest, so that the first is 0
+  std::vector<double> log_sums{};      // log of the sum of exp((logit - largest) / T) over the vocabulary
+  double watched = 0;                  // of the watched token, likewise; -infinity where there is none
+};
+struct GuessPlace {
+  std::int64_t place = 0, layer = 0;      // 0: the embeddings
+  std::vector<double> temperatures{1.0};  // each positive
+  std::optional<std::int32_t> watched{};
+};
+// Needs a reading that kept the attention of all layers. Throws std::invalid_argument for a model that does
+// not write.
+std::vector<PlaceGuesses> guesses_at(const Reading& reading, std::span<const GuessPlace> places,
+                                     std::size_t most);
+
 // What each token of the text did for the logit of one guessed token.
 enum class Attribution : std::uint8_t {
   gradient,    // the gradient of the logit times the token's embedding: exact for small changes only

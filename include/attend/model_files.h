@@ -72,9 +72,10 @@ struct ModelFiles {
   std::string max_tokens_file;  // the one that says so: "sentence_bert_config.json"; or empty
 };
 
-// Finds a folder, a GGUF file (which is config, weights and tokenizer in one), or a model by its name on the
-// hub: "ORG/NAME", "NAME" (also of sentence-transformers), either with "@REVISION", in the hub's cache, else
-// (without a revision) in models_folder(). Nothing is downloaded. Throws FileError, which names the places
+// Finds a folder, a GGUF file (which is config, weights and tokenizer in one, and may lie in a folder of its
+// own), or a model by its name on the hub: "ORG/NAME", "NAME" (also of sentence-transformers), either with
+// "@REVISION", in the hub's cache, else (without a revision) in models_folder(); "smollm2" is
+// HuggingFaceTB/SmolLM2-135M-Instruct. Nothing is downloaded. Throws FileError, which names the places
 // that were looked at or what is wrong there.
 ModelFiles find_model(std::string_view name_or_folder);
 
@@ -86,7 +87,8 @@ std::filesystem::path hub_cache_folder();
 // XDG_CACHE_HOME/attend/models, else ~/.cache/attend/models.
 std::filesystem::path models_folder();
 
-// The model that commands and functions use when none is given.
+// The models that commands and functions use when none is given: for reading, and for writing.
 inline constexpr std::string_view kDefaultModel = "sentence-transformers/all-MiniLM-L6-v2";
+inline constexpr std::string_view kDefaultWriter = "smollm2";
 
 }  // namespace attend

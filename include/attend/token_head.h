@@ -5,6 +5,7 @@
 #include <attend/transformer.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,10 +27,20 @@ class TokenHead {
   // The same for some tokens only, in their order.
   std::vector<double> logits(std::span<const double> hidden, std::span<const std::int32_t> tokens) const;
 
-  // For a model that writes: the table of tokens, (E, vocabulary), packed for computing f32 logits, before
-  // the description's output_scale and output_softcap. Throws std::invalid_argument for one that guesses at
-  // masked places.
+  // For a model that writes: the same, ready for one text after another. Throws std::invalid_argument for a
+  // head that guesses at masked places.
+  TokenHead for_writing() const;
+  // Of such a head: the logits of what follows each row of (rows, E), f32, as (rows, vocabulary), f32. The
+  // same bits on any number of threads and whatever the other rows are.
+  Tensor next_logits(ConstTensorView hidden) const;
+
+  // The same for many vectors at once: the table, (E, vocabulary), packed for computing f32 logits, before
+  // the description's output_scale and output_softcap. Throws std::invalid_argument as for_writing() does.
   PackedMatrix packed() const;
+
+  // For a model that writes: the vector whose product with what leaves the last layer is the logit of a
+  // token, before the description's output_softcap, (E). Throws std::invalid_argument as for_writing() does.
+  std::vector<double> direction(std::int32_t token) const;
 
   // How the logit of one token changes with that vector, (E).
   std::vector<double> gradient(std::span<const double> hidden, std::int32_t token) const;
@@ -38,6 +49,7 @@ class TokenHead {
   TokenHead() = default;
   Tensor transformed(ConstTensorView hidden) const;  // what the table of tokens is multiplied by, f64
   void require_token(std::int32_t token) const;
+  void require_writer() const;
 
   // Before the table of tokens: dense, activation, norm. None in models that write.
   struct Transform {
@@ -47,7 +59,8 @@ class TokenHead {
     double epsilon = 1e-12;
   };
 
-  TensorSource source_;  // keeps alive what the views look at
+  TensorSource source_;                 // keeps alive what the views look at
+  std::shared_ptr<const Tensor> rows_;  // for_writing: the table, where the file does not have it in rows
   std::optional<Transform> transform_;
   double scale_ = 1;       // of what enters
   ConstTensorView table_;  // (vocabulary, T)

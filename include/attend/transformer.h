@@ -115,6 +115,21 @@ struct PassGradients {
   // That of a weight follows: dL / dw_ij = the inner product of attended_i and v_j.
 };
 
+// One layer taken apart, for some tokens; f32. The stream and what is added to it: middle = stream +
+// attention, out = middle + feed_forward; where norms stand after the sums, as in BERT, middle and out are
+// the norms of these.
+struct LayerParts {
+  Tensor attention_input{};  // (rows, E): what attention reads: the norm of the stream, or the stream
+  // (rows, H, E): what each head adds. Where attention's output has a norm of its own, what it divides by is
+  // held fixed, so that the heads and what belongs to none of them, such as a bias, add up to `attention`.
+  Tensor heads{};
+  Tensor attention{};           // (rows, E)
+  Tensor middle{};              // (rows, E): the stream after attention
+  Tensor feed_forward_input{};  // (rows, E); no elements in a layer without a feed-forward part
+  Tensor feed_forward{};        // likewise
+  Tensor out{};                 // (rows, E): the stream after the layer, before any final norm
+};
+
 // The keys and values that a model has computed so far while writing: those of each layer and, in layers that
 // look at a source, those of the source.
 class TransformerCache {
@@ -183,6 +198,18 @@ class Transformer {
   // The bare rows of the table of words, (ids, description().table_size()), as the checkpoint has them: no
   // position, no norm.
   Tensor word_rows(std::span<const std::int32_t> ids) const;
+
+  // What a layer does with some tokens, part by part: stream (rows, E) is what enters it, attended (rows, H,
+  // D) what its heads gathered for them (LayerMoment::attended); f32.
+  LayerParts layer_parts(std::int64_t layer, ConstTensorView stream, ConstTensorView attended) const;
+
+  // The final norm, with what it divides by held at its value for this stream (E), is linear: for another
+  // vector x, direction · norm(x) = slope · x + constant. Where there is no final norm, slope is direction.
+  struct HeldNorm {
+    std::vector<double> slope{};
+    double constant = 0;
+  };
+  HeldNorm held_final_norm(ConstTensorView stream, std::span<const double> direction) const;
 
   // What values of one head become in the vectors that leave its layer's attention: values (rows, D) times
   // that head's part of the output projection, (rows, E). Its bias belongs to no head and is left out.

@@ -32,6 +32,9 @@ std::vector<Word> words_of(std::string_view text, std::span<const TextSpan> toke
 std::vector<Word> words_of(const Tokenizer& tokenizer, const Encoding& tokens, std::string_view text,
                            std::string_view second = {});
 
+// The same for tokens whose tokenizer is not there, but whose names are.
+std::vector<Word> words_of(std::span<const std::string> names, const Encoding& tokens, std::string_view text);
+
 // The place of a word in a list: "it", or "the#2" for the second "the". Case is looked at only where it
 // matters. Throws std::invalid_argument, which says which words are close, or how to choose one of several.
 std::size_t find_word(std::span<const Word> words, std::string_view name);

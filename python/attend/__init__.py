@@ -8,6 +8,7 @@ does with a text, attend.draw draws it, and attend.train trains models.
 import typing as _types
 
 from ._core import (
+    DeviceArray,
     Encoding,
     FileError,
     KeyValueCache,
@@ -94,6 +95,7 @@ else:
 __all__ = [
     "AttentionResult",
     "CrossEntropy",
+    "DeviceArray",
     "Encoding",
     "FileError",
     "Generated",

@@ -60,7 +60,7 @@ class Model:
 
         for name, value in (("vocabulary", vocabulary), ("length", length), ("batch", batch)):
             if whole("Model", name, value) < 1:
-                raise ValueError(f"Model: {name} is {value}, expected a whole number from 1")
+                raise ValueError(f"Model: {name} is {value}, expected a whole number of at least 1")
         sizes = {"layers": layers, "hidden": hidden, "heads": heads, "inner": 4 * hidden if inner is None else inner}
         choices = {"norm_first": norm_first, "norm": norm, "feed_forward": feed_forward, "positions": positions, "tied": tied}
         rest = {"scaled": scaled, "epsilon": epsilon, "dropout": dropout, "recompute": recompute}
@@ -218,7 +218,7 @@ class AdamW:
     ) -> None:
         for name, value, most in (("betas[0]", betas[0], 1), ("betas[1]", betas[1], 1), ("decay", decay, np.inf), ("clip", clip, np.inf)):
             if not 0 <= value < most:
-                raise ValueError(f"AdamW: {name} is {value}, expected a number from 0{' to below 1' if most == 1 else ''}")
+                raise ValueError(f"AdamW: {name} is {value}, expected a number {'from 0 to below 1' if most == 1 else 'of at least 0'}")
         if not 0 < epsilon < np.inf:
             raise ValueError(f"AdamW: epsilon is {epsilon}, expected a number above 0")
         self.model = model
@@ -231,7 +231,7 @@ class AdamW:
         """Updates the parameters and clears the gradients. Returns the norm of the gradients; RuntimeError if it is not finite."""
         rate = self.rate(self.steps + 1) if callable(self.rate) else self.rate
         if not 0 <= rate < np.inf:
-            raise ValueError(f"AdamW: the rate is {rate}, expected a number from 0")
+            raise ValueError(f"AdamW: the rate is {rate}, expected a number of at least 0")
         norm = self.model._core.adamw_step(rate, *self._options, self.steps + 1)
         self.steps += 1
         return norm

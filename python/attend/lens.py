@@ -15,15 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._recording import RecordedLayer as RecordedLayer
+from ._recording import Recording as Recording
+from ._recording import load as load
 from ._text_model import Text, TextModel
 
 if TYPE_CHECKING:
     from .draw import Figure
 
 Method = Literal["raw", "norm", "rollout", "flow", "grad"]
+TokenChoice = Union[str, bytes, int]  # a word that is one token, or a token's id
 WordChoice = Union[str, int]  # "it", "the#2" for the second "the", or a number in Reading.words
 Doubles = NDArray[np.float64]
+AttributionMethod = Literal["integrated", "gradient"]
 View = Literal["map", "lines", "model", "film"]
+Sink = Literal["auto", "fold", "keep"]  # what becomes of the first token of a model that writes
 
 
 class Word(NamedTuple):
@@ -36,6 +42,16 @@ class Word(NamedTuple):
     last_token: int
     part: int  # 1 in the second text of a pair
     special: bool  # such as [CLS] and [SEP]
+
+
+class FirstToken(NamedTuple):
+    """What rests on the first token of a text, which sees nothing but itself: heads of models that write put there what they have no use for."""
+
+    text: str
+    special: bool
+    share: float  # of the weight of rows from the third token on (and up to token 128), the mean over all layers and heads
+    even: float  # what that would be if every row were spread evenly
+    is_sink: bool  # a share of 0.3 or more, and twice the even one
 
 
 class HeadProfile(NamedTuple):
@@ -53,6 +69,7 @@ class HeadProfile(NamedTuple):
     broad: float  # that entropy as a share of the largest possible
     relations: list[float]  # the weight from one word to the other, for each relation that was given
     habit: str  # what stands out: "separator", "previous", "next", "same token", "same word", "first token", "induction", "duplicate", "broad" or "mixed"
+    key_head: int  # whose keys and values it reads, from 1; several heads may share them
 
 
 class HeadLink(NamedTuple):
@@ -62,6 +79,7 @@ class HeadLink(NamedTuple):
     head: int
     weight: float  # the sum over the tokens of the key, the mean over those of the query
     share: float  # of what does not go to special tokens
+    key_head: int  # whose keys and values it reads, from 1
 
 
 class TokenGuess(NamedTuple):
@@ -69,6 +87,71 @@ class TokenGuess(NamedTuple):
 
     token: str
     probability: float
+
+
+class Token(NamedTuple):
+    """A token of a model's vocabulary."""
+
+    id: int
+    token: str  # as the vocabulary writes it: "ĠParis"
+    text: str  # as it reads: " Paris"
+
+
+class Candidate(NamedTuple):
+    """A token that the model may expect, and how likely it thinks it is."""
+
+    token: Token
+    probability: float
+
+
+class LayerCandidates(NamedTuple):
+    """What the model would expect if it ended after a layer."""
+
+    layer: int  # 0: the embeddings
+    candidates: list[Candidate]  # the most probable first
+    probability: float  # of the watched token
+    rank: int  # of the watched token, from 1
+
+
+class LogitLens(NamedTuple):
+    """What each layer would say at one place, from the embeddings on."""
+
+    place: int
+    watched: Token
+    layers: list[LayerCandidates]
+
+    @property
+    def probabilities(self) -> Doubles:
+        """Of the watched token, after layer 0, 1, 2, ..."""
+        return np.array([layer.probability for layer in self.layers])
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """Of the watched token, from 1."""
+        return np.array([layer.rank for layer in self.layers], np.int64)
+
+
+class Attributions(NamedTuple):
+    """What each token of a text did for the logit of one that the model may expect."""
+
+    place: int
+    token: Token
+    values: Doubles  # (tokens,)
+    logit: float
+    neutral: Token | None  # integrated: every token of the neutral text
+    neutral_logit: float | None  # integrated: the values add up to logit - neutral_logit,
+    missing: float | None  # but for this share of it; more steps make it smaller
+
+
+class PatchedAnswers(NamedTuple):
+    """How far the first prompt's answer comes back when one part of its pass is put into the pass over the other: 0 not at all, 1 fully."""
+
+    answer: Token
+    other: Token  # what the other prompt is answered with
+    clean: float  # logit(answer) - logit(other) of the first prompt
+    changed: float  # and of the other
+    states: Doubles | None  # (layers + 1, tokens): one token's vector as it leaves a layer, from layer 0
+    heads: Doubles | None  # (layers, heads): what one head contributes to all tokens
 
 
 class HeadEdit(NamedTuple):
@@ -121,7 +204,8 @@ class Reading:
 
     Arguments that all questions share: `layer` and `head` choose one head, or all of a layer, or (neither given) those of all layers, of
     which the mean is taken; they count from 1. tokens=True asks between tokens, not words. special=False leaves special tokens out, and
-    makes each row that was a distribution add up to 1 without them.
+    makes each row that was a distribution add up to 1 without them. sink="fold" does so with the first token of a model that writes,
+    sink="auto" where it is a sink and not special (first_token); of a first word of several tokens the others stay.
     """
 
     def __init__(self, core: _core.ReadingCore) -> None:
@@ -167,9 +251,15 @@ class Reading:
     def heads(self) -> int:
         return self._core.heads
 
-    def units(self, *, tokens: bool = False, special: bool = True) -> list[Word]:
+    @property
+    def first_token(self) -> FirstToken | None:
+        """How much attention rests on the first token; None where the model looks ahead."""
+        fields = self._core.first_token()
+        return None if fields is None else FirstToken(*fields)
+
+    def units(self, *, tokens: bool = False, special: bool = True, sink: Sink = "keep") -> list[Word]:
         """What the rows and columns of map() stand for."""
-        return [Word(*fields) for fields in self._core.units(tokens, special)]
+        return [Word(*fields) for fields in self._core.units(tokens, special, sink)]
 
     def find_word(self, name: WordChoice) -> int:
         """The number of a word: "it", or "the#2" for the second "the". ValueError says which words are close, or how to choose."""
@@ -179,16 +269,20 @@ class Reading:
         """The vectors that leave a layer, (tokens, hidden size); layer 0 is the embeddings."""
         return self._core.hidden(layer)
 
+    def key_heads(self, layer: int = 1) -> int:
+        """How many heads of keys and values a layer has: heads 1 to heads / key_heads read the first of them, and so on."""
+        return self._core.key_heads(layer)
+
     def q(self, layer: int) -> NDArray[np.float32]:
         """The queries of a layer, (tokens, heads, head size)."""
         return self._core.q(layer)
 
     def k(self, layer: int) -> NDArray[np.float32]:
-        """The keys of a layer, (tokens, heads, head size)."""
+        """The keys of a layer, (tokens, key heads, head size)."""
         return self._core.k(layer)
 
     def v(self, layer: int) -> NDArray[np.float32]:
-        """The values of a layer, (tokens, heads, head size)."""
+        """The values of a layer, (tokens, key heads, head size)."""
         return self._core.v(layer)
 
     def map(
@@ -199,13 +293,14 @@ class Reading:
         *,
         tokens: bool = False,
         special: bool = True,
+        sink: Sink = "keep",
         gradients: _core.GradientsCore | None = None,
     ) -> Doubles:
         """Who (rows) looks at, or takes from, whom (columns): (units, units). flow has no map: it is computed for one row() at a time.
 
         Over the tokens of a word the sum is taken where it is looked at, the mean where it looks.
         """
-        return self._core.map(method, layer, head, tokens, special, gradients)
+        return self._core.map(method, layer, head, tokens, special, sink, gradients)
 
     def row(
         self,
@@ -216,16 +311,23 @@ class Reading:
         *,
         tokens: bool = False,
         special: bool = True,
+        sink: Sink = "keep",
         gradients: _core.GradientsCore | None = None,
     ) -> Doubles:
         """One row of map(), (units,), without the others. With tokens=True `word` is a token, by its number or as `tokens` has it."""
-        return self._core.row(word, method, layer, head, tokens, special, gradients)
+        return self._core.row(word, method, layer, head, tokens, special, sink, gradients)
 
     def received(
-        self, layer: int | None = None, head: int | None = None, *, tokens: bool = False, special: bool = True
+        self,
+        layer: int | None = None,
+        head: int | None = None,
+        *,
+        tokens: bool = False,
+        special: bool = True,
+        sink: Sink = "keep",
     ) -> Doubles:
         """How much attention each unit receives from all tokens together, (units,): with special ones, as much as there are tokens."""
-        return self._core.received(layer, head, tokens, special)
+        return self._core.received(layer, head, tokens, special, sink)
 
     def profile_heads(self, relations: Iterable[tuple[WordChoice, WordChoice]] = ()) -> list[HeadProfile]:
         """What each head does with this text. relations: pairs of words, such as a verb and its subject, to score each head by."""
@@ -255,6 +357,40 @@ class Reading:
     def guesses(self, top: int = 8, place: int | None = None) -> list[TokenGuess]:
         """What a language model expects under the mask, or (GPT-2) after the text: the most probable tokens. place: another of its tokens."""
         return [TokenGuess(*fields) for fields in self._core.guesses(top, place)]
+
+    def next(self, *, place: int | None = None, top: int = 10, temperature: float = 1.0) -> list[Candidate]:
+        """The candidates for the next token (of a masked model: for the mask), the most probable first; with ids and readable texts.
+
+        place: the token that is guessed at, or after; by default the only mask, or the last token. -1 is the last, -2 the one before.
+        """
+        return _candidates(_core.lens_next(self._core, place, top, temperature))
+
+    def logit_lens(self, *, place: int | None = None, top: int = 5, watched: TokenChoice | None = None) -> LogitLens:
+        """What the model would expect if it ended after each layer: what leaves it, through the final norm and the output layer.
+
+        watched: the token whose probability and rank are followed; by default the one that the last layer finds most probable.
+        """
+        found, token, layers = _core.lens_logit_lens(self._core, place, top, watched)
+        return LogitLens(
+            found, Token(*token), [LayerCandidates(n, _candidates(best), p, rank) for n, best, p, rank in layers]
+        )
+
+    def attribute(
+        self,
+        token: TokenChoice | None = None,
+        *,
+        place: int | None = None,
+        method: AttributionMethod = "integrated",
+        steps: int = 32,
+        neutral: TokenChoice | None = None,
+    ) -> Attributions:
+        """What each token of the text did for the logit of a candidate, by default of the most probable one.
+
+        "gradient" is the gradient times the embedding, which holds for small changes; "integrated" follows it in `steps` steps from a text
+        of neutral tokens (default: the model's padding or end token), and its values add up to the difference of the two logits.
+        """
+        found, guessed, values, logit, base, *rest = _core.lens_attribute(self._core, token, place, method, steps, neutral)
+        return Attributions(found, Token(*guessed), values, logit, None if base is None else Token(*base), *rest)
 
     def ablate(self, *edits: str | HeadEdit | LinkEdit) -> OutputChange:
         """How the output changes when heads or links between words are taken away, all at once.
@@ -293,6 +429,7 @@ class Reading:
         focus: WordChoice | None = None,
         tokens: bool = False,
         special: bool = False,
+        sink: Sink = "auto",
         gradients: _core.GradientsCore | None = None,
         top: int = 8,
     ) -> Figure:
@@ -302,7 +439,28 @@ class Reading:
         """
         from .draw import Figure
 
-        return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, gradients, top))
+        return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, sink, gradients, top))
+
+    def next_figure(
+        self,
+        word: Text | None = None,
+        *,
+        patch: Reading | None = None,
+        other_word: Text | None = None,
+        method: AttributionMethod = "integrated",
+        steps: int = 32,
+        temperature: float = 1.0,
+        top: int = 8,
+    ) -> Figure:
+        """What `attend next` draws: the candidates, one of them layer by layer, and what each token did for it.
+
+        word: that candidate; by default the most probable. patch: another prompt, which parts of this one are put into, as lens.patch()
+        does; other_word: its answer.
+        """
+        from .draw import Figure
+
+        other = patch._core if isinstance(patch, Reading) else patch
+        return Figure(_core.lens_next_figure(self._core, other, word, other_word, method, steps, temperature, top))
 
 
 def read(
@@ -323,6 +481,28 @@ def read(
     reading = Reading(_core.read(loaded._core, text, pair, max_tokens, only_layer))
     _warned(reading.not_finite)
     return reading
+
+
+def patch(
+    clean: Reading,
+    changed: Reading,
+    *,
+    answer: TokenChoice | None = None,
+    other: TokenChoice | None = None,
+    states: bool = True,
+    heads: bool = True,
+) -> PatchedAnswers:
+    """Activation patching: parts of the pass over one prompt are put into the pass over another, one at a time.
+
+    Both are readings of the same model, which writes, with the same number of tokens; answer and other are what they are answered with, by
+    default what each makes most probable. states=False or heads=False leaves that part out.
+    """
+    one, two, *rest = _core.lens_patch(clean._core, changed._core, answer, other, states, heads)
+    return PatchedAnswers(Token(*one), Token(*two), *rest)
+
+
+def _candidates(fields: list[tuple[tuple[int, str, str], float]]) -> list[Candidate]:
+    return [Candidate(Token(*token), probability) for token, probability in fields]
 
 
 def _where(fields: tuple[int, str, int, str] | None) -> NotFinite | None:

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "call_stream.h"
 #include "errors.h"
 
 namespace attend_python {
@@ -62,6 +64,36 @@ attend::Dims dims_of(const char* name, std::span<const std::int64_t> values) {
   return attend::Dims(values);
 }
 
+// That the device is there, before the array is asked to hand anything over to it.
+void require_device(const char* name, attend::Device device) {
+  if (device.is_host()) return;
+  try {
+    attend::Tensor(DType::f32, {0}, device);
+  } catch (const std::invalid_argument& error) {
+    const std::string_view text = error.what(), place = "[tensor] ";
+    refuse_type(name, " is on ", to_string(device), ", but ",
+                text.starts_with(place) ? text.substr(place.size()) : text);
+  }
+}
+
+// Asked here and not by nanobind, so that what the array itself says of the matter is what the caller reads.
+// The version brings the word whether the array may be written; older libraries do not know it.
+nb::object exported(nb::handle array, attend::Device device, const char* name, Access access) {
+  const nb::object exports = array.attr("__dlpack__");
+  const nb::tuple version = nb::make_tuple(1, 0);
+  const nb::object stream = device.is_host() ? nb::none() : nb::object(CallStream::for_dlpack(array, device));
+  if (stream.equal(nb::int_(-1))) return capsule_of_torch(array);
+  try {
+    return device.is_host() ? exports(nb::arg("max_version") = version)
+                            : exports(nb::arg("max_version") = version, nb::arg("stream") = stream);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  if (access == Access::write)
+    refuse_type(name, " does not say whether it may be written: its __dlpack__ is too old");
+  return device.is_host() ? exports() : exports(nb::arg("stream") = stream);
+}
+
 void require_aligned(const char* name, const void* data, DType dtype) {
   if (reinterpret_cast<std::uintptr_t>(data) % attend::size_of(dtype) != 0) {
     refuse_value(name, " does not start at a multiple of its element size in memory; pass a copy of it");
@@ -76,7 +108,7 @@ Array::Array(nb::handle object, const char* name, Access access) : object_(objec
 }
 
 bool Array::from_buffer(const char* name, Access access) {
-  if (PyObject_CheckBuffer(object_.ptr()) == 0) return false;
+  if (!has_buffer(object_)) return false;
   const int flags = access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
   if (PyObject_GetBuffer(object_.ptr(), &buffer_, flags) != 0) {
     PyErr_Clear();
@@ -94,8 +126,7 @@ bool Array::from_buffer(const char* name, Access access) {
 
 bool Array::from_bfloat16_buffer(const char* name, Access access) {
   const nb::object dtype = nb::getattr(object_, "dtype", nb::none());
-  if (dtype.is_none() || !nb::hasattr(object_, "view") || PyObject_CheckBuffer(object_.ptr()) == 0)
-    return false;
+  if (dtype.is_none() || !nb::hasattr(object_, "view") || !has_buffer(object_)) return false;
   if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") refuse_dtype(name, object_, "");
   other_ = object_.attr("view")("uint16");
   if (PyObject_GetBuffer(other_.ptr(), &buffer_,
@@ -148,39 +179,27 @@ void Array::from_dlpack(const char* name, Access access) {
                 " must be an array (NumPy's, PyTorch's, or any with the buffer protocol or __dlpack__), not ",
                 nb::cast<std::string>(nb::str(object_.type().attr("__name__"))));
   }
-  const auto require_cpu = [&](int kind, nb::handle device) {
-    if (kind == nb::device::cpu::value) return;
-    refuse_type(name, " is not in the memory of the CPU (device ",
-                nb::cast<std::string>(nb::str(nb::getattr(object_, "device", device))),
-                "); attend computes there");
-  };
-  if (nb::hasattr(object_, "__dlpack_device__")) {
-    const nb::object device = object_.attr("__dlpack_device__")();
-    require_cpu(nb::cast<int>(nb::int_(device[0])), device);
+  const std::optional<attend::Device> device = device_of(object_);
+  if (!device) {
+    refuse_type(name, " is neither in the memory of the CPU nor in that of a CUDA device (device ",
+                nb::cast<std::string>(nb::str(nb::getattr(object_, "device", nb::str("unknown")))), ")");
   }
+  require_device(name, *device);
   if (nb::cast<bool>(nb::bool_(nb::getattr(object_, "requires_grad", nb::bool_(false))))) {
     refuse_type(name, " requires a gradient; use attend.torch, or pass its detach()");
   }
   resolve(name, access);
-  // Asked here and not by nanobind, so that what the array itself says of the matter is what the caller
-  // reads. The version brings the word whether the array may be written; older libraries do not know it.
-  const nb::object exports = (other_.is_valid() ? nb::handle(other_) : object_).attr("__dlpack__");
-  nb::object capsule;
-  try {
-    capsule = exports(nb::arg("max_version") = nb::make_tuple(1, 0));
-  } catch (nb::python_error& error) {
-    if (!error.matches(PyExc_TypeError)) throw;
-    if (access == Access::write)
-      refuse_type(name, " does not say whether it may be written: its __dlpack__ is too old");
-    capsule = exports();
-  }
+  const nb::object capsule =
+      exported(other_.is_valid() ? nb::handle(other_) : object_, *device, name, access);
   const bool taken = access == Access::write ? nb::try_cast(capsule, written_) : nb::try_cast(capsule, read_);
   if (!taken) {
     if (access == Access::write && nb::try_cast(capsule, read_)) refuse_value(name, " is read-only");
     refuse_value(name, " could not be taken over from DLPack");
   }
   const auto see = [&](const auto& tensor) {
-    require_cpu(tensor.device_type(), nb::int_(tensor.device_type()));
+    if (device_of_dlpack(tensor.device_type(), tensor.device_id()) != device)
+      refuse_type(name, " says that it is on ", to_string(*device),
+                  " and hands over memory of another device");
     const auto dtype = dtype_of_dlpack(tensor.dtype());
     if (!dtype) refuse_dtype(name, object_, "another type");
     const std::size_t rank = tensor.ndim();
@@ -188,7 +207,7 @@ void Array::from_dlpack(const char* name, Access access) {
     const attend::Dims shape = dims_of(name, {tensor.shape_ptr(), rank});
     if (data == nullptr && attend::element_count(shape) > 0) refuse_value(name, " has no memory");
     require_aligned(name, data, *dtype);
-    view_ = attend::TensorView(data, *dtype, shape, dims_of(name, {tensor.stride_ptr(), rank}));
+    view_ = attend::TensorView(data, *dtype, shape, dims_of(name, {tensor.stride_ptr(), rank}), *device);
   };
   access == Access::write ? see(written_) : see(read_);
 }

@@ -1,4 +1,5 @@
-// A Python array seen as a view of the library: its memory is read or written where it lies, never copied.
+// A Python array seen as a view of the library: its memory is read or written where it lies, on the host or
+// on a GPU, never copied.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,9 +16,9 @@ namespace nb = nanobind;
 enum class Access : bool { read, write };
 
 // Takes whatever has the buffer protocol (NumPy, array.array, memoryview) or `__dlpack__` (PyTorch, JAX), of
-// any strides, and NumPy arrays of ml_dtypes' bfloat16. Keeps the memory alive as long as it lives itself;
-// made and destroyed with the GIL held. A PyTorch tensor that is only marked as negated is read from a copy
-// and not written.
+// any strides, and NumPy arrays of ml_dtypes' bfloat16. What is on a GPU is handed over to the stream of the
+// call (call_stream.h). Keeps the memory alive as long as it lives itself; made and destroyed with the GIL
+// held. A PyTorch tensor that is only marked as negated is read from a copy and not written.
 class Array {
   // Given back also when the array turns out to be of no use.
   struct Buffer : Py_buffer {

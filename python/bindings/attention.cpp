@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "bindings.h"
+#include "call_stream.h"
 #include "compute.h"
 #include "heads.h"
 #include "options.h"
@@ -13,6 +14,7 @@ namespace {
 
 nb::object attention(nb::handle q_object, nb::handle k_object, nb::handle v_object,
                      const nb::kwargs& keywords) {
+  const CallStream stream(q_object, keywords);
   bool return_state = false;
   nb::handle out_object = nb::none();
   const Options options("attention", keywords, [&](std::string_view key, nb::handle value) {
@@ -21,7 +23,7 @@ nb::object attention(nb::handle q_object, nb::handle k_object, nb::handle v_obje
     else if (key == "out")
       out_object = value;
     else
-      return false;
+      return key == "stream";
     return true;
   });
   const Array q(q_object, "q"), k(k_object, "k"), v(v_object, "v");
@@ -56,6 +58,7 @@ nb::object attention(nb::handle q_object, nb::handle k_object, nb::handle v_obje
 }
 
 nb::object attention_kernel(nb::handle q_object, nb::handle k_object, const nb::kwargs& keywords) {
+  const CallStream stream(q_object, nb::none());
   const Options options("attention_kernel", keywords);
   const Array q(q_object, "q"), k(k_object, "k");
   const Lift lift(q, options.packed());
@@ -63,9 +66,10 @@ nb::object attention_kernel(nb::handle q_object, nb::handle k_object, const nb::
   return named_tuple("KernelChoice")(nb::str(name.data(), name.size()), nb::str(why.data(), why.size()));
 }
 
-nb::object log_sum_exp(nb::handle row_state) {
+nb::object log_sum_exp(nb::handle row_state, nb::handle given_stream) {
   if (!nb::isinstance<nb::tuple>(row_state) || nb::len(row_state) != 2)
     refuse_type("row_state must be the RowState that attention() returned");
+  const CallStream stream(row_state[0], given_stream);
   const Array max(row_state[0], "row_state.max"), sum(row_state[1], "row_state.sum");
   const Result out = ResultMaker(max).empty(max.view().shape());
   {
@@ -76,7 +80,8 @@ nb::object log_sum_exp(nb::handle row_state) {
 }
 
 nb::object merge_attention(nb::handle out_a_object, nb::handle state_a, nb::handle out_b_object,
-                           nb::handle state_b) {
+                           nb::handle state_b, nb::handle given_stream) {
+  const CallStream stream(out_a_object, given_stream);
   const Array out_a(out_a_object, "out_a"), out_b(out_b_object, "out_b");
   const RowStateArgument a(state_a), b(state_b);
   const Lift lift(out_a, false);
@@ -100,7 +105,8 @@ void bind_attention(nb::module_& module) {
   module.def("attention", &attention, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
              nb::arg("options"),
              nb::sig("def attention(q: A, k: A, v: A, *, " ATTEND_OPTIONS_SIGNATURE
-                     ", return_state: bool = False, out: A | None = None) -> typing.Any"),
+                     ", return_state: bool = False, out: A | None = None, stream: Stream | None = None) -> "
+                     "typing.Any"),
              "softmax(scale q k^T + bias) v: (queries, d), (heads, queries, d), (batch, heads, queries, d), "
              "or packed.\n\n"
              "Returns the output, or with return_state=True the output and its RowState.");
@@ -108,12 +114,15 @@ void bind_attention(nb::module_& module) {
              nb::arg("options"),
              nb::sig("def attention_kernel(q: A, k: A, *, " ATTEND_OPTIONS_SIGNATURE ") -> KernelChoice"),
              "The kernel that attention() picks for such a call, and why.");
-  module.def("log_sum_exp", &log_sum_exp, nb::arg("row_state").none(),
-             nb::sig("def log_sum_exp(row_state: RowState) -> typing.Any"),
+  module.def("log_sum_exp", &log_sum_exp, nb::arg("row_state").none(), nb::kw_only(),
+             nb::arg("stream") = nb::none(),
+             nb::sig("def log_sum_exp(row_state: RowState, *, stream: Stream | None = None) -> typing.Any"),
              "max + log(sum) of each row; -inf where a row has no keys.");
   module.def("merge_attention", &merge_attention, nb::arg("out_a").none(), nb::arg("state_a").none(),
-             nb::arg("out_b").none(), nb::arg("state_b").none(),
-             nb::sig("def merge_attention(out_a: A, state_a: RowState, out_b: A, state_b: RowState) -> "
+             nb::arg("out_b").none(), nb::arg("state_b").none(), nb::kw_only(),
+             nb::arg("stream") = nb::none(),
+             nb::sig("def merge_attention(out_a: A, state_a: RowState, out_b: A, state_b: RowState, *, "
+                     "stream: Stream | None = None) -> "
                      "tuple[A, RowState]"),
              "Two results over disjoint sets of keys become the result over both, exactly.");
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "call_stream.h"
 #include "compute.h"
 #include "heads.h"
 #include "options.h"
@@ -41,9 +42,10 @@ struct Wanted {
 nb::object attention_backward(nb::handle q_object, nb::handle k_object, nb::handle v_object,
                               nb::handle out_object, nb::handle row_state, nb::handle d_out_object,
                               const nb::kwargs& keywords) {
+  const CallStream stream(q_object, keywords);
   nb::object names = nb::make_tuple("q", "k", "v");
   const Options options("attention_backward", keywords, [&](std::string_view key, nb::handle value) {
-    if (key != "wanted") return false;
+    if (key != "wanted") return key == "stream";
     names = nb::borrow(value);
     return true;
   });
@@ -92,8 +94,8 @@ void bind_backward(nb::module_& module) {
              nb::arg("v").none(), nb::arg("out").none(), nb::arg("row_state").none(), nb::arg("d_out").none(),
              nb::arg("options"),
              nb::sig("def attention_backward(q: A, k: A, v: A, out: A, row_state: RowState, d_out: A, "
-                     "*, " ATTEND_OPTIONS_SIGNATURE
-                     ", wanted: collections.abc.Iterable[str] = ('q', 'k', 'v')) -> Gradients"),
+                     "*, " ATTEND_OPTIONS_SIGNATURE ", wanted: collections.abc.Iterable[str] = ('q', 'k', "
+                     "'v'), stream: Stream | None = None) -> Gradients"),
              "The gradients of attention(), from its inputs, its output, its row state and the gradient of "
              "its output.");
 }

@@ -47,6 +47,13 @@ attend::LensQuery query_from(const LensReading& reading, nb::handle method_given
   return query;
 }
 
+attend::SinkChoice sink_from(nb::handle given) {
+  const std::string name = name_from(given, "sink");
+  const auto choice = attend::sink_choice_named(name);
+  if (!choice) refuse_value("sink is \"", name, "\", expected auto, fold or keep");
+  return *choice;
+}
+
 std::size_t word_from(nb::handle word, const std::vector<attend::Word>& units) {
   if (PyUnicode_Check(word.ptr())) return attend::find_word(units, text_of(word, "word"));
   if (!is_integer(word)) refuse_type("a word is neither a str nor a whole number");
@@ -102,77 +109,115 @@ std::vector<Word> units_of(const LensReading& reading, bool tokens) {
   return tokens ? attend::single_tokens(*reading) : reading->words();
 }
 
-std::vector<WordFields> unit_fields(const LensReading& reading, nb::handle tokens_given,
-                                    nb::handle special_given) {
-  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
+// Which units are shown: special ones or not, and the first token or not, which is then a unit by itself.
+struct Shown {
+  bool tokens, special;
+  attend::SinkChoice sink;
+  bool folds = false;
+  std::vector<Word> all{};
+
+  Shown(nb::handle tokens_given, nb::handle special_given, nb::handle sink_given)
+      : tokens(flag_from(tokens_given, "tokens")),
+        special(flag_from(special_given, "special")),
+        sink(sink_from(sink_given)) {}
+
+  void look_at(const LensReading& reading) {
+    all = units_of(reading, tokens);
+    if (sink != attend::SinkChoice::keep)
+      folds = attend::folds_first_token(sink, attend::first_token_of(*reading)) && reading->size() > 1;
+    if (folds) all = attend::first_token_apart(*reading, std::move(all));
+  }
+  bool shows(const Word& unit) const {
+    return (special || !unit.special) && !(folds && unit.first_token == 0);
+  }
+
+  // What is shown of a row, made to add up to 1 again where something is left out of a distribution.
+  std::vector<double> part_of(std::span<const double> row, attend::LensMethod method) const {
+    std::vector<double> kept;
+    double sum = 0;
+    for (std::size_t u = 0; u < all.size(); ++u) {
+      if (!shows(all[u])) continue;
+      kept.push_back(row[u]);
+      sum += row[u];
+    }
+    const bool shares = method != attend::LensMethod::flow && method != attend::LensMethod::grad;
+    if (!shares || kept.size() == row.size()) return kept;
+    for (double& value : kept) value = value == 0 ? 0 : value / sum;
+    return kept;
+  }
+};
+
+std::vector<WordFields> unit_fields(const LensReading& reading, nb::handle tokens, nb::handle special,
+                                    nb::handle sink) {
+  Shown shown(tokens, special, sink);
+  shown.look_at(reading);
   std::vector<WordFields> fields;
-  for (const Word& unit : units_of(reading, tokens)) {
-    if (special || !unit.special)
+  for (const Word& unit : shown.all) {
+    if (shown.shows(unit))
       fields.emplace_back(unit.text, unit.place.begin, unit.place.end, unit.first_token, unit.last_token,
                           unit.part, unit.special);
   }
   return fields;
 }
 
-// Without special units a row that was a distribution is made one again; others stay as they are.
-std::vector<double> shown(std::span<const double> row, std::span<const Word> units, attend::LensMethod method,
-                          bool special) {
-  if (special) return {row.begin(), row.end()};
-  if (method != attend::LensMethod::flow && method != attend::LensMethod::grad)
-    return attend::without_special(row, units);
-  std::vector<double> kept;
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    if (!units[u].special) kept.push_back(row[u]);
-  }
-  return kept;
-}
-
 nb::object map(const LensReading& reading, nb::handle method, nb::handle layer, nb::handle head,
-               nb::handle tokens_given, nb::handle special_given, nb::handle gradients) {
-  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
+               nb::handle tokens, nb::handle special, nb::handle sink, nb::handle gradients) {
+  Shown shown(tokens, special, sink);
   const attend::LensQuery query = query_from(reading, method, layer, head, gradients);
   attend::Tensor result;
   {
     const Computing computing;
-    const std::vector<Word> units = units_of(reading, tokens);
-    result = attend::lens_map(*reading, query, units);
-    if (!special) {
-      const auto kept =
-          std::count_if(units.begin(), units.end(), [](const Word& unit) { return !unit.special; });
-      attend::Tensor inner(attend::DType::f64, {kept, kept});
-      auto out = inner.values<double>().begin();
-      for (std::size_t u = 0; u < units.size(); ++u) {
-        if (units[u].special) continue;
-        const std::span<const double> whole =
-            std::as_const(result).values<double>().subspan(u * units.size(), units.size());
-        const std::vector<double> row = shown(whole, units, query.method, special);
-        out = std::copy(row.begin(), row.end(), out);
-      }
-      result = std::move(inner);
-    }
+    shown.look_at(reading);
+    const auto kept = std::count_if(shown.all.begin(), shown.all.end(),
+                                    [&](const Word& unit) { return shown.shows(unit); });
+    result = attend::Tensor(attend::DType::f64, {kept, kept});
+    auto out = result.values<double>().begin();
+    attend::lens_each_row(*reading, query, shown.all, [&](std::size_t unit, std::span<const double> row) {
+      if (!shown.shows(shown.all[unit])) return;
+      const std::vector<double> values = shown.part_of(row, query.method);
+      out = std::copy(values.begin(), values.end(), out);
+    });
   }
   return numpy_of(std::move(result));
 }
 
 nb::object row(const LensReading& reading, nb::handle word, nb::handle method, nb::handle layer,
-               nb::handle head, nb::handle tokens_given, nb::handle special_given, nb::handle gradients) {
-  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
+               nb::handle head, nb::handle tokens, nb::handle special, nb::handle sink,
+               nb::handle gradients) {
+  Shown shown(tokens, special, sink);
   const attend::LensQuery query = query_from(reading, method, layer, head, gradients);
-  const std::vector<Word> units = units_of(reading, tokens);
+  const std::vector<Word> units = units_of(reading, shown.tokens);
   const std::size_t unit = word_from(word, units);
-  return computed(
-      [&] { return shown(attend::lens_row(*reading, query, units, unit), units, query.method, special); });
+  return computed([&] {
+    shown.look_at(reading);
+    const std::size_t moved =
+        unit + shown.all.size() - units.size();  // the first token is apart from its word
+    return shown.part_of(attend::lens_row(*reading, query, shown.all, moved), query.method);
+  });
 }
 
-nb::object received(const LensReading& reading, nb::handle layer, nb::handle head, nb::handle tokens_given,
-                    nb::handle special_given) {
-  const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
+nb::object received(const LensReading& reading, nb::handle layer, nb::handle head, nb::handle tokens,
+                    nb::handle special, nb::handle sink) {
+  Shown shown(tokens, special, sink);
   const attend::HeadChoice heads = head_choice_from(layer, head);
   return computed([&] {
-    std::vector<Word> units = units_of(reading, tokens);
-    if (!special) std::erase_if(units, [](const Word& unit) { return unit.special; });
-    return attend::lens_received(*reading, heads, units);
+    shown.look_at(reading);
+    std::erase_if(shown.all, [&](const Word& unit) { return !shown.shows(unit); });
+    return attend::lens_received(*reading, heads, shown.all);
   });
+}
+
+// text, special, share, even, is_sink
+using FirstTokenFields = std::tuple<std::string, bool, double, double, bool>;
+
+std::optional<FirstTokenFields> first_token(const LensReading& reading) {
+  std::optional<attend::FirstToken> first;
+  {
+    const Computing computing;
+    first = attend::first_token_of(*reading);
+  }
+  if (!first) return std::nullopt;
+  return FirstTokenFields{first->text, first->special, first->share, first->even, first->is_sink()};
 }
 
 attend::WordRelation relation_from(const LensReading& reading, nb::handle from, nb::handle to) {
@@ -196,7 +241,8 @@ nb::list profile_heads(const LensReading& reading, nb::handle pairs) {
   for (const attend::HeadProfile& one : profiles) {
     const std::string habit(attend::habit_of(one));
     fields.append(nb::make_tuple(one.layer, one.head, one.previous, one.next, one.same_token, one.same_word,
-                                 one.first, one.separator, one.entropy, one.broad, one.relations, habit));
+                                 one.first, one.separator, one.entropy, one.broad, one.relations, habit,
+                                 reading->key_head(one.layer, one.head)));
   }
   return fields;
 }
@@ -210,7 +256,8 @@ nb::list find_heads(const LensReading& reading, nb::handle from, nb::handle to) 
   }
   nb::list fields;
   for (const attend::HeadLink& link : links)
-    fields.append(nb::make_tuple(link.layer, link.head, link.weight, link.share));
+    fields.append(nb::make_tuple(link.layer, link.head, link.weight, link.share,
+                                 reading->key_head(link.layer, link.head)));
   return fields;
 }
 
@@ -237,6 +284,13 @@ nb::object static_word_vector(const LensReading& reading, nb::handle word) {
   return computed([&] { return attend::static_word_vector(*reading, number); });
 }
 
+std::int64_t key_heads(const LensReading& reading, nb::handle layer_given) {
+  const std::int64_t layer = integer_from(layer_given, "layer");
+  if (layer < 1 || layer > reading->layers())
+    refuse_value("layer is ", layer, ", expected 1 to ", reading->layers());
+  return reading->key_heads(layer);
+}
+
 std::vector<std::string> token_texts(const LensReading& reading) {
   std::vector<std::string> texts;
   for (Word& token : attend::single_tokens(*reading)) texts.push_back(std::move(token.text));
@@ -259,29 +313,29 @@ void bind_questions(nb::class_<LensReading>& reading) {
   const auto maybe = [](const char* name) { return nb::arg(name).none(); };
   reading
       .def("map", &map, nb::arg("method").none(), maybe("layer"), maybe("head"), nb::arg("tokens").none(),
-           nb::arg("special").none(), maybe("gradients"),
+           nb::arg("special").none(), nb::arg("sink").none(), maybe("gradients"),
            nb::sig(signature("map(self, method: str, layer: int | None, head: int | None, tokens: bool, "
-                             "special: bool, gradients: GradientsCore | None)",
+                             "special: bool, sink: str, gradients: GradientsCore | None)",
                              kArrays64)
                        .c_str()))
       .def("row", &row, nb::arg("word").none(), nb::arg("method").none(), maybe("layer"), maybe("head"),
-           nb::arg("tokens").none(), nb::arg("special").none(), maybe("gradients"),
+           nb::arg("tokens").none(), nb::arg("special").none(), nb::arg("sink").none(), maybe("gradients"),
            nb::sig(signature("row(self, word: str | int, method: str, layer: int | None, head: int | None, "
-                             "tokens: bool, special: bool, gradients: GradientsCore | None)",
+                             "tokens: bool, special: bool, sink: str, gradients: GradientsCore | None)",
                              kArrays64)
                        .c_str()))
       .def("received", &received, maybe("layer"), maybe("head"), nb::arg("tokens").none(),
-           nb::arg("special").none(),
-           nb::sig(
-               signature("received(self, layer: int | None, head: int | None, tokens: bool, special: bool)",
-                         kArrays64)
-                   .c_str()))
+           nb::arg("special").none(), nb::arg("sink").none(),
+           nb::sig(signature("received(self, layer: int | None, head: int | None, tokens: bool, special: "
+                             "bool, sink: str)",
+                             kArrays64)
+                       .c_str()))
       .def("profile_heads", &profile_heads, nb::arg("relations").none(),
            nb::sig("def profile_heads(self, relations: collections.abc.Iterable[tuple[str | int, str | int]])"
                    " -> list[tuple[typing.Any, ...]]"))
       .def("find_heads", &find_heads, nb::arg("from_word").none(), nb::arg("to_word").none(),
            nb::sig("def find_heads(self, from_word: str | int, to_word: str | int)"
-                   " -> list[tuple[int, int, float, float]]"));
+                   " -> list[tuple[int, int, float, float, int]]"));
 }
 
 }  // namespace
@@ -296,8 +350,13 @@ void bind_lens(nb::module_& module) {
       .def_prop_ro("not_finite", [](const LensReading& self) { return fields_of(*self, self->not_finite()); })
       .def_prop_ro("layers", [](const LensReading& self) { return self->layers(); })
       .def_prop_ro("heads", [](const LensReading& self) { return self->heads(); })
-      .def("units", &unit_fields, nb::arg("tokens").none(), nb::arg("special").none(),
-           nb::sig("def units(self, tokens: bool, special: bool) -> list[tuple[str, int, int, int, int, int, "
+      .def("key_heads", &key_heads, nb::arg("layer").none(),
+           nb::sig("def key_heads(self, layer: int) -> int"))
+      .def("first_token", &first_token,
+           nb::sig("def first_token(self) -> tuple[str, bool, float, float, bool] | None"))
+      .def("units", &unit_fields, nb::arg("tokens").none(), nb::arg("special").none(), nb::arg("sink").none(),
+           nb::sig("def units(self, tokens: bool, special: bool, sink: str) -> list[tuple[str, int, int, "
+                   "int, int, int, "
                    "bool]]"))
       .def(
           "find_word",

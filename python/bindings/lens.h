@@ -5,6 +5,7 @@
 
 #include <attend/lens.h>
 #include <attend/lens_change.h>
+#include <attend/lens_sink.h>
 
 #include <memory>
 #include <optional>
@@ -32,8 +33,15 @@ attend::LensQuery query_from(const LensReading& reading, nanobind::handle method
                              nanobind::handle head, nanobind::handle gradients);
 attend::HeadChoice head_choice_from(nanobind::handle layer, nanobind::handle head);
 
+// "auto", "fold" or "keep".
+attend::SinkChoice sink_from(nanobind::handle sink);
+
 // The place of a word: its number, or its name as find_word() reads it.
 std::size_t word_from(nanobind::handle word, const std::vector<attend::Word>& units);
+
+// The token that is guessed at, or after: by default the only mask, or the last; negative numbers count back
+// from the end.
+std::int64_t place_from(const LensReading& reading, nanobind::handle place);
 
 nanobind::object numpy_of_values(std::span<const double> values);
 

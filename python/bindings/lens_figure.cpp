@@ -28,7 +28,7 @@ std::string name_of_word(nb::handle word, const std::vector<attend::Word>& units
 
 FigureCore lens_figure(const LensReading& reading, nb::handle view_given, nb::handle method, nb::handle layer,
                        nb::handle head, nb::handle focus, nb::handle tokens_given, nb::handle special_given,
-                       nb::handle gradients, nb::handle top_given) {
+                       nb::handle sink, nb::handle gradients, nb::handle top_given) {
   const std::string view_name = name_from(view_given, "view");
   const bool tokens = flag_from(tokens_given, "tokens"), special = flag_from(special_given, "special");
   const auto top = static_cast<std::size_t>(integer_from(top_given, "top", 1));
@@ -37,8 +37,10 @@ FigureCore lens_figure(const LensReading& reading, nb::handle view_given, nb::ha
   explain::ExplainRequest request{.query = query_from(reading, method, layer, head, gradients),
                                   .tokens = tokens,
                                   .special = special,
+                                  .sink = sink_from(sink),
                                   .top = top,
-                                  .special_option = "special=True"};
+                                  .special_option = "special=True",
+                                  .sink_option = "sink=\"keep\""};
   if (request.query.method == attend::LensMethod::flow && *view != explain::View::map)
     refuse_value("method flow is for one word, and has no view but the map's");
   if (!focus.is_none())
@@ -58,9 +60,10 @@ void bind_lens_figure(nb::module_& module) {
   module.def(
       "lens_figure", &lens_figure, nb::arg("reading"), nb::arg("view").none(), nb::arg("method").none(),
       nb::arg("layer").none(), nb::arg("head").none(), nb::arg("focus").none(), nb::arg("tokens").none(),
-      nb::arg("special").none(), nb::arg("gradients").none(), nb::arg("top").none(),
+      nb::arg("special").none(), nb::arg("sink").none(), nb::arg("gradients").none(), nb::arg("top").none(),
       nb::sig("def lens_figure(reading: ReadingCore, view: str, method: str, layer: int | None, head: int | "
-              "None, focus: str | int | None, tokens: bool, special: bool, gradients: GradientsCore | None, "
+              "None, focus: str | int | None, tokens: bool, special: bool, sink: str, gradients: "
+              "GradientsCore | None, "
               "top: int) -> FigureCore"));
 }
 

@@ -35,23 +35,22 @@ LensGradients towards_text(const LensReading& reading, nb::handle text) {
 }
 
 LensGradients towards_word(const LensReading& reading, nb::handle word, nb::handle place_given) {
-  const std::optional<std::int64_t> place = optional_integer_from(place_given, "place");
+  const std::int64_t place = place_from(reading, place_given);
   const std::string name(text_of(word, "the word"));
   const Computing computing;
   return {reading.reading,
-          attend::gradients_towards_token(*reading, place ? *place : attend::guessed_place(*reading),
-                                          attend::guessed_token(*reading, name))};
+          attend::gradients_towards_token(*reading, place, attend::guessed_token(*reading, name))};
 }
 
 // token, probability
 std::vector<std::tuple<std::string, double>> guesses(const LensReading& reading, nb::handle top_given,
                                                      nb::handle place_given) {
   const auto top = static_cast<std::size_t>(integer_from(top_given, "top", 1));
-  const std::optional<std::int64_t> place = optional_integer_from(place_given, "place");
+  const std::int64_t place = place_from(reading, place_given);
   std::vector<attend::TokenGuess> found;
   {
     const Computing computing;
-    found = attend::guess_tokens(*reading, place ? *place : attend::guessed_place(*reading), top);
+    found = attend::guess_tokens(*reading, place, top);
   }
   std::vector<std::tuple<std::string, double>> fields;
   for (const attend::TokenGuess& guess : found)

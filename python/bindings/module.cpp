@@ -34,6 +34,7 @@ NB_MODULE(_core, module) {
   attend_python::bind_attention(module);
   attend_python::bind_backward(module);
   attend_python::bind_cache(module);
+  attend_python::bind_device_array(module);
   attend_python::bind_layers(module);
   attend_python::bind_activations(module);
   attend_python::bind_embedding(module);
@@ -49,6 +50,8 @@ NB_MODULE(_core, module) {
   attend_python::bind_lens(module);
   attend_python::bind_draw(module);
   attend_python::bind_lens_figure(module);
+  attend_python::bind_lens_next(module);
+  attend_python::bind_lens_recording(module);
   attend_python::bind_train_config(module);
   attend_python::bind_train_model(module);
   attend_python::bind_train_run(module);

@@ -4,30 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "call_stream.h"
+#include "device_array.h"
 #include "errors.h"
 
 namespace attend_python {
 namespace {
 
 using attend::DType;
-
-const char* python_name(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float32";
-    case DType::f64:
-      return "float64";
-    case DType::bf16:
-      return "bfloat16";
-    case DType::f16:
-      return "float16";
-    case DType::boolean:
-      return "bool";
-    case DType::i64:
-      return "int64";
-  }
-  return "";
-}
 
 // Looked up once and kept until the process ends: the interpreter may be gone before static objects are.
 struct Numpy {
@@ -93,6 +77,24 @@ nb::object handed_over(attend::Tensor tensor, int dropped) {
 
 }  // namespace
 
+const char* python_name(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float32";
+    case DType::f64:
+      return "float64";
+    case DType::bf16:
+      return "bfloat16";
+    case DType::f16:
+      return "float16";
+    case DType::boolean:
+      return "bool";
+    case DType::i64:
+      return "int64";
+  }
+  return "";
+}
+
 nb::tuple tuple_of(const attend::Dims& dims) {
   nb::list list;
   for (int axis = 0; axis < dims.rank(); ++axis) list.append(dims[axis]);
@@ -113,18 +115,15 @@ nb::object numpy_of(attend::Tensor tensor, int dropped) {
   return indices ? array.attr("view")(Numpy::get().int64) : array;
 }
 
-// torch.Tensor and its subclasses make their own kind.
-bool ResultMaker::torch() const {
-  return PyObject_CheckBuffer(like_.object().ptr()) == 0 && nb::hasattr(like_.object(), "new_empty");
-}
-
 Result ResultMaker::empty(const attend::Dims& shape, DType dtype) const {
-  if (torch()) {
+  if (is_torch(like_.object())) {
     const nb::object torch_dtype = dtype == like_.dtype()
                                        ? nb::getattr(like_.object(), "dtype")
                                        : nb::module_::import_("torch").attr(python_name(dtype));
     return Result(like_.object().attr("new_empty")(tuple_of(shape), nb::arg("dtype") = torch_dtype));
   }
+  if (const attend::Device device = like_.view().device(); !device.is_host())
+    return Result(empty_device_array(dtype, shape, device));
   if (dtype == DType::bf16 && PyObject_CheckBuffer(like_.object().ptr()) != 0) {
     return Result(Numpy::get().empty(tuple_of(shape), nb::getattr(like_.object(), "dtype")));
   }
@@ -132,8 +131,10 @@ Result ResultMaker::empty(const attend::Dims& shape, DType dtype) const {
 }
 
 nb::object ResultMaker::take(attend::Tensor tensor, int dropped) const {
-  return torch() ? handed_over<nb::pytorch>(std::move(tensor), dropped)
-                 : numpy_of(std::move(tensor), dropped);
+  const bool torch = is_torch(like_.object());
+  if (!tensor.device().is_host())
+    return torch ? torch_tensor(std::move(tensor), dropped) : device_array(std::move(tensor), dropped);
+  return torch ? handed_over<nb::pytorch>(std::move(tensor), dropped) : numpy_of(std::move(tensor), dropped);
 }
 
 DType dtype_from(nb::handle dtype) {

@@ -1,5 +1,5 @@
-// New arrays for results, of the kind that the caller works with: PyTorch tensors for PyTorch's, NumPy arrays
-// for all others.
+// New arrays for results, of the kind that the caller works with, where his are: PyTorch tensors for
+// PyTorch's, NumPy arrays for all others on the host, DeviceArrays for all others on a GPU.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -37,12 +37,12 @@ class ResultMaker {
   nb::object take(attend::Tensor tensor, int dropped = 0) const;
 
  private:
-  bool torch() const;
   const Array& like_;
 };
 
 // "float32", numpy.float32, torch.float32, ...: their names are the same.
 attend::DType dtype_from(nb::handle dtype);
+const char* python_name(attend::DType dtype);  // "float32"
 
 // numpy.empty(shape, dtype) for any type; bfloat16 takes the package ml_dtypes.
 nb::object numpy_empty(const attend::Dims& shape, attend::DType dtype);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "call_stream.h"
 #include "compute.h"
 #include "heads.h"
 #include "options.h"
@@ -19,6 +20,7 @@ attend::MapReduction reduction_from(nb::handle value) {
 }
 
 nb::object weights(nb::handle q_object, nb::handle k_object, const nb::kwargs& keywords) {
+  const CallStream stream(q_object, keywords);
   attend::Stage stage = attend::Stage::weights;
   attend::RowSelection selection;
   nb::handle row_state = nb::none();
@@ -34,7 +36,7 @@ nb::object weights(nb::handle q_object, nb::handle k_object, const nb::kwargs& k
     else if (key == "row_state")
       row_state = value;
     else
-      return false;
+      return key == "stream";
     return true;
   });
   const Array q(q_object, "q"), k(k_object, "k");
@@ -55,6 +57,7 @@ nb::object weights(nb::handle q_object, nb::handle k_object, const nb::kwargs& k
 }
 
 nb::object summarize_weights(nb::handle q_object, nb::handle k_object, const nb::kwargs& keywords) {
+  const CallStream stream(q_object, keywords);
   attend::WeightsRequest request;
   nb::handle row_state = nb::none();
   const Options options("summarize_weights", keywords, [&](std::string_view key, nb::handle value) {
@@ -76,7 +79,7 @@ nb::object summarize_weights(nb::handle q_object, nb::handle k_object, const nb:
     else if (key == "row_state")
       row_state = value;
     else
-      return false;
+      return key == "stream";
     return true;
   });
   const Array q(q_object, "q"), k(k_object, "k");
@@ -106,7 +109,8 @@ void bind_weights(nb::module_& module) {
       "weights", &weights, nb::arg("q").none(), nb::arg("k").none(), nb::arg("options"),
       nb::sig("def weights(q: A, k: A, *, " ATTEND_OPTIONS_SIGNATURE
               ", stage: Stage = 'weights', sequences: Choice | None = None, heads: Choice | None = None, "
-              "rows: Choice | None = None, row_state: RowState | None = None) -> A"),
+              "rows: Choice | None = None, row_state: RowState | None = None, stream: Stream | None = None) "
+              "-> A"),
       "Rows of the attention matrix at one of its stages: (sequences, heads, rows, keys), as many of them as "
       "are chosen.");
   module.def(
@@ -114,7 +118,8 @@ void bind_weights(nb::module_& module) {
       nb::sig("def summarize_weights(q: A, k: A, *, " ATTEND_OPTIONS_SIGNATURE
               ", top_k: int = 0, received: bool = False, entropy: bool = False, map_shape: tuple[int, int] | "
               "None = None, "
-              "map_reduction: Reduction = 'mean', row_state: RowState | None = None) -> WeightsSummary"),
+              "map_reduction: Reduction = 'mean', row_state: RowState | None = None, "
+              "stream: Stream | None = None) -> WeightsSummary"),
       "What the weights of every row say, in one pass and without the matrix: the top keys of each row, how "
       "much attention\n"
       "each key receives, the entropy of each row, the whole matrix as a small map.");

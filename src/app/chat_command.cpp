@@ -8,6 +8,8 @@
 #include "app/command.h"
 #include "app/ctrl_c.h"
 #include "app/generate_options.h"
+#include "app/get_model.h"
+#include "app/model_options.h"
 #include "app/output.h"
 #include "base/error.h"
 
@@ -15,7 +17,7 @@ namespace attend::app {
 namespace {
 
 struct ChatArguments {
-  std::string model, system;
+  std::string model{kDefaultWriter}, system;
   GenerateOptions options{};
 };
 
@@ -31,8 +33,8 @@ Between turns, what the model has read is kept.
   /quit          ends, as Ctrl-D does; Ctrl-C ends an answer
 
 Try:
-  attend chat -m MODEL
-  attend chat -m MODEL --system "You answer in one sentence." --temperature 0)";
+  attend chat
+  attend chat --system "You answer in one sentence." --temperature 0)";
 
 class Conversation {
  public:
@@ -106,7 +108,7 @@ class Conversation {
 
 void run_chat(const ChatArguments& given, const Globals& globals) {
   check_generation_options(given.options);
-  Generator generator(TextModel::load(given.model));
+  Generator generator(open_model(given.model));
   generator.chat_template();
   warn_of_left_out(generator);
   Conversation conversation(generator, given, draw::detect_terminal(STDOUT_FILENO, globals.color));
@@ -126,10 +128,7 @@ void add_chat_command(CLI::App& program, Globals& globals, std::function<void()>
   const auto given = std::make_shared<ChatArguments>();
   CLI::App* const command =
       program.add_subcommand("chat", "Talk to a model, and see what its answers looked at");
-  command->add_option("-m,--model", given->model, "A folder, or a model in the hub's cache")
-      ->required()
-      ->take_last()
-      ->type_name("MODEL");
+  add_model_option(*command, given->model);
   command->add_option("--system", given->system, "The system's message")->take_last()->type_name("TEXT");
   add_generation_options(*command, given->options);
   add_color_option(*command, globals);

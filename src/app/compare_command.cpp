@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/command.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -38,7 +39,7 @@ void run_compare(const CompareArguments& given, const Globals& globals) {
   const std::string first_text = input_text(given.first);
   const std::optional<std::string> second_text =
       given.second ? std::optional(input_text(*given.second)) : std::nullopt;
-  const TextModel model = TextModel::load(given.model);
+  const TextModel model = open_model(given.model);
 
   const Reading first(model, first_text);
   warn_of_truncation(first);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/command.h"
+#include "app/get_model.h"
 #include "app/model_options.h"
 #include "app/output.h"
 #include "app/status_line.h"
@@ -168,7 +169,7 @@ void warn_of_long_texts(const embed::Outcome& outcome, const EmbedArguments& giv
 
 void run_embed(const EmbedArguments& given) {
   embed::Job job = job_of(given);
-  const TextModel model = TextModel::load(given.model);
+  const TextModel model = open_model(given.model);
   if (given.prompt_name) job.options.prompt = prompt_named(model, *given.prompt_name);
   const std::int64_t size = job.grain == embed::Grain::text ? model.embedding_size(job.options)
                                                             : model.transformer().description().hidden_size;

@@ -1,4 +1,5 @@
 // attend explain: a real model's attention on a text.
+#include <attend/lens_recording.h>
 #include <unistd.h>
 
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "app/command.h"
 #include "app/figure_output.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -22,7 +24,8 @@ constexpr const char* kSentence = "The animal didn't cross the street because it
 constexpr const char* kFocus = "it";
 
 constexpr const char* kExplainFooter = R"(
-TEXT is a text, the name of a file, or - for standard input. Layers and heads
+TEXT is a text, the name of a file, or - for standard input. A file that ends in
+.attn is the recording of a pass of any model, made in Python. Layers and heads
 are counted from 1; without them the mean over all is shown.
 
   raw      the attention weights: where a word looks
@@ -44,7 +47,7 @@ Try:
 struct ExplainArguments {
   std::optional<std::string> text, focus, to, towards, guess, format;
   std::vector<std::string> ablate, relations;
-  std::string second, model{kDefaultModel}, method = "raw", view = "map", output;
+  std::string second, model{kDefaultModel}, method = "raw", view = "map", sink = "auto", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
   bool tokens = false, special = false, heads = false, json = false;
@@ -131,28 +134,48 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
 
 std::string page_of(const Reading& reading, const ExplainArguments& given,
                     const explain::ExplainRequest& request) {
+  if (request.query.method == LensMethod::norm) reading.model();  // refused where there is none
   page::FirstView first{.tab = given.view == "film" ? "model" : given.view,
                         .method = request.query.method,
                         .heads = request.query.heads,
                         .tokens = given.tokens,
-                        .special = request.special};
+                        .special = request.special,
+                        .sink = request.sink};
   if (request.focus)
     first.focus = find_word(given.tokens ? single_tokens(reading) : reading.words(), *request.focus);
   return page::self_contained_page(reading, first);
 }
 
+// The pass of the model over the text, or the one that was recorded.
+Reading reading_of(const ExplainArguments& given, explain::ExplainRequest& request,
+                   const std::string& format) {
+  if (given.text && is_recording(*given.text)) {
+    require_no_model(given.model, *given.text);
+    if (!given.second.empty()) throw UsageError("--second is a text to read, but a recording has been read");
+    Reading reading(load_recording(*given.text));
+    require_layer(reading, given.layer, given.head);
+    if (format == "html") check_page_size(reading.size());
+    return reading;
+  }
+  const std::string text = given.text ? input_text(*given.text) : kSentence;
+  const TextModel model = open_model(given.model);
+  require_layer(model, given.layer, given.head);
+  // A model with a decoder begins its answer with a special token, so these are shown.
+  request.special = given.special || model.transformer().description().has_source();
+  const bool one_map = (given.view == "map" || given.view == "lines") && format != "html";
+  const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
+  announce(model, text, given, format, only_layer);
+  return Reading(model, text, given.second, {.only_layer = only_layer});
+}
+
 void run_explain(const ExplainArguments& given, const Globals& globals) {
   const std::string format = format_of(given);
   check(given, format);
-  const std::string text = given.text ? input_text(*given.text) : kSentence;
-  const TextModel model = TextModel::load(given.model);
-  require_layer(model, given.layer, given.head);
-
   explain::ExplainRequest request{
       .query = {.method = *lens_method_named(given.method), .heads = {.layer = given.layer}},
       .tokens = given.tokens,
-      // A model with a decoder begins its answer with a special token, so these are shown.
-      .special = given.special || model.transformer().description().has_source(),
+      .special = given.special,
+      .sink = *sink_choice_named(given.sink),
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
@@ -161,10 +184,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .top = given.top};
   request.query.heads.head = given.head;
   if (!given.text && !given.focus) request.focus = kFocus;
-  const bool one_map = (given.view == "map" || given.view == "lines") && format != "html";
-  const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
-  announce(model, text, given, format, only_layer);
-  const Reading reading(model, text, given.second, {.only_layer = only_layer});
+  const Reading reading = reading_of(given, request, format);
   warn_of_truncation(reading);
   warn_of_not_finite(reading);
   if (format == "html") {
@@ -173,7 +193,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   }
   PassGradients gradients;
   if (given.towards) {
-    gradients = gradients_towards(reading, text_vector(Reading(model, input_text(*given.towards))));
+    gradients = gradients_towards(reading, text_vector(Reading(reading.model(), input_text(*given.towards))));
     request.query.gradients = &gradients;
   }
   if (given.guess) {
@@ -196,7 +216,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
         given.output.empty() ? draw::detect_terminal(STDOUT_FILENO, globals.color) : draw::Terminal{};
     write_rendered(explain::explanation_text(reading, request, explanation, view, terminal), given.output);
   } else if (format == "npz" || format == "safetensors") {
-    explain::save_arrays(reading, explanation, given.output);
+    explain::save_arrays(reading, explanation, given.output, format);
   } else {
     write_figure(explain::explanation_figure(reading, request, explanation, view), format, given.output);
   }
@@ -246,6 +266,7 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->capture_default_str();
   command->add_flag("--tokens,!--words", given->tokens, "Show tokens; --words, the default, shows words");
   command->add_flag("--special", given->special, "Show special tokens such as [CLS], too");
+  add_sink_option(*command, given->sink);
   command
       ->add_option("--view", given->view,
                    "What to draw large: map, lines, model (all heads) or film (all layers)")

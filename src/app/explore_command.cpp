@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "app/command.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -19,8 +20,9 @@ constexpr const char* kExploreFooter = R"(
 Prints the address of a page that shows attention between the words of a text,
 for every head, at any zoom, down to the products behind a single weight. TEXT
 is a text, the name of a file, or - for standard input; other texts can be
-entered on the page. It can only be reached from this machine, and contacts no
-other. Press Ctrl-C to stop.
+entered on the page. A file that ends in .attn is the recording of a pass of any
+model, made in Python. The page can only be reached from this machine, and
+contacts no other. Press Ctrl-C to stop.
 
 Try:
   attend explore
@@ -28,21 +30,31 @@ Try:
 
 struct ExploreArguments {
   std::optional<std::string> text;
-  std::string model{kDefaultModel};
+  std::string model{kDefaultModel}, sink = "auto";
   std::optional<int> port;
 };
+
+void serve(explore::Api& api, const ExploreArguments& given) {
+  explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
+                       .ready = [](const std::string& address) { write_output(address + "\n"); }});
+}
 
 void run_explore(const ExploreArguments& given) {
   explore::return_free_memory_early();
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
+  if (given.text && is_recording(*given.text)) {
+    require_no_model(given.model, *given.text);
+    explore::Api api(std::filesystem::path(*given.text), *sink_choice_named(given.sink));
+    return serve(api, given);
+  }
   const std::string text = given.text ? input_text(*given.text) : kFirstText;
   if (text.size() > explore::kMostBodyBytes / 2)  // it may take twice as much as JSON
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
                                     " KiB, which is more than the page can send"));
-  explore::Api api(given.model, text);
-  explore::serve(api, {.port = static_cast<std::uint16_t>(given.port.value_or(0)),
-                       .ready = [](const std::string& address) { write_output(address + "\n"); }});
+  get_default_model(given.model);
+  explore::Api api(given.model, text, *sink_choice_named(given.sink));
+  serve(api, given);
 }
 
 }  // namespace
@@ -55,6 +67,7 @@ void add_explore_command(CLI::App& program, Globals&, std::function<void()>& run
   add_model_option(*command, given->model);
   command->add_option("--port", given->port, "The port (default: 8080, or the next that is free)")
       ->type_name("N");
+  add_sink_option(*command, given->sink);
   command->footer(kExploreFooter);
   command->callback([given, &run] { run = [given] { run_explore(*given); }; });
 }

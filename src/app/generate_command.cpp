@@ -8,6 +8,8 @@
 #include "app/command.h"
 #include "app/ctrl_c.h"
 #include "app/generate_options.h"
+#include "app/get_model.h"
+#include "app/model_options.h"
 #include "app/output.h"
 #include "base/error.h"
 
@@ -15,7 +17,7 @@ namespace attend::app {
 namespace {
 
 struct GenerateArguments {
-  std::string model;
+  std::string model{kDefaultWriter};
   std::optional<std::string> prompt, system;
   GenerateOptions options{};
   bool new_only = false, chat = false, json = false;
@@ -33,10 +35,10 @@ model with an encoder and a decoder, such as that of `attend train reverse`,
 reads PROMPT as its source and writes its answer.
 
 Try:
-  attend train text --set data.file=book.txt -o book
-  attend generate -m book "Once upon a time"
-  attend generate -m book "Once upon a time" --temperature 0 --stop "."
-  attend generate -m MODEL --chat "What is attention?" --json)";
+  attend generate "Once upon a time"
+  attend generate "Once upon a time" --temperature 0 --stop "."
+  attend generate --chat "What is attention?" --json
+  attend generate -m ./my-model "Once upon a time")";
 
 std::vector<ChatMessage> messages_of(const GenerateArguments& given, const std::string& prompt) {
   std::vector<ChatMessage> messages;
@@ -81,7 +83,7 @@ void run_generate(const GenerateArguments& given) {
   if (given.system && !given.chat) throw UsageError("--system needs --chat");
   if (given.chat && !given.prompt) throw UsageError("--chat needs a prompt: what does the user say?");
   const std::string prompt = given.prompt.value_or("\n");
-  const TextModel model = TextModel::load(given.model);
+  const TextModel model = open_model(given.model);
   Generator generator(model);
   warn_of_left_out(generator);
   if (given.chat) generator.chat_template();  // says what is wrong with it before anything is written
@@ -125,10 +127,7 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
   const auto given = std::make_shared<GenerateArguments>();
   CLI::App* const command = program.add_subcommand("generate", "Generate text with a causal model");
   command->add_option("PROMPT", given->prompt, "The text to continue (default: a newline)")->type_name("");
-  command->add_option("-m,--model", given->model, "A folder, a GGUF file, or a model in the hub's cache")
-      ->required()
-      ->take_last()
-      ->type_name("MODEL");
+  add_model_option(*command, given->model);
   add_generation_options(*command, given->options);
   command->add_flag("--chat", given->chat, "PROMPT is a user's message: use the model's chat template")
       ->disable_flag_override();

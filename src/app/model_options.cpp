@@ -1,5 +1,7 @@
 #include "app/model_options.h"
 
+#include <attend/lens_recording.h>
+
 #include "app/command.h"
 #include "app/output.h"
 #include "base/counting.h"
@@ -9,20 +11,54 @@
 namespace attend::app {
 
 void add_model_option(CLI::App& command, std::string& model) {
-  command.add_option("-m,--model", model, "A folder, or a name on the hub")
+  command.add_option("-m,--model", model, "A folder, a GGUF file, or a name on the hub")
+      ->take_last()
       ->type_name("MODEL")
       ->capture_default_str();
 }
 
+void add_sink_option(CLI::App& command, std::string& sink) {
+  command
+      .add_option("--sink", sink,
+                  "The first token of a model that writes: fold leaves it out, keep shows it, auto leaves it "
+                  "out where most of the attention rests on it")
+      ->check(CLI::IsMember({"auto", "fold", "keep"}))
+      ->type_name("HOW")
+      ->capture_default_str();
+}
+
+bool is_recording(const std::string& text) {
+  std::error_code error;
+  return text.ends_with(kRecordingExtension) &&
+         (text.find(' ') == text.npos || std::filesystem::exists(text, error));
+}
+
+void require_no_model(const std::string& model, const std::string& recording) {
+  if (model != kDefaultModel)
+    throw UsageError(
+        joined("-m is a model to read a text with, but ", recording, " is a pass that was recorded"));
+}
+
+namespace {
+
+void require_option(const char* thing, std::optional<std::int64_t> value, std::int64_t count) {
+  if (value && !is_number(*value, count))
+    throw UsageError(out_of_count(joined("--", thing), thing, *value, count));
+}
+
+}  // namespace
+
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head) {
   const ModelDescription& description = model.transformer().description();
-  const auto require = [](const char* thing, std::optional<std::int64_t> value, std::int64_t count) {
-    if (value && !is_number(*value, count))
-      throw UsageError(out_of_count(joined("--", thing), thing, *value, count));
-  };
-  require("layer", layer, description.layer_count());
-  require("head", head, description.heads());
+  require_option("layer", layer, description.layer_count());
+  require_option("head", head, description.heads());
+}
+
+void require_layer(const Reading& reading, std::optional<std::int64_t> layer,
+                   std::optional<std::int64_t> head) {
+  require_option("layer", layer, reading.layers());
+  require_option("head", head, reading.heads());
 }
 
 void warn_of_truncation(const Reading& reading) {
@@ -33,8 +69,9 @@ void warn_of_truncation(const Reading& reading) {
 
 void warn_of_not_finite(const Reading& reading) {
   if (!reading.not_finite()) return;
-  say(joined(sentence_of(reading, *reading.not_finite()),
-             " Why: ", doctor::cause_of_not_finite(reading.model().files()), "."));
+  const std::string sentence = sentence_of(reading, *reading.not_finite());
+  if (!reading.has_model()) return say(sentence);
+  say(joined(sentence, " Why: ", doctor::cause_of_not_finite(reading.model().files()), "."));
 }
 
 }  // namespace attend::app

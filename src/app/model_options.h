@@ -14,8 +14,18 @@ namespace attend::app {
 // -m, --model
 void add_model_option(CLI::App& command, std::string& model);
 
+// --sink: a name that sink_choice_named() reads.
+void add_sink_option(CLI::App& command, std::string& sink);
+
+// Whether the TEXT of a command names the recording of a pass, run.attn, which needs no model; and then
+// throws UsageError where one is given.
+bool is_recording(const std::string& text);
+void require_no_model(const std::string& model, const std::string& recording);
+
 // Throws UsageError for a layer or a head that the model does not have.
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
+                   std::optional<std::int64_t> head);
+void require_layer(const Reading& reading, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head);
 
 // Warns on standard error when the text was longer than the model reads, and when numbers of the pass are NaN

@@ -6,6 +6,7 @@
 
 #include "app/command.h"
 #include "app/figure_output.h"
+#include "app/get_model.h"
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
@@ -24,14 +25,14 @@ into the pass over the other, one at a time: where the answer comes back is wher
 the model keeps what tells the two apart.
 
 Try:
-  attend next -m model.gguf "The capital of France is"
-  attend next -m model.gguf "The capital of France is" --word Paris --attribution gradient
-  attend next -m model.gguf "The capital of France is" --patch "The capital of Italy is"
-  attend next -m model.gguf "The capital of France is" -o next.svg)";
+  attend next "The capital of France is"
+  attend next "The capital of France is" --word Paris --attribution gradient
+  attend next "The capital of France is" --patch "The capital of Italy is"
+  attend next "The capital of France is" -o next.svg)";
 
 struct NextArguments {
   std::optional<std::string> text, word, patch, other_word;
-  std::string model{kDefaultModel}, attribution = "integrated", output;
+  std::string model{kDefaultWriter}, attribution = "integrated", output;
   std::int64_t steps = 32;
   double temperature = 1;
   std::size_t top = 8;
@@ -44,11 +45,14 @@ void run_next(const NextArguments& given, const Globals& globals) {
   const std::string format = given.json             ? "json"
                              : given.output.empty() ? "terminal"
                                                     : extension_of(given.output);
-  if (format != "json" && format != "terminal" && format != "txt" && !kFigureFormats.contains(format)) {
-    throw UsageError("-o " + given.output + ": expected a name that ends in .svg, .png, .pdf, .json or .txt");
+  const bool arrays = format == "npz" || format == "safetensors";
+  if (format != "json" && format != "terminal" && format != "txt" && !arrays &&
+      !kFigureFormats.contains(format)) {
+    throw UsageError("-o " + given.output +
+                     ": expected a name that ends in .svg, .png, .pdf, .json, .npz, .safetensors or .txt");
   }
   const std::string text = given.text ? input_text(*given.text) : kNextPrompt;
-  const TextModel model = TextModel::load(given.model);
+  const TextModel model = open_model(given.model);
   const Reading reading(model, text);
   warn_of_truncation(reading);
   warn_of_not_finite(reading);
@@ -65,6 +69,8 @@ void run_next(const NextArguments& given, const Globals& globals) {
   const explain::NextAnswer answer = explain::find_next(reading, second, request);
   if (format == "json") {
     write_text(explain::next_json(reading, second, request, answer), given.output);
+  } else if (arrays) {
+    explain::save_next_arrays(reading, second, answer, given.output, format);
   } else if (kFigureFormats.contains(format)) {
     write_figure(explain::next_figure(reading, second, request, answer), format, given.output);
   } else {

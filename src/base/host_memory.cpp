@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/error.h"
 #include "base/for_each.h"
 #include "base/large_pages.h"
 
@@ -89,6 +90,12 @@ void fill(TensorView out, double value) {
   if (out.dtype() == DType::boolean) return fill_elements(out, static_cast<std::uint8_t>(value));
   if (out.dtype() == DType::i64) return fill_elements(out, static_cast<std::int64_t>(value));
   with_float_type("fill", out.dtype(), [&]<class T>(T) { fill_elements(out, narrow<T>(value)); });
+}
+
+void synchronize(Device) {}
+
+void wait_for_stream(Device device, void*) {
+  detail::refuse("wait_for_stream", to_string(device), " has no streams");
 }
 
 }  // namespace attend::host

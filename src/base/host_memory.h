@@ -12,5 +12,8 @@ void* allocate(Device device, std::size_t bytes);
 void free(Device device, void* memory) noexcept;
 void copy(ConstTensorView from, TensorView to);
 void fill(TensorView out, double value);
+// The host has always finished, and has no streams.
+void synchronize(Device device);
+void wait_for_stream(Device device, void* other);
 
 }  // namespace attend::host

@@ -57,6 +57,9 @@ struct Operations {
   void (*free)(Device device, void* memory) noexcept;
   void (*copy)(View from, Out to);
   void (*fill)(Out out, double value);
+  // Work that is under way: until all of the current stream is done; after what another stream has now.
+  void (*synchronize)(Device device);
+  void (*wait_for_stream)(Device device, void* other);
 
   // Products.
   std::int64_t (*packed_bytes)(DType held_as, std::int64_t rows, std::int64_t columns);

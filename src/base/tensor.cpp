@@ -13,20 +13,6 @@
 #include "base/operations.h"
 
 namespace attend {
-namespace {
-
-// std::bad_alloc, which callers know how to answer, with a sentence.
-class NoMemory : public std::bad_alloc {
- public:
-  explicit NoMemory(std::string sentence) : sentence_(std::move(sentence)) {}
-  const char* what() const noexcept override { return sentence_.c_str(); }
-
- private:
-  std::string sentence_;
-};
-
-}  // namespace
-
 Dims::Dims(std::initializer_list<std::int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
 
 Dims::Dims(std::span<const std::int64_t> values) {

@@ -2,6 +2,8 @@
 // peak.
 #pragma once
 
+#include <attend/device.h>
+
 #include <functional>
 #include <string_view>
 
@@ -33,5 +35,12 @@ Report bench_decode(const BenchSettings& settings);
 // Time and memory by length, compared with an attention that stores the n x n matrix, until that does not
 // fit.
 Report bench_length(const BenchSettings& settings);
+
+// On a GPU, without a peak to compare with: forward and backward; options at one shape; one query on long
+// caches; weights on demand beside the output. What the device does not have is left out, and said so.
+Report bench_gpu_attention(const BenchSettings& settings, Device device);
+Report bench_gpu_options(const BenchSettings& settings, Device device);
+Report bench_gpu_decode(const BenchSettings& settings, Device device);
+Report bench_gpu_weights(const BenchSettings& settings, Device device);
 
 }  // namespace attend::bench

@@ -11,10 +11,8 @@
 namespace attend::bench {
 namespace {
 
-constexpr double kBound = 1e-5;  // of an output: a mean of values around 1
-
 // A gradient may be small when there are many keys, and 0 when there is only one.
-double gradient_bound(double largest) { return 1e-4 * largest + 1e-6; }
+double gradient_bound(double largest, double relative) { return relative * largest + 1e-6; }
 
 Shape shape_of(const Inputs& inputs) {
   return {inputs.q.size(0), inputs.q.size(1), inputs.k.size(1),
@@ -42,6 +40,13 @@ struct OneRow {
     k = head_of(inputs.k.view(), row.sequence, kv_head);
     v = head_of(inputs.v.view(), row.sequence, kv_head);
     options.query_offset = all.query_offset.values().front() + row.query;
+    const auto of_head = [&](std::vector<double>& each) {
+      if (!each.empty()) each = {each[static_cast<std::size_t>(row.head)]};
+    };
+    of_head(options.alibi_slopes);
+    of_head(options.sinks);
+    if (all.mask.given()) options.mask = all.mask.slice(0, row.query, row.query + 1);
+    if (all.bias.given()) options.bias = all.bias.slice(0, row.query, row.query + 1);
   }
 };
 
@@ -101,19 +106,19 @@ std::vector<SampledRow> sample_rows(const Shape& shape) {
 }
 
 double check_output(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
-                    ConstTensorView out) {
+                    ConstTensorView out, double bound) {
   double error = 0;
   for (const SampledRow& row : sample_rows(shape_of(inputs))) {
     const OneRow one(inputs, options, row);
     Tensor expected(DType::f64, {1, 1, 1, inputs.v.size(3)});
     reference::attention(one.q, one.k, one.v, one.options, expected);
-    error = std::max(error, require_close(what, row_of(out, row), expected, kBound));
+    error = std::max(error, require_close(what, row_of(out, row), expected, bound));
   }
   return error;
 }
 
 double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
-                      const std::function<Gradients(ConstTensorView d_out)>& backward) {
+                      const std::function<Gradients(ConstTensorView d_out)>& backward, double relative) {
   const Shape shape = shape_of(inputs);
   const Dims out_shape = {shape.b, shape.hq, shape.lq, inputs.v.size(3)};
   const Tensor dense = random_tensor(DType::f32, out_shape, 4);
@@ -128,7 +133,7 @@ double check_backward(const std::string& what, const Inputs& inputs, const Atten
     Tensor q(DType::f64, one.q.shape()), k(DType::f64, one.k.shape()), v(DType::f64, one.v.shape());
     reference::attention_backward(one.q, one.k, one.v, one.options, row_of(dense.view(), row),
                                   {.q = q, .k = k, .v = v});
-    const double bound = gradient_bound(largest_of(q));
+    const double bound = gradient_bound(largest_of(q), relative);
     error = std::max(error, require_close(what + ", d_q", row_of(of_dense.q.view(), row), q, bound));
     const std::int64_t kv_head = row.head / (shape.hq / shape.hkv);
     add(k, head_of(d_k.view(), row.sequence, kv_head));
@@ -137,7 +142,7 @@ double check_backward(const std::string& what, const Inputs& inputs, const Atten
   const Gradients of_sparse = backward(sparse);
   for (const auto& [name, got, expected] :
        {std::tie(", d_k", of_sparse.k, d_k), std::tie(", d_v", of_sparse.v, d_v)}) {
-    const double bound = gradient_bound(largest_of(expected));
+    const double bound = gradient_bound(largest_of(expected), relative);
     error = std::max(error, require_close(what + name, got, expected, bound));
   }
   return error;

@@ -33,16 +33,17 @@ struct SampledRow {
 // Up to 16 different rows, spread over heads and queries, including the first and the last query.
 std::vector<SampledRow> sample_rows(const Shape& shape);
 
-// These return the largest difference found. Outputs must be within 1e-5, gradients within 1e-4 of the
-// largest gradient.
+// These return the largest difference found. Outputs must be within `bound`, gradients within `relative` of
+// the largest gradient. A mask or a bias has two axes: queries and keys.
 double check_output(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
-                    ConstTensorView out);
+                    ConstTensorView out, double bound = 1e-5);
 
 struct Gradients {
   Tensor q, k, v;
 };
 // `backward` computes the gradients from the gradient of the output.
 double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
-                      const std::function<Gradients(ConstTensorView d_out)>& backward);
+                      const std::function<Gradients(ConstTensorView d_out)>& backward,
+                      double relative = 1e-4);
 
 }  // namespace attend::bench

@@ -39,6 +39,7 @@ struct Record {
   Shape shape;                         // of a matrix product: lq = m, lk = n, d = k
   std::optional<ProductSize> product;  // of a matrix product only
   int threads = 1;
+  std::string device{};  // a GPU's, where there is no measured peak; empty: the host
 
   Spread seconds;         // of one call
   double flops = 0;       // of one call

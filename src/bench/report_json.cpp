@@ -27,20 +27,24 @@ Json object_of(const Record& record) {
   if (record.product) {
     object.update(Json{{"m", record.product->m}, {"n", record.product->n}, {"k", record.product->k}});
   }
+  const bool on_host = record.device.empty();
+  if (!on_host) object["device"] = record.device;
   object.update(Json{{"threads", record.threads},
                      {"seconds", record.seconds.median},
                      {"seconds_low", record.seconds.low},
                      {"seconds_high", record.seconds.high},
-                     {"gflops", record.flops_rate() / 1e9},
-                     {"peak_gflops", record.peak_flops / 1e9}});
+                     {"gflops", record.flops_rate() / 1e9}});
+  if (on_host) object["peak_gflops"] = record.peak_flops / 1e9;
   if (record.bytes > 0) {
-    object.update(Json{{"gbps", record.bytes_rate() / 1e9}, {"peak_gbps", record.peak_bytes / 1e9}});
+    object["gbps"] = record.bytes_rate() / 1e9;
+    if (on_host) object["peak_gbps"] = record.peak_bytes / 1e9;
   }
-  object.update(Json{{"share", record.share_of_peak()},
-                     {"share_low", record.share.low},
-                     {"share_high", record.share.high},
-                     {"rounds", record.rounds},
-                     {"max_error", record.error}});
+  if (on_host) {
+    object.update(Json{{"share", record.share_of_peak()},
+                       {"share_low", record.share.low},
+                       {"share_high", record.share.high}});
+  }
+  object.update(Json{{"rounds", record.rounds}, {"max_error", record.error}});
   for (const auto& [key, value] : record.more) object[key] = value;
   return object;
 }

@@ -78,6 +78,14 @@ std::optional<fs::path> find_snapshot(const fs::path& cache, const HubName& name
   return snapshot;
 }
 
+std::optional<fs::path> kept_folder(const HubName& name) {
+  if (auto snapshot = find_snapshot(hub_cache_folder(), name)) return snapshot;
+  std::error_code error;
+  fs::path own = models_folder() / name.repository;
+  if (name.revision == HubName{}.revision && fs::is_directory(own, error)) return own;
+  return std::nullopt;
+}
+
 }  // namespace checkpoint
 
 std::filesystem::path hub_cache_folder() {

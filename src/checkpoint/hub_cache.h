@@ -23,4 +23,7 @@ std::filesystem::path repository_folder(const std::filesystem::path& cache, std:
 // in the cache.
 std::optional<std::filesystem::path> find_snapshot(const std::filesystem::path& cache, const HubName& name);
 
+// Where a model of that name is kept: a snapshot in the hub's cache, else (of "main") in models_folder().
+std::optional<std::filesystem::path> kept_folder(const HubName& name);
+
 }  // namespace attend::checkpoint

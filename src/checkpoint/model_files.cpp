@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "checkpoint/hub_cache.h"
+#include "checkpoint/known_models.h"
 #include "checkpoint/sentence_modules.h"
 #include "io/fail.h"
 #include "io/json_fields.h"
@@ -88,20 +89,11 @@ void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
   }
 }
 
-// Where one of these names is kept; nothing when it is nowhere.
-std::optional<fs::path> kept_folder(const HubName& name) {
-  if (auto snapshot = find_snapshot(hub_cache_folder(), name)) return snapshot;
-  std::error_code error;
-  fs::path own = models_folder() / name.repository;
-  if (name.revision == HubName{}.revision && fs::is_directory(own, error)) return own;
-  return std::nullopt;
-}
-
 // A file that holds a whole model: its config, weights and tokenizer are one.
-void find_in_file(const fs::path& path, ModelFiles& files) {
-  const ModelFile file(path, std::make_shared<const io::InputFile>(path));
+void find_in_file(const ModelFile& file, ModelFiles& files) {
   if (!Gguf::recognises(file))
-    io::fail(io::shown(path.string()), "", "is a file, expected a model's folder or a GGUF file");
+    io::fail(io::shown(file.string()), "", "is a file, expected a model's folder or a GGUF file");
+  const fs::path& path = file.path();
   files.root = files.folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   files.config = files.weights = files.tokenizer = file;
   const Gguf gguf = Gguf::open(file);
@@ -121,13 +113,32 @@ void find_in_file(const fs::path& path, ModelFiles& files) {
   }
 }
 
+// The one GGUF file of a folder without a config.json, which then is the model; empty where that does not
+// apply.
+ModelFile only_file_in(const fs::path& folder) {
+  if (io::exists_inside(folder, "config.json") || io::exists_inside(folder, "modules.json")) return {};
+  std::error_code error;
+  fs::path found;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path name = entry->path().filename();
+    if (name.extension() != ".gguf") continue;
+    if (!found.empty()) {
+      io::fail(folder.string(), "", "has several GGUF files, ", io::shown(std::min(found, name).string()),
+               " and ", io::shown(std::max(found, name).string()), " among them: name the file");
+    }
+    found = name;
+  }
+  return found.empty() ? ModelFile() : first_of(folder, {found.c_str()});
+}
+
 // A folder as it is, or where the model of this name is kept.
 fs::path folder_of(std::string_view name) {
   std::error_code error;
   const fs::path path(name);
   if (fs::is_directory(path, error)) return path;
   const std::string file = io::shown(name);
-  std::optional<HubName> hub = parse_hub_name(name);
+  const KnownModel* const known = known_model(name);
+  std::optional<HubName> hub = parse_hub_name(known != nullptr ? known->repository : name);
   if (!hub) io::fail(file, "", "is not a folder, and not a name that a model on the hub could have");
 
   if (const auto folder = kept_folder(*hub)) return *folder;
@@ -137,7 +148,8 @@ fs::path folder_of(std::string_view name) {
   }
   io::fail(file, "", "is not a folder, and revision ", hub->revision,
            " of it is neither in the hub's cache, ", hub_cache_folder().string(), ", nor in ",
-           models_folder().string(), "; `attend pull` gets it");
+           models_folder().string(), "; `attend pull", known != nullptr ? " " : "",
+           known != nullptr ? known->name : "", "` gets it");
 }
 
 }  // namespace
@@ -150,10 +162,14 @@ ModelFiles find_model(std::string_view name_or_folder) {
   files.name = name_or_folder;
   std::error_code error;
   if (const fs::path path(name_or_folder); fs::exists(path, error) && !fs::is_directory(path, error)) {
-    find_in_file(path, files);
+    find_in_file({path, std::make_shared<const io::InputFile>(path)}, files);
     return files;
   }
   const fs::path folder = files.root = folder_of(name_or_folder);
+  if (const ModelFile file = only_file_in(folder); !file.empty()) {
+    find_in_file(file, files);
+    return files;
+  }
   if (io::exists_inside(folder, "modules.json")) {
     find_sentence_modules(folder, files);
   } else {

@@ -9,16 +9,19 @@
 namespace attend::cuda {
 namespace {
 
-// ATTEND_CUDA_KERNEL=portable has the portable kernel compute everything, to compare or to go around a fault.
 bool by_hopper(plugin::Place place, const plugin::Attention& call) {
-  static const bool portable_only = [] {
-    const char* const asked = std::getenv("ATTEND_CUDA_KERNEL");
-    return asked != nullptr && std::strcmp(asked, "portable") == 0;
-  }();
-  return !portable_only && hopper_takes(place, call);
+  return !portable_only() && hopper_takes(place, call);
 }
 
 }  // namespace
+
+bool portable_only() {
+  static const bool asked = [] {
+    const char* const kernel = std::getenv("ATTEND_CUDA_KERNEL");
+    return kernel != nullptr && std::strcmp(kernel, "portable") == 0;
+  }();
+  return asked;
+}
 
 void attention_kernel(plugin::Place place, const plugin::Attention& call, const char** name, const char** why) {
   if (by_hopper(place, call)) {

@@ -19,6 +19,10 @@ bool hopper_takes(plugin::Place place, const plugin::Attention& call);
 void hopper_forward(plugin::Place place, const plugin::Attention& call, const Problem& problem,
                     const ForwardTarget& target);
 
+// ATTEND_CUDA_KERNEL=portable has the portable kernels compute everything, to compare or to go around a
+// fault.
+bool portable_only();
+
 // The table's entries.
 void attention_kernel(plugin::Place place, const plugin::Attention& call, const char** name,
                       const char** why);

@@ -13,6 +13,9 @@ namespace attend::cuda {
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+struct NoMemory : Failure {
+  using Failure::Failure;
+};
 
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {

@@ -6,6 +6,7 @@
 #include "cuda/elements.cuh"
 #include "cuda/error.h"
 #include "cuda/scratch.h"
+#include "cuda/stream.h"
 #include "cuda/walk.cuh"
 
 namespace attend::cuda {
@@ -127,14 +128,18 @@ OnDevice::~OnDevice() {
 void* device_memory(plugin::Place place, std::size_t bytes) {
   void* memory = nullptr;
   const cudaError_t code = cudaMallocAsync(&memory, bytes, static_cast<cudaStream_t>(place.stream));
-  if (code == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    std::size_t free = 0, total = 0;
-    cudaMemGetInfo(&free, &total);
-    fail("needs ", bytes, " bytes on cuda:", place.device, ", which has ", free, " free");
-  }
+  if (code == cudaErrorMemoryAllocation) refuse_memory(place, bytes);
   check(code, "get memory");
   return memory;
+}
+
+void refuse_memory(plugin::Place place, std::size_t bytes) {
+  cudaGetLastError();
+  std::size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  std::ostringstream text;
+  text << "needs " << bytes << " bytes on cuda:" << place.device << ", which has " << free << " free";
+  throw NoMemory(text.str());
 }
 
 void give_back(plugin::Place place, void* memory) noexcept {
@@ -144,6 +149,8 @@ void give_back(plugin::Place place, void* memory) noexcept {
 void copy_bytes(plugin::Place place, void* to, std::int32_t to_device, const void* from, std::int32_t from_device,
                 std::size_t bytes) {
   const auto stream = static_cast<cudaStream_t>(place.stream);
+  if (to_device != from_device && is_capturing(place))
+    fail("cannot copy from one memory to another on a stream that a graph is being captured from");
   if (to_device != plugin::kHost && from_device != plugin::kHost && to_device != from_device) {
     check(cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream), "copy between devices");
   } else {

@@ -3,12 +3,14 @@
 #include <exception>
 #include <string>
 
+#include "cuda/allocations.h"
 #include "cuda/attention.h"
 #include "cuda/backward.h"
 #include "cuda/error.h"
 #include "cuda/memory.h"
 #include "cuda/row_state.h"
-#include "cuda/scratch.h"
+#include "cuda/stream.h"
+#include "cuda/weights.h"
 
 namespace attend::cuda {
 namespace {
@@ -20,6 +22,9 @@ int guarded(Action action) noexcept {
   try {
     action();
     return 0;
+  } catch (const NoMemory& error) {
+    last_error = error.what();
+    return plugin::kNoMemory;
   } catch (const std::exception& error) {
     last_error = error.what();
   }
@@ -34,24 +39,25 @@ struct OnPlace<kFunction, void (*)(plugin::Place, Arguments...)> {
   static int run(plugin::Place place, Arguments... arguments) {
     return guarded([&] {
       const OnDevice device(place.device);
+      require_stream(place);
       kFunction(place, arguments...);
     });
   }
 };
 
-int allocate(plugin::Place place, std::size_t bytes, void** memory) {
+int allocate_entry(plugin::Place place, std::size_t bytes, void** memory) {
   *memory = nullptr;
   return guarded([&] {
     const OnDevice device(place.device);
-    *memory = device_memory(place, bytes);
-    check(cudaMemsetAsync(*memory, 0, bytes, static_cast<cudaStream_t>(place.stream)), "clear memory");
+    require_stream(place);
+    *memory = allocate(place, bytes);
   });
 }
 
-void release(plugin::Place place, void* memory) {
+void release_entry(plugin::Place place, void* memory) {
   guarded([&] {
     const OnDevice device(place.device);
-    give_back(place, memory);
+    release(place, memory);
   });
 }
 
@@ -67,18 +73,20 @@ const plugin::Table kTable{
     .describe = [](std::int32_t device, char* text, std::size_t size) {
       return guarded([&] { describe(device, text, size); });
     },
-    .allocate = allocate,
-    .release = release,
+    .allocate = allocate_entry,
+    .release = release_entry,
     .copy_bytes = OnPlace<&copy_bytes>::run,
     .copy = OnPlace<&copy>::run,
     .fill = OnPlace<&fill>::run,
     .attention_kernel = attention_kernel,
     .attention = OnPlace<&attention>::run,
-    .attention_rows = nullptr,
-    .summarize_weights = nullptr,
+    .attention_rows = OnPlace<&attention_rows>::run,
+    .summarize_weights = OnPlace<&summarize_weights>::run,
     .attention_backward = OnPlace<&attention_backward>::run,
     .log_sum_exp = OnPlace<&log_sum_exp>::run,
     .merge_attention = OnPlace<&merge_attention>::run,
+    .synchronize = OnPlace<&synchronize>::run,
+    .wait_for_stream = OnPlace<&wait_for_stream>::run,
 };
 
 }  // namespace

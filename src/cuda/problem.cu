@@ -3,6 +3,7 @@
 
 #include "cuda/error.h"
 #include "cuda/problem.h"
+#include "cuda/upload.h"
 
 namespace attend::cuda {
 namespace {
@@ -104,10 +105,7 @@ UploadedProblem::UploadedProblem(plugin::Place place, const plugin::Attention& c
     }
   }
   memory_ = Scratch(place, bytes);
-  // From pageable memory: the call returns when the bytes have been read.
-  check(cudaMemcpyAsync(memory_.data(), host.data(), bytes, cudaMemcpyHostToDevice,
-                        static_cast<cudaStream_t>(place.stream)),
-        "upload the lengths");
+  upload(place, memory_.data(), host.data(), bytes);
   if (lists_sequences) p.each = memory_.data<Sequence>();
   if (slope_bytes != 0) p.slopes = reinterpret_cast<const float*>(memory_.data() + sequence_bytes);
   if (sink_bytes != 0) p.sinks = reinterpret_cast<const float*>(memory_.data() + sequence_bytes + slope_bytes);

@@ -8,8 +8,9 @@
 
 namespace attend::cuda {
 
-// Of a device's pool; throws a Failure that says how much was wanted and how much there is.
+// Of a device's pool; throws NoMemory, which says how much was wanted and how much there is.
 void* device_memory(plugin::Place place, std::size_t bytes);
+[[noreturn]] void refuse_memory(plugin::Place place, std::size_t bytes);
 void give_back(plugin::Place place, void* memory) noexcept;
 
 class Scratch {

@@ -1,13 +1,12 @@
 // What a model is, according to its folder.
 #include <attend/checkpoint.h>
 
-#include <map>
-
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "doctor/finite_weights.h"
 #include "doctor/sections.h"
 #include "draw/number.h"
+#include "inventory/weight_totals.h"
 
 namespace attend::doctor {
 namespace {
@@ -46,22 +45,11 @@ void add_shape(Section& section, const ModelDescription& description) {
 }
 
 void add_weights(Section& section, const Checkpoint& checkpoint) {
-  std::int64_t parameters = 0, bytes = 0;
-  std::map<std::string, std::int64_t> types;
-  for (const std::string& name : checkpoint.names()) {
-    const TensorInfo info = checkpoint.info(name);
-    bytes += info.bytes;
-    if (!info.type.starts_with('F') && !info.type.starts_with('B')) continue;  // such as position_ids
-    std::int64_t count = 1;
-    for (const std::int64_t size : info.shape) count *= size;
-    parameters += count;
-    types[info.type] += count;
-  }
-  std::string names;
-  for (const auto& [type, count] : types) names.append(names.empty() ? "" : ", ").append(type);
-  section.add("weights", Json{{"parameters", parameters}, {"bytes", bytes}, {"types", types}},
-              with_commas(parameters) + " parameters, " + names + ", " +
-                  memory_text(static_cast<double>(bytes)) + "; attend computes in F32");
+  const inventory::WeightTotals totals = inventory::weight_totals(checkpoint);
+  section.add("weights",
+              Json{{"parameters", totals.parameters}, {"bytes", totals.bytes}, {"types", totals.types}},
+              with_commas(totals.parameters) + " parameters, " + inventory::type_names(totals) + ", " +
+                  memory_text(static_cast<double>(totals.bytes)) + "; attend computes in F32");
 }
 
 // Returns whether all weights are finite. Only the first few tensors are listed for a reader.

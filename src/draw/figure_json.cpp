@@ -65,6 +65,7 @@ class JsonWriter {
     json["heads"] = view.heads;
     put(json, "layer_labels", view.layer_labels);
     put(json, "head_labels", view.head_labels);
+    if (view.group > 1) json["group"] = view.group;
     json["maps"] = all_of(view.maps);
     return json;
   }

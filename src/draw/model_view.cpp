@@ -9,6 +9,8 @@ void check(const ModelView& view) {
   if (view.maps.size() != view.layers * view.heads) {
     refuse("model view", view.maps.size(), " maps for ", view.layers, " layers of ", view.heads, " heads");
   }
+  if (view.group == 0 || view.heads % view.group != 0)
+    refuse("model view", view.heads, " heads in groups of ", view.group);
   const auto refuse_labels = [](const char* what, std::size_t labels, std::size_t count) {
     if (labels != 0 && labels != count)
       refuse("model view", labels, " ", what, " labels for ", count, " ", what, "s");

@@ -14,6 +14,7 @@ struct ModelView {
   std::size_t layers = 0, heads = 0;
   std::vector<std::string> layer_labels;  // one per layer, or empty: their numbers, from 1
   std::vector<std::string> head_labels;   // likewise
+  std::size_t group = 1;                  // heads side by side that share keys and values: a divisor of heads
   std::vector<Heatmap> maps;  // (layers, heads); a map's title is shown below it; a map of 0 x 0 stays blank
 
   const Heatmap& at(std::size_t layer, std::size_t head) const { return maps[layer * heads + head]; }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "draw/heatmap_cells.h"
 #include "draw/legend_terminal.h"
 #include "draw/style.h"
@@ -52,9 +53,19 @@ Shelf shelf_for(std::size_t count, int width, int widest) {
   return shelf;
 }
 
+// Which of the gaps after maps side by side have a line in them: those between groups.
+struct Gaps {
+  std::size_t first = 0, group = 0;  // the place of the first map; 0: no groups
+
+  std::string after(std::size_t place, std::size_t count) const {
+    const bool line = group > 1 && place + 1 < count && (first + place + 1) % group == 0;
+    return line ? "│" : repeat(" ", kThumbnailGap);
+  }
+};
+
 // Maps side by side, indented by `margin` columns; `label` precedes their first line.
 std::string line_of_maps(std::span<const Heatmap> maps, const Shelf& shelf, std::string_view label,
-                         int margin, ColorDepth depth) {
+                         int margin, ColorDepth depth, const Gaps& gaps = {}) {
   std::vector<Heatmap> small;
   std::size_t tallest = 0;
   for (const Heatmap& map : maps) {
@@ -68,10 +79,12 @@ std::string line_of_maps(std::span<const Heatmap> maps, const Shelf& shelf, std:
   // showing every other row would keep the shape of the map, but lose values.
   for (std::size_t row = 0; row < tallest; row += rows_per_pixel_line(depth)) {
     line.add(pad_right(row == 0 ? label : "", margin), kDim);
-    for (const Heatmap& map : small) {
+    for (std::size_t place = 0; place < small.size(); ++place) {
+      const Heatmap& map = small[place];
       if (row < map.rows) add_pixels(line, map, row, depth);
       const int used = row < map.rows ? static_cast<int>(map.columns) : 0;
-      line.add(repeat(" ", shelf.columns + kThumbnailGap - used));
+      line.add(repeat(" ", shelf.columns - used));
+      line.add(gaps.after(place, small.size()), kDim);
     }
     text += line.finish();
   }
@@ -120,6 +133,9 @@ std::string render_model_view(const ModelView& view, const Terminal& terminal) {
   const Shelf shelf = shelf_for(view.heads, terminal.width - margin,
                                 std::min(kWidestInView, wanted_columns(view.maps, head_names)));
   text += dim_line("layers downwards, heads to the right", terminal);
+  if (view.group > 1)
+    text +=
+        dim_line(joined("heads between two lines share keys and values, ", view.group, " each"), terminal);
   for (std::size_t layer = 0; layer < view.layers; ++layer) {
     for (std::size_t head = 0; head < view.heads; head += shelf.maps) {
       const std::size_t end = std::min(head + shelf.maps, view.heads);
@@ -128,8 +144,9 @@ std::string render_model_view(const ModelView& view, const Terminal& terminal) {
         text += names_line(names_of(head, end, head_name), shelf, margin, terminal.color);
       }
       const std::string label = shorten(printable(view.layer_label(layer)), margin - 1);
-      text += line_of_maps(std::span(view.maps).subspan(layer * view.heads + head, end - head), shelf,
-                           head == 0 ? label : "", margin, terminal.color);
+      text +=
+          line_of_maps(std::span(view.maps).subspan(layer * view.heads + head, end - head), shelf,
+                       head == 0 ? label : "", margin, terminal.color, {.first = head, .group = view.group});
       text += names_line(names_of(head, end, [&](std::size_t h) { return view.at(layer, h).title; }), shelf,
                          margin, terminal.color);
     }

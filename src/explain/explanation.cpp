@@ -15,7 +15,9 @@ namespace {
 Focus focus_on(const Reading& reading, const ExplainRequest& request, const Units& units, std::size_t unit) {
   Focus focus;
   for (std::size_t u = 0; u < unit; ++u) focus.unit += units.shows(units.all[u]) ? 1 : 0;
-  std::vector<LensMethod> methods = {LensMethod::raw, LensMethod::norm};
+  std::vector<LensMethod> methods = {LensMethod::raw};
+  // What it takes needs the model, which a recording does not have, and refuses if it is asked.
+  if (reading.has_model() || request.query.method == LensMethod::norm) methods.push_back(LensMethod::norm);
   if (request.query.method > LensMethod::norm) methods.insert(methods.begin(), request.query.method);
   for (const LensMethod method : methods) {
     LensQuery query = request.query;
@@ -23,7 +25,8 @@ Focus focus_on(const Reading& reading, const ExplainRequest& request, const Unit
     const std::vector<double> row = lens_row(reading, query, units.all, unit);
     const double total = std::accumulate(row.begin(), row.end(), 0.0);
     const double special = total == 0 ? 0 : special_share(row, units.all) / total;
-    focus.rows.push_back({method, units.kept_shares(row, method), special});
+    const double sink = total == 0 || !units.folds ? 0 : row.front() / total;
+    focus.rows.push_back({method, units.kept_shares(row, method), special, sink});
   }
   return focus;
 }
@@ -67,18 +70,34 @@ std::optional<std::int64_t> only_layer_of(const ExplainRequest& request) {
 }
 
 Tensor explain_map(const Reading& reading, const ExplainRequest& request) {
-  const Units units = Units::of(reading, request);
+  const std::optional<FirstToken> first =
+      request.sink == SinkChoice::keep ? std::nullopt : first_token_of(reading);
+  const Units units = Units::of(reading, request, first);
   return std::move(shown_map(reading, request, units).cells);
 }
 
 Explanation explain(const Reading& reading, const ExplainRequest& request) {
-  Units units = Units::of(reading, request);
+  const std::optional<FirstToken> first = first_token_of(reading);
+  Units units = Units::of(reading, request, first);
   std::optional<std::size_t> focus;
   if (request.focus) focus = find_word(units.all, *request.focus);
   if (focus && units.all[*focus].special) units.special = true;  // it was asked for
+  if (focus && units.folds && units.all[*focus].first_token == 0) {
+    ExplainRequest kept = request;
+    kept.sink = SinkChoice::keep;
+    units = Units::of(reading, kept, first);
+    focus = find_word(units.all, *request.focus);
+  }
 
   Explanation result;
-  for (const Word& unit : units.all) (units.shows(unit) ? result.units : result.left_out).push_back(unit);
+  for (const Word& unit : units.all) {
+    if (units.shows(unit)) {
+      result.units.push_back(unit);
+    } else if (!units.folds || unit.first_token != 0) {
+      result.left_out.push_back(unit);
+    }
+  }
+  if (first) result.sink = Sink{.token = *first, .folded = units.folds};
   const LensMethod method = request.query.method;
   if (method == LensMethod::flow && !focus)
     refuse("explain", "flow is computed for one word at a time: which one?");
@@ -90,6 +109,7 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
     result.map = std::move(shown.cells);
     result.top = std::move(shown.top);
     result.special_share = shown.special_share;
+    if (result.sink) result.sink->map_share = shown.sink_share;
   }
   for (const double received : lens_received(reading, request.query.heads, result.units))
     result.received.push_back(received / static_cast<double>(reading.size()));

@@ -5,6 +5,7 @@
 #include <attend/lens.h>
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
+#include <attend/lens_sink.h>
 
 #include <filesystem>
 #include <optional>
@@ -15,8 +16,9 @@ namespace attend::explain {
 
 struct ExplainRequest {
   LensQuery query{};
-  bool tokens = false;   // between tokens, not words
-  bool special = false;  // with [CLS], [SEP] and the like
+  bool tokens = false;                      // between tokens, not words
+  bool special = false;                     // with [CLS], [SEP] and the like
+  SinkChoice sink = SinkChoice::automatic;  // whether the first token of a model that writes is left out
   std::optional<std::string> focus{};
   std::optional<std::string> to{};  // which heads link the focus to this word?
   bool heads = false;               // what does each head do?
@@ -29,6 +31,7 @@ struct ExplainRequest {
   std::string goal = "brought the texts together";  // what attention did where the gradient is positive
   bool guesses = false;                             // what does the model expect at guessed_place()?
   std::string special_option = "--special";         // the option that shows special tokens
+  std::string sink_option = "--sink keep";          // the option that shows the first token
 };
 
 // Whether a word's row holds shares that add up to 1. For grad a row is normalised by what helped in it, and
@@ -40,6 +43,7 @@ struct FocusRow {
   LensMethod method = LensMethod::raw;
   std::vector<double> values;  // over the units of the map
   double special = 0;          // the share of special tokens, which are omitted unless requested
+  double sink = 0;             // the share of the first token where that is left out
 };
 
 struct Focus {
@@ -65,6 +69,13 @@ struct RelationHeads {
   std::vector<HeadLink> links;  // every head, strongest first
 };
 
+// What rests on the first token, and what the map did with it.
+struct Sink {
+  FirstToken token;
+  bool folded = false;   // left out of the map
+  double map_share = 0;  // of the rows of the map, on average; where folded
+};
+
 struct Explanation {
   std::vector<Word> units;  // words or tokens that are shown
   std::vector<Word>
@@ -73,6 +84,7 @@ struct Explanation {
   std::optional<TopOfRows> top;  // when the map is one of stretches
   std::vector<Word> left_out;    // special tokens that are not in the map
   double special_share = 0;      // of the rows of the map, on average
+  std::optional<Sink> sink;      // of a model that writes
   std::vector<double> received;  // by each unit: its share of the attention of all tokens, on average
   std::optional<Focus> focus;
   std::vector<HeadLink> links;  // every head, strongest first
@@ -104,9 +116,11 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
 
 // For programs, as arrays in a file, .npz or .safetensors: weights (units, units), spans (units, 2) of tokens
 // and places (units, 2) of characters, special (units), received (units), ids (tokens), and for the focus one
-// row for each method. For a text too long for a map of its units: weights (stretches, stretches), stretches
+// row for each method. For a model that writes: sink (2), the share of the first token and whether it is left
+// out. For a text too long for a map of its units: weights (stretches, stretches), stretches
 // (stretches, 2) of tokens, and the largest values of each unit's row, top_units and top_values (units,
-// count).
-void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file);
+// count). format: npz or safetensors.
+void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file,
+                 std::string_view format);
 
 }  // namespace attend::explain

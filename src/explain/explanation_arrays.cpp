@@ -1,41 +1,11 @@
 // An explanation as arrays in a file.
-#include <attend/save.h>
-
 #include <string>
 
+#include "explain/array_list.h"
 #include "explain/explanation.h"
 
 namespace attend::explain {
 namespace {
-
-// Arrays of different types, kept until they are written.
-class Arrays {
- public:
-  void add(const std::string& name, Tensor tensor) {
-    if (tensor.count() == 0) return;
-    tensors_.push_back(std::move(tensor));
-    names_.push_back(name);
-  }
-  void add(const std::string& name, const std::vector<double>& values) {
-    add(name, Tensor::from<double>({static_cast<std::int64_t>(values.size())}, values));
-  }
-  void add(const std::string& name, const Dims& shape, const std::vector<std::int64_t>& values) {
-    add(name, Tensor::from<std::int64_t>(shape, values));
-  }
-  void save(const std::filesystem::path& file) const {
-    std::vector<NamedTensor> list;
-    for (std::size_t i = 0; i < names_.size(); ++i) list.push_back({names_[i], tensors_[i]});
-    if (file.extension() == ".npz") {
-      save_npz(file, list);
-    } else {
-      save_safetensors(file, list);
-    }
-  }
-
- private:
-  std::vector<std::string> names_;
-  std::vector<Tensor> tensors_;
-};
 
 std::vector<std::int64_t> spans_of(const std::vector<Word>& units) {
   std::vector<std::int64_t> spans;
@@ -45,7 +15,8 @@ std::vector<std::int64_t> spans_of(const std::vector<Word>& units) {
 
 }  // namespace
 
-void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file) {
+void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file,
+                 std::string_view format) {
   std::vector<std::int64_t> places, special;
   for (const Word& unit : explanation.units) {
     places.insert(places.end(), {unit.place.begin, unit.place.end});
@@ -53,7 +24,7 @@ void save_arrays(const Reading& reading, const Explanation& explanation, const s
   }
   const auto count = static_cast<std::int64_t>(explanation.units.size());
   const std::vector<std::int64_t> ids(reading.tokens().ids.begin(), reading.tokens().ids.end());
-  Arrays arrays;
+  ArrayList arrays;
   if (explanation.map.count() > 0) arrays.add("weights", copy_of(explanation.map));
   arrays.add("spans", {count, 2}, spans_of(explanation.units));
   arrays.add("places", {count, 2}, places);
@@ -65,13 +36,15 @@ void save_arrays(const Reading& reading, const Explanation& explanation, const s
     arrays.add("top_values", Tensor::from<double>({count, top->count}, top->values));
   }
   arrays.add("received", explanation.received);
+  if (const auto& sink = explanation.sink)
+    arrays.add("sink", std::vector<double>{sink->token.share, sink->folded ? 1.0 : 0.0});
   arrays.add("ids", {reading.size()}, ids);
   if (explanation.focus) {
     arrays.add("focus", {1}, {static_cast<std::int64_t>(explanation.focus->unit)});
     for (const FocusRow& row : explanation.focus->rows)
       arrays.add("focus_" + std::string(name_of(row.method)), row.values);
   }
-  arrays.save(file);
+  arrays.save(file, format);
 }
 
 }  // namespace attend::explain

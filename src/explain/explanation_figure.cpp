@@ -73,7 +73,8 @@ draw::Heatmap thumbnail(const Reading& reading, const ExplainRequest& request, c
   ExplainRequest one{
       .query = {.method = request.query.method, .heads = heads, .gradients = request.query.gradients},
       .tokens = request.tokens,
-      .special = explanation.left_out.empty()};
+      .special = explanation.left_out.empty(),
+      .sink = explanation.sink && explanation.sink->folded ? SinkChoice::fold : SinkChoice::keep};
   draw::Heatmap map = heatmap_of(labels_of(explanation.map_units), explain_map(reading, one));
   const std::size_t most = std::min(map.rows, kThumbnailCells);
   if (map.rows > most) map = draw::max_pooled(map, most, most);
@@ -88,6 +89,7 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
   view.title = "Every head (columns) of every layer (rows)";
   view.layers = static_cast<std::size_t>(reading.layers());
   view.heads = static_cast<std::size_t>(reading.heads());
+  view.group = static_cast<std::size_t>(heads_of_a_group(reading));
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer)
     view.layer_labels.push_back(reading.layer_name(layer));
   for (std::size_t head = 1; head <= view.heads; ++head) view.head_labels.push_back(std::to_string(head));
@@ -141,9 +143,13 @@ draw::Part main_part(const Reading& reading, const ExplainRequest& request, cons
 std::string focus_title(const Explanation& explanation, const ExplainRequest& request, const FocusRow& row) {
   const std::string name = in_quotes(labels_of(explanation.units)[explanation.focus->unit]);
   std::string special;
-  if (!explanation.left_out.empty() && adds_up(row.method)) {
-    special = joined(" (", percent(row.special), row.method == LensMethod::raw ? " went to " : " came from ",
-                     list_of(explanation.left_out), ")");
+  if (adds_up(row.method)) {
+    const std::string_view verb = row.method == LensMethod::raw ? " went to " : " came from ";
+    if (!explanation.left_out.empty())
+      special = joined(percent(row.special), verb, list_of(explanation.left_out));
+    if (explanation.sink && explanation.sink->folded)
+      special += joined(special.empty() ? "" : ", ", percent(row.sink), verb, "the first token");
+    if (!special.empty()) special = joined(" (", special, ")");
   }
   switch (row.method) {
     case LensMethod::raw:
@@ -197,6 +203,32 @@ std::string special_note(const Explanation& explanation, const ExplainRequest& r
                 request.special_option, " shows them.");
 }
 
+std::string sink_note(const Explanation& explanation, const ExplainRequest& request) {
+  if (!explanation.sink || explanation.map.count() == 0) return {};
+  const Sink& sink = *explanation.sink;
+  const std::string name = in_quotes(draw::shorten(draw::printable(sink.token.text), 24));
+  if (!sink.folded) {
+    if (!sink.token.is_sink()) return {};
+    return joined(percent(sink.token.share), " of the attention of all heads rests on the first token, ",
+                  name, ".");
+  }
+  const LensMethod method = request.query.method;
+  if (method == LensMethod::grad)
+    return joined("The first token, ", name, ", is left out; ", request.sink_option, " shows it.");
+  const std::string_view what = method == LensMethod::raw ? " of the attention rests on the first token, "
+                                                          : " of what was taken came from the first token, ";
+  return joined(percent(sink.map_share), what, name,
+                ", and is left out, so that each row adds up to 1 without it; ", request.sink_option,
+                " shows it.");
+}
+
+std::string each_head(const Reading& reading) {
+  const std::int64_t group = heads_of_a_group(reading);
+  if (group == 1) return "each head by itself";
+  if (group == reading.heads()) return "each head by itself; all of a layer share keys and values";
+  return joined("each head by itself; every ", group, " share keys and values");
+}
+
 std::string caution() {
   return "Weights say where heads read, not why the model gives its answer: they are not by themselves an "
          "explanation.";
@@ -215,8 +247,8 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
       figure.parts.push_back(std::move(bars));
     }
   }
-  figure.notes.push_back(joined(draw::printable(reading.model().files().name), "; ",
-                                view == View::model  ? std::string("each head by itself")
+  figure.notes.push_back(joined(draw::printable(reading.model_name()), "; ",
+                                view == View::model  ? each_head(reading)
                                 : view == View::film ? std::string("the mean over the heads of each layer")
                                                      : name_of_query(reading, request.query),
                                 "."));
@@ -224,6 +256,7 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
     figure.notes.push_back(note);
   if (const std::string note = special_note(explanation, request); !note.empty())
     figure.notes.push_back(note);
+  if (const std::string note = sink_note(explanation, request); !note.empty()) figure.notes.push_back(note);
   if (const std::string note = not_finite_note(reading, explanation); !note.empty())
     figure.notes.push_back(note);
   figure.notes.push_back(caution());

@@ -35,6 +35,10 @@ draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::
 std::string stretch_note(const Explanation& explanation, const ExplainRequest& request);
 // Says what special tokens got; empty where they are shown.
 std::string special_note(const Explanation& explanation, const ExplainRequest& request);
+// Says what rests on the first token; empty where it is shown and no sink.
+std::string sink_note(const Explanation& explanation, const ExplainRequest& request);
+// Of a view of all heads: "each head by itself", and how many share keys and values.
+std::string each_head(const Reading& reading);
 std::string caution();
 
 }  // namespace attend::explain

@@ -12,17 +12,31 @@ JsonObject focus_json(const Explanation& explanation) {
   json.add("index", focus.unit).add("text", explanation.units[focus.unit].text);
   for (const FocusRow& row : focus.rows) {
     JsonObject values;
-    values.add("values", row.values).add("special", row.special);
+    values.add("values", row.values).add("special", row.special).add("sink", row.sink);
     json.add(std::string(name_of(row.method)).c_str(), values);
   }
   return json;
 }
 
-Json links_json(const std::vector<HeadLink>& links) {
+Json sink_json(const Sink& sink) {
+  Json json = {{"token", sink.token.text},
+               {"special", sink.token.special},
+               {"share", nullptr},
+               {"is_sink", sink.token.is_sink()},
+               {"folded", sink.folded}};
+  if (sink.token.rows > 0) json["share"] = sink.token.share;
+  if (sink.folded) json["map_share"] = sink.map_share;
+  return json;
+}
+
+Json links_json(const Reading& reading, const std::vector<HeadLink>& links) {
   Json list = Json::array();
   for (const HeadLink& link : links) {
-    list.push_back(
-        {{"layer", link.layer}, {"head", link.head}, {"weight", link.weight}, {"share", link.share}});
+    list.push_back({{"layer", link.layer},
+                    {"head", link.head},
+                    {"key_head", reading.key_head(link.layer, link.head)},
+                    {"weight", link.weight},
+                    {"share", link.share}});
   }
   return list;
 }
@@ -33,16 +47,18 @@ Json relations_json(const Reading& reading, const std::vector<RelationHeads>& re
     Json pairs = Json::array();
     for (const WordRelation& pair : one.relation.pairs)
       pairs.push_back({reading.words()[pair.from].text, reading.words()[pair.to].text});
-    list.push_back({{"name", one.relation.name}, {"pairs", pairs}, {"links", links_json(one.links)}});
+    list.push_back(
+        {{"name", one.relation.name}, {"pairs", pairs}, {"links", links_json(reading, one.links)}});
   }
   return list;
 }
 
-Json profiles_json(const std::vector<HeadProfile>& profiles) {
+Json profiles_json(const Reading& reading, const std::vector<HeadProfile>& profiles) {
   Json list = Json::array();
   for (const HeadProfile& profile : profiles) {
     list.push_back({{"layer", profile.layer},
                     {"head", profile.head},
+                    {"key_head", reading.key_head(profile.layer, profile.head)},
                     {"previous", profile.previous},
                     {"next", profile.next},
                     {"same_token", profile.same_token},
@@ -84,17 +100,19 @@ Json guesses_json(const Reading& reading, const std::vector<TokenGuess>& guesses
 std::string explanation_json(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation) {
   JsonObject json;
-  json.add("model", reading.model().files().name).add("text", reading.text());
+  json.add("model", reading.model_name()).add("text", reading.text());
   if (!reading.second().empty()) json.add("second", reading.second());
   std::vector<std::string> tokens;
-  for (const std::int32_t id : reading.tokens().ids)
-    tokens.emplace_back(reading.model().tokenizer().token(id));
+  for (std::int64_t token = 0; token < reading.size(); ++token)
+    tokens.emplace_back(reading.token_name(token));
   json.add("tokens", tokens).add("dropped_tokens", reading.tokens().dropped);
   if (reading.not_finite()) json.add("not_finite", not_finite_json(reading, *reading.not_finite()));
   const LensQuery& query = request.query;
   json.add("method", std::string(name_of(query.method)));
   json.add("layer", query.heads.layer ? nlohmann::ordered_json(*query.heads.layer) : nullptr);
   json.add("head", query.heads.head ? nlohmann::ordered_json(*query.heads.head) : nullptr);
+  if (query.heads.head) json.add("key_head", reading.key_head(*query.heads.layer, *query.heads.head));
+  if (query.heads.layer) json.add("key_heads", reading.key_heads(*query.heads.layer));
   json.add(request.tokens ? "units" : "words", units_json(explanation.units));
   if (explanation.map.count() > 0) json.add("weights", ConstTensorView(explanation.map));
   if (explanation.top) {
@@ -103,11 +121,12 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   }
   json.add("received", explanation.received);
   json.add("left_out", units_json(explanation.left_out)).add("special_share", explanation.special_share);
+  if (explanation.sink) json.add("sink", sink_json(*explanation.sink));
   if (explanation.focus) json.add("focus", focus_json(explanation));
   if (!explanation.guesses.empty()) json.add("guesses", guesses_json(reading, explanation.guesses));
-  if (!explanation.links.empty()) json.add("links", links_json(explanation.links));
+  if (!explanation.links.empty()) json.add("links", links_json(reading, explanation.links));
   if (!explanation.relations.empty()) json.add("relations", relations_json(reading, explanation.relations));
-  if (!explanation.profiles.empty()) json.add("heads", profiles_json(explanation.profiles));
+  if (!explanation.profiles.empty()) json.add("heads", profiles_json(reading, explanation.profiles));
   if (explanation.change) {
     JsonObject change;
     change.add("without", request.ablate)

@@ -21,7 +21,7 @@ constexpr int kIndent = 2;
 std::string facts(const Reading& reading, const ExplainRequest& request) {
   const auto words = std::count_if(reading.words().begin(), reading.words().end(),
                                    [](const Word& word) { return !word.special; });
-  return joined(draw::printable(reading.model().files().name), ": ", counted(words, "word"), ", ",
+  return joined(draw::printable(reading.model_name()), ": ", counted(words, "word"), ", ",
                 counted(reading.size(), "token"), "; ", name_of_query(reading, request.query), ".");
 }
 
@@ -34,6 +34,8 @@ std::string focus_text(const ExplainRequest& request, const Explanation& explana
     text += "\n" + draw::heading(focus_title(explanation, request, row), terminal);
     text += draw::indent(draw::render_bars(focus_bars(explanation, row, request.top), inner), kIndent);
   }
+  const auto takes = [](const FocusRow& row) { return row.method == LensMethod::norm; };
+  if (std::none_of(explanation.focus->rows.begin(), explanation.focus->rows.end(), takes)) return text;
   text += "\n";
   return text + draw::paragraph(
                     "What it takes is the length of weight × value × Wo: a large weight on a short "
@@ -50,8 +52,8 @@ std::string links_text(const Reading& reading, std::string title, const std::vec
   for (std::size_t i = 0; i < std::min(request.top, links.size()); ++i) {
     const HeadLink& link = links[i];
     table.rows.push_back({"",
-                          {reading.layer_name(link.layer), std::to_string(link.head), number(link.weight),
-                           number(link.share)}});
+                          {reading.layer_name(link.layer), name_of_head(reading, link.layer, link.head),
+                           number(link.weight), number(link.share)}});
   }
   return "\n" + draw::render_table(table, terminal) + "\n";
 }
@@ -75,7 +77,7 @@ std::string profiles_text(const Reading& reading, const Explanation& explanation
                    {"next"},    {"itself"}, {"same word"},
                    {"special"}, {"broad"},  {"habit", draw::Align::left}};
   // Of a model that writes: what comes after a token is not seen, and what came before may come again.
-  const bool writes = reading.model().transformer().description().is_causal();
+  const bool writes = reading.is_causal();
   if (writes) {
     table.columns[3] = {"first"};
     table.columns[6] = {"duplicate"};
@@ -83,7 +85,7 @@ std::string profiles_text(const Reading& reading, const Explanation& explanation
   }
   for (const HeadProfile& profile : explanation.profiles) {
     std::vector<std::string> cells = {
-        reading.layer_name(profile.layer), std::to_string(profile.head),
+        reading.layer_name(profile.layer), name_of_head(reading, profile.layer, profile.head),
         percent(profile.previous),         percent(writes ? profile.first : profile.next),
         percent(profile.same_token),       percent(profile.same_word)};
     if (writes) {
@@ -96,11 +98,12 @@ std::string profiles_text(const Reading& reading, const Explanation& explanation
     cells.emplace_back(habit_of(profile));
     table.rows.push_back({"", std::move(cells)});
   }
+  std::string legend =
+      "Shares of the weight, averaged over the tokens of the text; broad: how evenly it is "
+      "spread, 100% being uniform.";
+  if (heads_of_a_group(reading) > 1) legend += " Heads with the same keys share keys and values.";
   return "\n" + draw::render_table(table, terminal, explanation.profiles.size()) + "\n" +
-         draw::paragraph(
-             "Shares of the weight, averaged over the tokens of the text; broad: how evenly it is "
-             "spread, 100% being uniform.",
-             terminal);
+         draw::paragraph(legend, terminal);
 }
 
 std::string change_text(const Reading& reading, const ExplainRequest& request, const OutputChange& change,
@@ -158,6 +161,8 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
   if (const std::string note = stretch_note(explanation, request); !note.empty())
     text += "\n" + draw::paragraph(note, terminal);
   if (const std::string note = special_note(explanation, request); !note.empty())
+    text += "\n" + draw::paragraph(note, terminal);
+  if (const std::string note = sink_note(explanation, request); !note.empty())
     text += "\n" + draw::paragraph(note, terminal);
   if (explanation.focus) text += focus_text(request, explanation, terminal);
   if (!explanation.guesses.empty()) text += guesses_text(reading, explanation, terminal);

@@ -1,37 +1,12 @@
 #include "explain/next.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "base/error.h"
 #include "draw/printable.h"
 
 namespace attend::explain {
-namespace {
-
-// Candidates as a temperature makes them: p^(1/T), made to add up to 1 again over the whole vocabulary.
-std::vector<TokenGuess> guesses_at(const Reading& reading, std::int64_t place, const NextRequest& request) {
-  if (!(request.temperature > 0) || std::isinf(request.temperature))
-    refuse("next", "temperature is ", request.temperature, ", expected a positive number");
-  if (request.temperature == 1) return guess_tokens(reading, place, request.top);
-  const auto all = static_cast<std::size_t>(reading.model().transformer().description().vocabulary_size);
-  std::vector<TokenGuess> guesses = guess_tokens(reading, place, all);
-  const double largest = guesses.front().probability;
-  double sum = 0;
-  for (TokenGuess& guess : guesses) {
-    guess.probability = std::pow(guess.probability / largest, 1 / request.temperature);
-    sum += guess.probability;
-  }
-  for (TokenGuess& guess : guesses) guess.probability /= sum;
-  guesses.resize(std::min(guesses.size(), request.top));
-  return guesses;
-}
-
-}  // namespace
 
 NextAnswer find_next(const Reading& reading, const Reading* other, const NextRequest& request) {
   NextAnswer answer{.place = guessed_place(reading)};
-  answer.guesses = guesses_at(reading, answer.place, request);
+  answer.guesses = guess_tokens(reading, answer.place, request.top, request.temperature);
   std::optional<std::int32_t> word, other_word;
   if (request.word) word = guessed_token(reading, *request.word);
   if (request.other_word) other_word = guessed_token(reading, *request.other_word);

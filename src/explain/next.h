@@ -3,6 +3,7 @@
 
 #include <attend/lens_next.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,5 +45,8 @@ std::string next_text(const Reading& reading, const Reading* other, const NextRe
                       const NextAnswer& answer, const draw::Terminal& terminal);
 std::string next_json(const Reading& reading, const Reading* other, const NextRequest& request,
                       const NextAnswer& answer);
+// format: npz or safetensors.
+void save_next_arrays(const Reading& reading, const Reading* other, const NextAnswer& answer,
+                      const std::filesystem::path& file, std::string_view format);
 
 }  // namespace attend::explain

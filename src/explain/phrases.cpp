@@ -18,6 +18,20 @@ std::string percent(double share) {
   return text;
 }
 
+std::string name_of_head(const Reading& reading, std::int64_t layer, std::int64_t head) {
+  const std::int64_t key_heads = reading.key_heads(layer);
+  if (key_heads == reading.heads()) return std::to_string(head);
+  return joined(head, " (keys ", reading.key_head(layer, head), " of ", key_heads, ")");
+}
+
+std::int64_t heads_of_a_group(const Reading& reading) {
+  const std::int64_t key_heads = reading.key_heads(1);
+  for (std::int64_t layer = 2; layer <= reading.layers(); ++layer) {
+    if (reading.key_heads(layer) != key_heads) return 1;
+  }
+  return reading.heads() / key_heads;
+}
+
 std::string name_of_query(const Reading& reading, const LensQuery& query) {
   const HeadChoice& heads = query.heads;
   if (query.method == LensMethod::rollout || query.method == LensMethod::flow)
@@ -28,14 +42,17 @@ std::string name_of_query(const Reading& reading, const LensQuery& query) {
     plain.method = LensMethod::raw;
     return joined("weight × gradient, ", name_of_query(reading, plain));
   }
-  if (heads.head) return joined("layer ", reading.layer_name(*heads.layer), ", head ", *heads.head);
+  if (heads.head) {
+    return joined("layer ", reading.layer_name(*heads.layer), ", head ",
+                  name_of_head(reading, *heads.layer, *heads.head));
+  }
   if (heads.layer)
     return joined("layer ", reading.layer_name(*heads.layer), ", mean of ", counted(reading.heads(), "head"));
   return joined("mean of ", counted(reading.layers(), "layer"), " × ", counted(reading.heads(), "head"));
 }
 
 std::string title_of(const Reading& reading) {
-  const bool answered = reading.model().transformer().description().has_source();
+  const bool answered = reading.has_source();
   return answered ? joined(reading.text(), " → ", reading.second()) : reading.text();
 }
 

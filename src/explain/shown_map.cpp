@@ -44,11 +44,22 @@ std::vector<std::size_t> places_in(const std::vector<Word>& stretches, const std
 
 }  // namespace
 
-Units Units::of(const Reading& reading, const ExplainRequest& request) {
+Units Units::of(const Reading& reading, const ExplainRequest& request,
+                const std::optional<FirstToken>& first) {
   Units units{.all = request.tokens ? single_tokens(reading) : reading.words(), .special = request.special};
-  // Special tokens are shown if there is nothing else.
-  if (std::all_of(units.all.begin(), units.all.end(), [](const Word& unit) { return unit.special; }))
-    units.special = true;
+  // A special token is left out with the others of its kind, or asked for with them.
+  const bool plain = !units.all.front().special || units.special;
+  if (folds_first_token(request.sink, first) && plain) {
+    units.all = first_token_apart(reading, std::move(units.all));
+    units.folds = true;
+  }
+  // What is left out is shown if there is nothing else: the first token before special ones.
+  const auto nothing = [&] {
+    return std::none_of(units.all.begin(), units.all.end(),
+                        [&](const Word& unit) { return units.shows(unit); });
+  };
+  if (nothing()) units.folds = false;
+  if (nothing()) units.special = true;
   return units;
 }
 
@@ -100,6 +111,7 @@ ShownMap shown_map(const Reading& reading, const ExplainRequest& request, const 
     for (std::size_t j = 0; j < values.size(); ++j) cells[places[j]] += scale * values[j];
     if (map.top) add_top(values, *map.top);
     map.special_share += special_share(row, units.all) / static_cast<double>(shown.size());
+    if (units.folds) map.sink_share += row.front() / static_cast<double>(shown.size());
   });
   if (grad) scale_to_one(map.cells.values<double>());
   return map;

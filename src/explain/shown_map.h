@@ -12,10 +12,15 @@ namespace attend::explain {
 struct Units {
   std::vector<Word> all;
   bool special = false;  // special tokens are shown, too
+  bool folds = false;    // the first token is not: it is the first unit, by itself
 
-  static Units of(const Reading& reading, const ExplainRequest& request);
+  // first: as first_token_of() has it.
+  static Units of(const Reading& reading, const ExplainRequest& request,
+                  const std::optional<FirstToken>& first);
 
-  bool shows(const Word& unit) const { return special || !unit.special; }
+  bool shows(const Word& unit) const {
+    return (special || !unit.special) && !(folds && unit.first_token == 0);
+  }
   std::vector<Word> shown() const;
   // The part of a row that is shown, unchanged; or normalised to add up to 1, where the method has shares.
   std::vector<double> kept(std::span<const double> row) const;
@@ -27,6 +32,7 @@ struct ShownMap {
   Tensor cells;
   std::optional<TopOfRows> top;
   double special_share = 0;  // the share that special tokens got in the rows that are shown, on average
+  double sink_share = 0;     // that of the first token, where it is not shown
 };
 
 // Computed row by row: takes memory for the cells, not for all pairs of units.

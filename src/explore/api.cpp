@@ -1,6 +1,7 @@
 #include "explore/api.h"
 
 #include <attend/lens_change.h>
+#include <attend/lens_recording.h>
 
 #include <bit>
 #include <charconv>
@@ -13,6 +14,7 @@
 #include "explore/memory.h"
 #include "explore/reading_json.h"
 #include "explore/target.h"
+#include "page/inside.h"
 
 namespace attend::explore {
 namespace {
@@ -53,12 +55,27 @@ MapName map_name(Target& target) {
   const std::int64_t special = target.number("special").value_or(1);
   if (special > 1) throw RequestError(400, "parameter special is neither 0 nor 1");
   map.special = special == 1;
+  const std::int64_t first = target.number("first").value_or(1);
+  if (first > 1) throw RequestError(400, "parameter first is neither 0 nor 1");
+  map.first = first == 1;
   return map;
 }
 
 }  // namespace
 
-Api::Api(std::string model, std::string text) : models_(std::move(model)), text_(std::move(text)) {}
+Api::Api(std::string model, std::string text, SinkChoice sink)
+    : models_(std::move(model)), text_(std::move(text)), sink_(sink) {}
+
+Api::Api(std::filesystem::path recording, SinkChoice sink) : recording_(std::move(recording)), sink_(sink) {
+  text_ = Reading(load_recording(*recording_)).text();
+}
+
+Models& Api::models_to_read_with() {
+  if (!models_)
+    throw RequestError(400,
+                       "this is the recording of one pass: other texts need its model, which is not here");
+  return *models_;
+}
 
 Response Api::answer(const Request& request) {
   try {
@@ -93,11 +110,14 @@ Response Api::route(const Request& request) {
     return change(id, request.body);
   }
   using Question = Response (Api::*)(const std::string&, Target&);
-  const Question question = what == "tile"     ? &Api::tile
-                            : what == "row"    ? &Api::row
-                            : what == "cell"   ? &Api::cell
-                            : what == "scores" ? &Api::scores
-                                               : nullptr;
+  const Question question = what == "tile"      ? &Api::tile
+                            : what == "row"     ? &Api::row
+                            : what == "cell"    ? &Api::cell
+                            : what == "scores"  ? &Api::scores
+                            : what == "next"    ? &Api::next
+                            : what == "guesses" ? &Api::guesses
+                            : what == "block"   ? &Api::block
+                                                : nullptr;
   if (question == nullptr) throw RequestError(404, "there is no such address");
   require_method(request, "GET");
   readings_.reading(id);  // an id that is no longer kept is reported before its parameters are read
@@ -105,17 +125,22 @@ Response Api::route(const Request& request) {
 }
 
 Response Api::models() {
+  const std::vector<std::string> names = models_ ? models_->names() : std::vector{recording_->string()};
   Json list = Json::array();
-  for (const std::string& name : models_.names()) list.push_back({{"name", name}});
-  return json_response({{"models", std::move(list)}, {"default", models_.first()}, {"text", text_}});
+  for (const std::string& name : names) list.push_back({{"name", name}});
+  return json_response({{"models", std::move(list)}, {"default", names.front()}, {"text", text_}});
 }
 
 Response Api::read(const std::string& body) {
   const ReadBody wanted = parse_read(body);
-  const TextModel model = models_.load(wanted.model);
-  const std::string id = readings_.read(model, wanted.text, wanted.second);
+  // Of a recording, its own text is the only one that can be read.
+  const bool recorded = recording_ && wanted.text == text_ && wanted.second.empty();
+  const std::string id =
+      recorded ? readings_.keep(Reading(load_recording(*recording_)))
+               : readings_.read(models_to_read_with().load(wanted.model), wanted.text, wanted.second);
+  const std::string name = recorded ? recording_->string() : models_->first();
   Response response = json_response(
-      {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(models_.first()))}});
+      {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(name), sink_)}});
   return_free_memory_now();
   return response;
 }
@@ -148,6 +173,12 @@ Response Api::cell(const std::string& id, Target& target) {
   target.require_all_used();
   const Reading& reading = readings_.reading(id);
   const MapName norms{.method = LensMethod::norm, .heads = {.layer = layer, .head = head}, .tokens = true};
+  if (!reading.has_model()) {  // what a value contributes depends on its output projection
+    Json cell = cell_json(reading, layer, head, query, key, 0);
+    cell["contribution"] = nullptr;
+    cell["projected"] = false;
+    return json_response(cell);
+  }
   const std::vector<double> taken = readings_.row(id, norms, static_cast<std::size_t>(query));
   const double contribution = key < reading.size() ? taken[static_cast<std::size_t>(key)] : 0;
   return json_response(cell_json(reading, layer, head, query, key, contribution));
@@ -158,6 +189,31 @@ Response Api::scores(const std::string& id, Target& target) {
   const std::int64_t query = target.required_number("query");
   target.require_all_used();
   return numbers_response(softmax_row(readings_.reading(id), layer, head, query));
+}
+
+Response Api::next(const std::string& id, Target& target) {
+  const std::int64_t place = target.required_number("place");
+  target.require_all_used();
+  return json_response(page::next_json(readings_.reading(id), place));
+}
+
+Response Api::guesses(const std::string& id, Target& target) {
+  const std::int64_t first = target.required_number("first"), last = target.required_number("last");
+  target.require_all_used();
+  if (first >= last || last - first > kMostGuessPlaces)
+    throw RequestError(400, joined("first and last are ", first, " and ", last, ", expected 1 to ",
+                                   kMostGuessPlaces, " places between them"));
+  return json_response(page::guess_table_json(readings_.reading(id), first, last));
+}
+
+Response Api::block(const std::string& id, Target& target) {
+  const std::int64_t place = target.required_number("place");
+  const std::optional<std::int64_t> token = target.number("token");
+  target.require_all_used();
+  if (token && *token > kLargestModelSize)
+    throw RequestError(400, "parameter token is not one of the vocabulary");
+  return json_response(page::block_json(
+      readings_.reading(id), place, token ? std::optional(static_cast<std::int32_t>(*token)) : std::nullopt));
 }
 
 Response Api::change(const std::string& id, const std::string& body) {
@@ -178,7 +234,7 @@ Response Api::change(const std::string& id, const std::string& body) {
 
 Response Api::compare(const std::string& body) {
   const CompareBody wanted = parse_compare(body);
-  const TextModel model = models_.load(wanted.model);
+  const TextModel model = models_to_read_with().load(wanted.model);
   const auto read = [&](const std::string& text) {
     if (static_cast<std::int64_t>(model.encode(text).size()) > kMostComparedTokens)
       throw RequestError(400, joined("texts of more than ", kMostComparedTokens, " tokens are not compared"));

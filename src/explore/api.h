@@ -1,6 +1,8 @@
 // The answers of the explorer, request by request. Not thread-safe, except for page_answer().
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "explore/message.h"
@@ -12,10 +14,15 @@ namespace attend::explore {
 // Longer texts are not compared: every state of both would have to be kept.
 inline constexpr std::int64_t kMostComparedTokens = 1024;
 
+// The most places whose guesses one request asks for.
+inline constexpr std::int64_t kMostGuessPlaces = 16;
+
 class Api {
  public:
-  // `text` is the text that the page starts with.
-  Api(std::string model, std::string text);
+  // `text` is the text that the page starts with, `sink` what it does with the first token at first.
+  Api(std::string model, std::string text, SinkChoice sink = SinkChoice::automatic);
+  // A recorded pass, and nothing else. Throws FileError.
+  explicit Api(std::filesystem::path recording, SinkChoice sink = SinkChoice::automatic);
 
   // Always returns an answer: errors are answers too.
   Response answer(const Request& request);
@@ -29,11 +36,18 @@ class Api {
   Response row(const std::string& id, Target& target);
   Response cell(const std::string& id, Target& target);
   Response scores(const std::string& id, Target& target);
+  Response next(const std::string& id, Target& target);
+  Response guesses(const std::string& id, Target& target);
+  Response block(const std::string& id, Target& target);
   Response change(const std::string& id, const std::string& body);
 
-  Models models_;
+  Models& models_to_read_with();
+
+  std::optional<Models> models_;  // or else
+  std::optional<std::filesystem::path> recording_;
   Readings readings_;
   std::string text_;
+  SinkChoice sink_;
 };
 
 // Whether a request needs an Api, which may take time, or only the page and its modules.

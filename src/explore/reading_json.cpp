@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/counting.h"
+#include "page/inside.h"
 #include "page/reading_facts.h"
 
 namespace attend::explore {
@@ -47,10 +48,14 @@ void require_head(const Reading& reading, std::int64_t layer, std::int64_t head,
 
 }  // namespace
 
-Json facts_json(const Reading& reading, std::string_view model) {
-  Json facts = page::facts_of(reading, true);
+Json facts_json(const Reading& reading, std::string_view model, SinkChoice sink) {
+  Json facts = page::facts_of(reading, true, sink);
   facts["model"] = model;  // the name that the page asks for
-  if (reading.size() > kMostRolledTileTokens) facts["methods"] = {"raw", "norm"};
+  facts["inside"] = page::inside_facts(reading);
+  if (reading.size() > kMostRolledTileTokens) {
+    facts["methods"] = {"raw"};
+    if (reading.has_model()) facts["methods"].push_back("norm");
+  }
   return facts;
 }
 

@@ -2,7 +2,7 @@
 // as JSON.
 #pragma once
 
-#include <attend/lens.h>
+#include <attend/lens_sink.h>
 
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace attend::explore {
 
-nlohmann::ordered_json facts_json(const Reading& reading, std::string_view model);
+nlohmann::ordered_json facts_json(const Reading& reading, std::string_view model, SinkChoice sink);
 
 // How one weight between tokens is computed: score = scale · q·k + bias (with a softcap c,
 // c · tanh(scale · q·k / c) + bias), weight = exp(score - max) / sum. The score of a masked key is null.

@@ -16,6 +16,17 @@ std::size_t bytes_of(const TextModel& model, std::size_t tokens) {
          sizeof(float);
 }
 
+std::size_t bytes_of(const Reading& reading) {
+  if (reading.has_model()) return bytes_of(reading.model(), static_cast<std::size_t>(reading.size()));
+  std::int64_t numbers = 0;
+  for (std::int64_t number = 1; number <= reading.layers(); ++number) {
+    const Reading::Layer& layer = reading.layer(number);
+    numbers += layer.q.count() + layer.k.count() + layer.v.count();
+    if (layer.options.bias.given()) numbers += layer.options.bias.count();
+  }
+  return static_cast<std::size_t>(numbers) * sizeof(float);
+}
+
 // Eight hexadecimal digits, a dash, a number.
 bool is_id(std::string_view id) {
   const auto digits = [](std::string_view text, std::string_view allowed) {
@@ -25,11 +36,9 @@ bool is_id(std::string_view id) {
          digits(id.substr(9), "0123456789");
 }
 
-std::vector<Word> plain(const std::vector<Word>& units) {
-  std::vector<Word> result;
-  std::copy_if(units.begin(), units.end(), std::back_inserter(result),
-               [](const Word& unit) { return !unit.special; });
-  return result;
+// Maps of the same units have the same name.
+int units_name(const MapName& map) {
+  return (map.tokens ? 1 : 0) + (map.special ? 2 : 0) + (map.first ? 4 : 0);
 }
 
 }  // namespace
@@ -44,11 +53,16 @@ std::string Readings::read(const TextModel& model, const std::string& text, cons
   const Encoding tokens = second.empty() ? model.encode(text) : model.encode(text, second);
   if (tokens.size() == 0) throw RequestError(400, "the text has no tokens");
   make_room_for(bytes_of(model, tokens.size()));
-  auto kept = std::make_unique<Kept>(Kept{
-      .id = joined(run_, '-', ++count_), .reading = Reading(model, text, second, {.keep = Keep::attention})});
-  kept->tokens = single_tokens(kept->reading);
-  kept->plain_tokens = plain(kept->tokens);
-  kept->plain_words = plain(kept->reading.words());
+  return add(Reading(model, text, second, {.keep = Keep::attention}));
+}
+
+std::string Readings::keep(Reading reading) {
+  make_room_for(bytes_of(reading));
+  return add(std::move(reading));
+}
+
+std::string Readings::add(Reading reading) {
+  auto kept = std::make_unique<Kept>(Kept{.id = joined(run_, '-', ++count_), .reading = std::move(reading)});
   kept_.push_front(std::move(kept));
   return kept_.front()->id;
 }
@@ -56,8 +70,7 @@ std::string Readings::read(const TextModel& model, const std::string& text, cons
 void Readings::make_room_for(std::size_t bytes) {
   const auto total = [&] {
     std::size_t sum = bytes;
-    for (const auto& kept : kept_)
-      sum += bytes_of(kept->reading.model(), static_cast<std::size_t>(kept->reading.size()));
+    for (const auto& kept : kept_) sum += bytes_of(kept->reading);
     return sum;
   };
   while (!kept_.empty() && (kept_.size() >= kMostReadings || total() > kMostReadingBytes)) {
@@ -66,7 +79,7 @@ void Readings::make_room_for(std::size_t bytes) {
   }
 }
 
-const Readings::Kept& Readings::kept(std::string_view id) const {
+Readings::Kept& Readings::kept(std::string_view id) const {
   if (!is_id(id)) throw RequestError(404, "there is no such address");
   for (const auto& kept : kept_) {
     if (kept->id == id) return *kept;
@@ -76,21 +89,27 @@ const Readings::Kept& Readings::kept(std::string_view id) const {
 
 const Reading& Readings::reading(std::string_view id) const { return kept(id).reading; }
 
-std::span<const Word> Readings::Kept::units(const MapName& map) const {
-  // Special tokens are shown if there is nothing else.
-  if (map.special || plain_tokens.empty()) return map.tokens ? tokens : reading.words();
-  return map.tokens ? plain_tokens : plain_words;
+std::span<const Word> Readings::Kept::units_of(const MapName& map) {
+  const auto [place, missing] = units.try_emplace(units_name(map));
+  std::vector<Word>& list = place->second;
+  if (!missing) return list;
+  list = map.tokens ? single_tokens(reading) : reading.words();
+  // What is left out is shown if there is nothing else.
+  const bool plain = std::any_of(list.begin(), list.end(), [](const Word& unit) { return !unit.special; });
+  if (!map.special && plain) std::erase_if(list, [](const Word& unit) { return unit.special; });
+  if (!map.first) list = without_first_token(std::move(list));
+  return list;
 }
 
 LensTiles& Readings::tiles(std::string_view id, const MapName& map) {
-  const Kept& own = kept(id);
+  Kept& own = kept(id);
   const auto place = std::find_if(tiles_.begin(), tiles_.end(),
                                   [&](const Tiles& entry) { return entry.kept == &own && entry.map == map; });
   if (place != tiles_.end()) {
     tiles_.splice(tiles_.begin(), tiles_, place);
   } else {
     const LensQuery query{.method = map.method, .heads = map.heads};
-    tiles_.push_front({&own, map, LensTiles(own.reading, query, own.units(map))});
+    tiles_.push_front({&own, map, LensTiles(own.reading, query, own.units_of(map))});
   }
   return tiles_.front().tiles;
 }

@@ -1,10 +1,12 @@
 // The most recent texts and the tiles of their maps: as many as fit in a fixed amount of memory.
 #pragma once
 
+#include <attend/lens_sink.h>
 #include <attend/lens_tiles.h>
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,9 +29,10 @@ struct MapName {
   HeadChoice heads{};
   bool tokens = false;  // between tokens, not words
   bool special = true;  // with special tokens; without them rows are normalised again
+  bool first = true;    // with the first token; likewise
   friend bool operator==(const MapName& a, const MapName& b) {
     return a.method == b.method && a.heads.layer == b.heads.layer && a.heads.head == b.heads.head &&
-           a.tokens == b.tokens && a.special == b.special;
+           a.tokens == b.tokens && a.special == b.special && a.first == b.first;
   }
 };
 
@@ -39,6 +42,9 @@ class Readings {
 
   // Reads a text, after dropping older ones that no longer fit. Returns its id.
   std::string read(const TextModel& model, const std::string& text, const std::string& second);
+
+  // The same for a reading that is there already.
+  std::string keep(Reading reading);
 
   // Throws RequestError: 410 for an id that is no longer kept, 404 for what is not an id.
   const Reading& reading(std::string_view id) const;
@@ -53,25 +59,26 @@ class Readings {
   struct Kept {
     std::string id;
     Reading reading;
-    std::vector<Word> tokens{}, plain_words{}, plain_tokens{};  // plain: without special tokens
+    std::map<int, std::vector<Word>> units{};  // by what units_name() says, each made when it is asked for
 
-    std::span<const Word> units(const MapName& map) const;
+    std::span<const Word> units_of(const MapName& map);
   };
   struct Tiles {
     const Kept* kept;
     MapName map;
     LensTiles tiles;
   };
-  const Kept& kept(std::string_view id) const;
+  Kept& kept(std::string_view id) const;
   LensTiles& tiles(std::string_view id, const MapName& map);
+  std::string add(Reading reading);
   void make_room_for(std::size_t bytes);
   void drop_tiles();
 
   std::size_t most_tile_bytes_;
   std::string run_;  // distinguishes the ids of this run from those of another
   std::int64_t count_ = 0;
-  std::list<std::unique_ptr<const Kept>> kept_;  // newest first
-  std::list<Tiles> tiles_;                       // most recently used first
+  std::list<std::unique_ptr<Kept>> kept_;  // newest first
+  std::list<Tiles> tiles_;                 // most recently used first
 };
 
 }  // namespace attend::explore

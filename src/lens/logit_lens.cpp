@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "lens/output_layer.h"
+#include "lens/token_streams.h"
 
 namespace attend {
 
@@ -12,12 +13,12 @@ LogitLens logit_lens(const Reading& reading, std::int64_t place, std::size_t mos
   lens::require_place(reading, place);
   const Transformer& transformer = reading.model().transformer();
   const std::int64_t layers = reading.layers(), e = transformer.description().hidden_size;
+  const std::vector<Tensor> streams = lens::token_streams(reading, std::span(&place, 1));
   Tensor vectors(DType::f32, {layers + 1, e});
-  for (std::int64_t layer = 0; layer <= layers; ++layer) {
-    const TensorView row = vectors.view().slice(0, layer, layer + 1);
-    copy(reading.hidden(layer).slice(0, place, place + 1), row);
-    if (layer < layers) transformer.apply_final_norm(row, row);
-  }
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    copy(streams[static_cast<std::size_t>(layer)], vectors.view().slice(0, layer, layer + 1));
+  transformer.apply_final_norm(vectors.view().slice(0, 0, layers), vectors.view().slice(0, 0, layers));
+  copy(reading.hidden(layers).slice(0, place, place + 1), vectors.view().slice(0, layers, layers + 1));
   const Tensor logits = lens::output_layer_of(reading).logits(vectors.view());
   reading.model().require_intact();
 

@@ -49,10 +49,9 @@ std::optional<NotFinite> find_not_finite(const LayerMoment& moment) {
 }  // namespace lens
 
 std::string sentence_of(const Reading& reading, const NotFinite& where) {
-  const std::int32_t id = reading.tokens().ids[static_cast<std::size_t>(where.token)];
   return joined("Not all numbers are finite: NaN or infinity first appears in the ", where.part,
                 where.layer == 0 ? "" : joined(" of layer ", reading.layer_name(where.layer)), ", at token ",
-                where.token, " (", reading.model().tokenizer().token(id), ").");
+                where.token, " (", reading.token_name(where.token), ").");
 }
 
 }  // namespace attend

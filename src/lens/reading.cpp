@@ -43,18 +43,18 @@ RowState copy_of_state(const ConstRowStateView& state) {
 Reading::Reading(const TextModel& model, std::string text, std::string second, const ReadingOptions& options)
     : model_(model), text_(std::move(text)), second_(std::move(second)), only_layer_(options.only_layer) {
   if (only_layer_) require_number("lens", "layer", *only_layer_, layers());
-  const bool answers = model_.transformer().description().has_source();
-  if (answers && second_.empty()) second_ = answer_of(model_, text_, options.max_tokens);
-  tokens_ = second_.empty() ? model_.encode(text_, options.max_tokens)
-                            : model_.encode(text_, second_, options.max_tokens);
+  const bool answers = has_source();
+  if (answers && second_.empty()) second_ = answer_of(model, text_, options.max_tokens);
+  tokens_ = second_.empty() ? model.encode(text_, options.max_tokens)
+                            : model.encode(text_, second_, options.max_tokens);
   if (tokens_.size() == 0) refuse("lens", "the text has no tokens");
-  words_ = words_of(model_.tokenizer(), tokens_, text_, second_);
+  words_ = words_of(model.tokenizer(), tokens_, text_, second_);
   source_ = answers ? std::count(tokens_.type_ids.begin(), tokens_.type_ids.end(), 0) : size();
   run({}, options.keep);
 }
 
 Reading::Reading(const Reading& original, const PassEdits& edits, Keep keep)
-    : model_(original.model_),
+    : model_(original.model()),
       text_(original.text_),
       second_(original.second_),
       only_layer_(original.only_layer_),
@@ -73,7 +73,7 @@ void Reading::run(const PassEdits& edits, Keep keep) {
     if (only_layer_ && moment.layer != *only_layer_) return;
     const bool hidden = keep == Keep::all || moment.layer == last;
     if (moment.layer == 0) {
-      if (hidden) embeddings_ = copy_of(moment.hidden);
+      if (keep != Keep::last_state) embeddings_ = copy_of(moment.hidden);
       return;
     }
     Layer layer;
@@ -88,18 +88,58 @@ void Reading::run(const PassEdits& edits, Keep keep) {
     }
     layers_.push_back(std::move(layer));
   };
-  model_.transformer().forward(batch, remember, only_layer_, edits);
-  model_.require_intact();
+  model_->transformer().forward(batch, remember, only_layer_, edits);
+  model_->require_intact();
+}
+
+const TextModel& Reading::model() const {
+  if (!model_)
+    refuse("lens", "this is the recording of a pass, without the weights and the vocabulary of its model, ",
+           model_name().empty() ? "which this needs" : joined(model_name(), ", which this needs"));
+  return *model_;
+}
+
+const std::string& Reading::model_name() const noexcept {
+  return model_ ? model_->files().name : recorded_->model;
+}
+
+const std::string& Reading::family() const noexcept {
+  return model_ ? description().family : recorded_->family;
+}
+
+bool Reading::is_causal() const noexcept { return model_ ? description().is_causal() : recorded_->causal; }
+
+bool Reading::has_source() const noexcept { return model_ && description().has_source(); }
+
+std::string_view Reading::token_name(std::int64_t token) const {
+  const auto place = static_cast<std::size_t>(token);
+  return model_ ? model_->tokenizer().token(tokens_.ids.at(place))
+                : std::string_view(recorded_->tokens.at(place));
+}
+
+std::int64_t Reading::layers() const noexcept {
+  return model_ ? description().layer_count() : static_cast<std::int64_t>(layers_.size());
+}
+
+std::int64_t Reading::heads() const noexcept { return model_ ? description().heads() : recorded_->heads; }
+
+std::int64_t Reading::key_heads(std::int64_t layer) const noexcept {
+  return model_ ? description().layer(layer).attention.key_heads
+                : layers_[static_cast<std::size_t>(layer) - 1].k.size(1);
+}
+
+std::string Reading::layer_name(std::int64_t layer) const {
+  return model_ ? description().layer_name(layer) : std::to_string(layer);
 }
 
 TokenRange Reading::looking(std::int64_t layer) const noexcept {
-  const LayerKind kind = model_.transformer().description().layer_kind(layer);
+  const LayerKind kind = has_model() ? description().layer_kind(layer) : LayerKind::whole;
   if (kind == LayerKind::whole) return {0, size()};
   return kind == LayerKind::encoder ? TokenRange{0, source_} : TokenRange{source_, size()};
 }
 
 TokenRange Reading::looked_at(std::int64_t layer) const noexcept {
-  const LayerKind kind = model_.transformer().description().layer_kind(layer);
+  const LayerKind kind = has_model() ? description().layer_kind(layer) : LayerKind::whole;
   if (kind == LayerKind::whole) return {0, size()};
   return kind == LayerKind::decoder ? TokenRange{source_, size()} : TokenRange{0, source_};
 }

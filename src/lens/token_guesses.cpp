@@ -57,9 +57,16 @@ std::vector<TokenGuess> best_guesses(std::span<const double> logits, std::size_t
 
 }  // namespace lens
 
-std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place, std::size_t most) {
-  const std::vector<double> logits = lens::output_layer_of(reading).logits(lens::last_vector(reading, place));
+std::vector<TokenGuess> guess_tokens(const Reading& reading, std::int64_t place, std::size_t most,
+                                     double temperature) {
+  if (!(temperature > 0) || std::isinf(temperature))
+    refuse("lens", "temperature is ", temperature, ", expected a positive number");
+  std::vector<double> logits = lens::output_layer_of(reading).logits(lens::last_vector(reading, place));
   reading.model().require_intact();
+  if (temperature != 1) {  // differences first: the largest stays 0 at a temperature near 0
+    const double largest = *std::max_element(logits.begin(), logits.end());
+    for (double& logit : logits) logit = (logit - largest) / temperature;
+  }
   return lens::best_guesses(logits, most);
 }
 

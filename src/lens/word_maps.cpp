@@ -39,7 +39,7 @@ std::vector<Word> single_tokens(const Reading& reading) {
   for (const Word& word : reading.words()) {
     for (std::int64_t t = word.first_token; t < word.last_token; ++t) {
       const auto token = static_cast<std::size_t>(t);
-      units.push_back({.text = std::string(reading.model().tokenizer().token(reading.tokens().ids[token])),
+      units.push_back({.text = std::string(reading.token_name(t)),
                        .place = reading.tokens().offsets[token],
                        .first_token = t,
                        .last_token = t + 1,

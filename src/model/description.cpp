@@ -154,7 +154,7 @@ void check(const ModelDescription& description) {
   }
   if (!(description.output_softcap >= 0) || std::isinf(description.output_softcap)) {
     refuse(kDescriptionOperation, "output_softcap is ", description.output_softcap,
-           ", expected a finite number from 0");
+           ", expected a finite number of at least 0");
   }
   check_count("the number of layers", description.layer_count(), 0, kMostModelLayers);
   for (const LayerDescription& layer : description.layers) check_layer(description, layer);

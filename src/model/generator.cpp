@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "model/generation_defaults.h"
-#include "model/softcap.h"
 
 namespace attend {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 constexpr const char* kGeneratorOperation = "generate";
 constexpr std::int64_t kUsualTokens = 200;
 
-PackedMatrix output_of(const TextModel& model) {
+TokenHead output_of(const TextModel& model) {
   const ModelDescription& description = model.transformer().description();
   if (!description.is_causal() && !description.has_source()) {
     throw FileError(model.files().config.string(), "model_type",
@@ -29,7 +28,7 @@ PackedMatrix output_of(const TextModel& model) {
   const std::optional<TokenHead> head = model.token_head();
   if (!head)
     throw FileError(model.files().weights.string(), "", "has no output layer, so the model cannot write");
-  return head->packed();
+  return head->for_writing();
 }
 
 double log_probability_of(const Tensor& logits, std::int32_t id) {
@@ -141,20 +140,14 @@ void Generator::read_source(std::span<const std::int32_t> ids) {
 Tensor Generator::read(std::span<const std::int32_t> ids) {
   const std::int64_t before = cache_.length();
   const Tensor hidden = model_.transformer().read(ids, cache_);
-  Tensor logits(DType::f32, {1, output_.columns()});
+  Tensor logits;
   try {
-    matmul(hidden.view().slice(0, hidden.size(0) - 1, hidden.size(0)), output_, logits);
+    logits = output_.next_logits(hidden.view().slice(0, hidden.size(0) - 1, hidden.size(0)));
   } catch (...) {  // an interruption: the tokens are not read
     cache_.truncate(before);
     throw;
   }
   read_.insert(read_.end(), ids.begin(), ids.end());
-  const ModelDescription& description = model_.transformer().description();
-  if (description.output_scale != 1) {
-    const auto scale = static_cast<float>(description.output_scale);
-    for (float& logit : logits.values<float>()) logit *= scale;
-  }
-  model::softcap(logits.values<float>(), description.output_softcap);
   return copy_of(logits.view().select(0, 0));
 }
 
@@ -172,7 +165,7 @@ GenerateOptions Generator::resolved(const GenerateOptions& options, std::int64_t
   if (!all.max_tokens)
     all.max_tokens = defaults_.max_tokens.value_or(counts_source ? prompt_tokens : kUsualTokens);
   if (*all.max_tokens < 0)
-    refuse(kGeneratorOperation, "max_tokens is ", *all.max_tokens, ", expected a number from 0");
+    refuse(kGeneratorOperation, "max_tokens is ", *all.max_tokens, ", expected a number of at least 0");
   return all;
 }
 

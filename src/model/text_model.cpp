@@ -156,7 +156,8 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
   if (layer < 0 || layer > layers)
     refuse(kTextModelOperation, "layer is ", layer, ", expected 0 to ", layers);
   if (options.batch_tokens < 1)
-    refuse(kTextModelOperation, "batch_tokens is ", options.batch_tokens, ", expected a number from 1");
+    refuse(kTextModelOperation, "batch_tokens is ", options.batch_tokens,
+           ", expected a number of at least 1");
   const std::vector<Pooling> poolings = pooling_of(parts_->files, options);
 
   const auto count = static_cast<std::int64_t>(texts.size());

@@ -1,4 +1,4 @@
-// Float64 throughout: only one place of a text is computed, and the answer is compared with others.
+// Float64, as only one place of a text is computed and the answer is compared with others; f32 for writing.
 #include <attend/token_head.h>
 
 #include <attend/gelu.h>
@@ -13,6 +13,7 @@
 #include "model/softcap.h"
 #include "model/tensor_source.h"
 #include "model/weights.h"
+#include "nn/row_products.h"
 
 namespace attend {
 
@@ -120,9 +121,40 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   return head;
 }
 
-PackedMatrix TokenHead::packed() const {
+void TokenHead::require_writer() const {
   if (transform_ || bias_.given())
     refuse("generate", "the model's output layer fills in masked tokens and cannot write text");
+}
+
+std::vector<double> TokenHead::direction(std::int32_t token) const {
+  require_writer();
+  require_token(token);
+  std::vector<double> row = values_of(copy_of(table_.slice(0, token, token + 1), DType::f64));
+  for (double& value : row) value *= scale_;
+  return row;
+}
+
+TokenHead TokenHead::for_writing() const {
+  require_writer();
+  TokenHead head = *this;
+  if (table_.dtype() != DType::f64 && table_.stride(1) == 1) return head;
+  head.rows_ = std::make_shared<const Tensor>(copy_of(table_, DType::f32));
+  head.table_ = head.rows_->view();
+  return head;
+}
+
+Tensor TokenHead::next_logits(ConstTensorView hidden) const {
+  Tensor logits(DType::f32, {hidden.size(0), table_.size(0)});
+  detail::row_products(hidden, table_, logits);
+  if (scale_ != 1) {
+    for (float& logit : logits.values<float>()) logit *= static_cast<float>(scale_);
+  }
+  softcap(logits.values<float>(), softcap_);
+  return logits;
+}
+
+PackedMatrix TokenHead::packed() const {
+  require_writer();
   if (table_.dtype() != DType::f64) return PackedMatrix(table_.transposed(0, 1));
   const Tensor rounded = copy_of(table_, DType::f32);
   return PackedMatrix(rounded.view().transposed(0, 1));

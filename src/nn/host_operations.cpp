@@ -12,6 +12,8 @@ constinit const Operations detail::kHostOperations{
     .free = host::free,
     .copy = host::copy,
     .fill = host::fill,
+    .synchronize = host::synchronize,
+    .wait_for_stream = host::wait_for_stream,
     .packed_bytes = host::packed_bytes,
     .pack = host::pack,
     .transpose_packed = host::transpose_packed,

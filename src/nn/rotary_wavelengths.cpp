@@ -32,7 +32,7 @@ std::int64_t detail::rotated_dimensions(const char* operation, const Rotary& rot
     refuse(operation, "magnitude is ", rotary.magnitude, ", expected a positive finite number");
   if (rotary.long_text < 0) refuse(operation, "long_text is ", rotary.long_text, ", expected 0 or more");
   if (!(rotary.growth >= 0) || std::isinf(rotary.growth))
-    refuse(operation, "growth is ", rotary.growth, ", expected a finite number from 0");
+    refuse(operation, "growth is ", rotary.growth, ", expected a finite number of at least 0");
   if (rotary.growth > 0 && r <= 2)
     refuse(operation, "growth needs more than the ", r, " dimensions that rotate");
   return r;

@@ -28,6 +28,11 @@ void append_products(std::vector<float>& all, const Tensor& products) {
   }
 }
 
+// Of a recording: nothing is known of the projections, and the page shows no lengths.
+void append_no_products(std::vector<float>& all, std::int64_t n, std::int64_t heads) {
+  all.insert(all.end(), static_cast<std::size_t>(n * heads * (heads + 1) / 2), 0.0F);
+}
+
 // Keys or values (n, key heads, D), once for each head of the queries, which may share them.
 void append_for_queries(std::vector<float>& all, const Tensor& part, std::int64_t heads) {
   const std::int64_t group = heads / part.size(1);
@@ -56,10 +61,16 @@ void append_slopes(std::vector<float>& all, const std::vector<double>& slopes, s
   }
 }
 
-}  // namespace
+// Layers of a recording may be of any kind; a page knows one head size and no masks but those of sources and
+// targets.
+void require_carried(const Reading::Layer& layer, const Reading::Layer& first) {
+  if (layer.options.mask.given())
+    refuse("page", "a page cannot carry a mask, which this recording has; attend explore can show it");
+  if (layer.q.size(2) != first.q.size(2) || layer.v.size(2) != first.q.size(2))
+    refuse("page", "a page carries queries, keys and values of one size, in all layers");
+}
 
-bool has_distance_bias(const Reading& reading) {
-  const AttentionOptions& options = reading.layer(1).options;
+bool has_layer_bias(const Reading& reading, const AttentionOptions& options) {
   const ConstTensorView bias = options.bias;
   if (!bias.given()) return !options.alibi_slopes.empty();
   const bool by_distance = bias.dtype() == DType::f32 && bias.rank() == 4 && bias.size(0) == 1 &&
@@ -69,13 +80,28 @@ bool has_distance_bias(const Reading& reading) {
   return true;
 }
 
+}  // namespace
+
+bool has_distance_bias(const Reading& reading) {
+  bool any = false;
+  for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
+    if (!reading.has_model()) require_carried(reading.layer(layer), reading.layer(1));
+    any = has_layer_bias(reading, reading.layer(layer).options) || any;
+  }
+  return any;
+}
+
 std::string carried_layer(const Reading& reading, std::int64_t number) {
   const Reading::Layer& layer = reading.layer(number);
   std::vector<float> numbers;
   append(numbers, layer.q);
   append_for_queries(numbers, layer.k, reading.heads());
   append_for_queries(numbers, layer.v, reading.heads());
-  append_products(numbers, lens::value_products(reading, number));
+  if (reading.has_model()) {
+    append_products(numbers, lens::value_products(reading, number));
+  } else {
+    append_no_products(numbers, reading.size(), reading.heads());
+  }
   if (has_distance_bias(reading)) {
     if (layer.options.bias.given()) {
       append_bias(numbers, layer.options.bias, reading.heads(), reading.size());

@@ -39,6 +39,7 @@ Json layers_json(const Reading& reading) {
     const Window& window = options.window;
     if (window.left != Window::kUnlimited || window.right != Window::kUnlimited)
       attends["window"] = {window.left, window.right};
+    if (reading.key_heads(layer) != reading.heads()) attends["keyHeads"] = reading.key_heads(layer);
     if (options.softcap > 0) attends["softcap"] = options.softcap;
     if (!options.sinks.empty()) attends["sinks"] = options.sinks;
     if (options.scale != reading.layer(1).options.scale) attends["scale"] = scale_of(reading.layer(layer));
@@ -47,9 +48,18 @@ Json layers_json(const Reading& reading) {
   return list;
 }
 
+// What rests on the first token, and whether it is left out at first. A special one is left out as such.
+Json sink_json(const FirstToken& first, SinkChoice choice) {
+  return {{"token", first.text},
+          {"share", first.share},
+          {"special", first.special},
+          {"isSink", first.is_sink()},
+          {"folded", !first.special && folds_first_token(choice, first)}};
+}
+
 }  // namespace
 
-Json facts_of(const Reading& reading, bool served) {
+Json facts_of(const Reading& reading, bool served, SinkChoice sink) {
   const Reading::Layer& first = reading.layer(1);
   const std::int64_t head_size = first.q.size(2);
   Json tokens = words_json(single_tokens(reading));
@@ -57,9 +67,9 @@ Json facts_of(const Reading& reading, bool served) {
     token.erase("first");
     token.erase("last");
   }
-  Json facts = {{"model", reading.model().files().name},
-                {"family", reading.model().transformer().description().family},
-                {"causal", reading.model().transformer().description().is_causal()},
+  Json facts = {{"model", reading.model_name()},
+                {"family", reading.family()},
+                {"causal", reading.is_causal()},
                 {"layers", reading.layers()},
                 {"attends", layers_json(reading)},
                 {"heads", reading.heads()},
@@ -72,6 +82,10 @@ Json facts_of(const Reading& reading, bool served) {
                 {"words", words_json(reading.words())},
                 {"dropped", reading.tokens().dropped},
                 {"methods", {"raw", "norm", "rollout"}}};
+  if (!reading.has_model()) facts["methods"] = {"raw", "rollout"};  // norm needs its output projections
+  const std::optional<FirstToken> start = first_token_of(reading);
+  folds_first_token(sink, start);  // refuses what cannot be folded
+  if (start && start->rows > 0) facts["sink"] = sink_json(*start, sink);
   if (reading.not_finite()) facts["notFinite"] = sentence_of(reading, *reading.not_finite());
   return facts;
 }

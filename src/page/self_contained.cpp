@@ -8,6 +8,8 @@
 #include "io/digest.h"
 #include "page/assets.h"
 #include "page/carried.h"
+#include "page/carried_inside.h"
+#include "page/inside.h"
 #include "page/join_modules.h"
 #include "page/reading_facts.h"
 
@@ -50,6 +52,17 @@ std::string escaped_for_html(std::string json) {
   return json;
 }
 
+std::string inside_elements(const Reading& reading) {
+  const CarriedInside inside = carried_inside(reading);
+  std::string data = "<script type=\"application/json\" id=\"inside\">" + escaped_for_html(inside.facts) +
+                     "</script>\n<script type=\"application/octet-stream\" id=\"inside-block\">" +
+                     inside.block + "</script>\n";
+  if (!inside.next.empty()) {
+    data += "<script type=\"application/octet-stream\" id=\"inside-next\">" + inside.next + "</script>\n";
+  }
+  return data;
+}
+
 nlohmann::ordered_json view_json(const FirstView& view) {
   nlohmann::ordered_json json = {{"tab", view.tab},
                                  {"method", std::string(name_of(view.method))},
@@ -81,8 +94,9 @@ std::string self_contained_page(const Reading& reading, const FirstView& view) {
               "\">\n<style>" + styles + "</style>\n");
   replace(html, kServedScript, "");
 
-  nlohmann::ordered_json facts = facts_of(reading, false);
+  nlohmann::ordered_json facts = facts_of(reading, false, view.sink);
   facts["distanceBias"] = has_distance_bias(reading);
+  facts["inside"] = inside_facts(reading);
   std::string data = "<script type=\"application/json\" id=\"facts\">" + escaped_for_html(json_text(facts)) +
                      "</script>\n<script type=\"application/json\" id=\"first-view\">" +
                      escaped_for_html(json_text(view_json(view))) + "</script>\n";
@@ -91,6 +105,7 @@ std::string self_contained_page(const Reading& reading, const FirstView& view) {
     data += carried_layer(reading, layer);
     data += "</script>\n";
   }
+  if (reading.has_model()) data += inside_elements(reading);
   data += "<script>" + script + "</script>\n";
   replace(html, "</body>", data + "</body>");
   return html;

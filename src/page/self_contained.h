@@ -2,7 +2,7 @@
 // nothing else.
 #pragma once
 
-#include <attend/lens.h>
+#include <attend/lens_sink.h>
 
 #include <optional>
 #include <string>
@@ -20,6 +20,7 @@ struct FirstView {
   HeadChoice heads{};
   bool tokens = false;
   bool special = false;
+  SinkChoice sink = SinkChoice::automatic;
   std::optional<std::size_t> focus{};  // a word, or a token where tokens are shown
 };
 

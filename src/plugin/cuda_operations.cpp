@@ -17,7 +17,9 @@ const plugin::Table& table() { return *cuda_library().table; }
 
 void* allocate_on_cuda(Device device, std::size_t bytes) {
   void* memory = nullptr;
-  return table().allocate(place_of(device), bytes, &memory) == 0 ? memory : nullptr;
+  const int code = table().allocate(place_of(device), bytes, &memory);
+  if (code != plugin::kNoMemory) require_done("tensor", code);
+  return memory;
 }
 
 void free_on_cuda(Device device, void* memory) noexcept { table().release(place_of(device), memory); }
@@ -64,6 +66,14 @@ void copy_with_cuda(ConstTensorView from, TensorView to) {
   copy(there, to);
 }
 
+void synchronize_on_cuda(Device device) {
+  require_done("synchronize", table().synchronize(place_of(device)));
+}
+
+void wait_on_cuda(Device device, void* other) {
+  require_done("wait_for_stream", table().wait_for_stream(place_of(device), other));
+}
+
 void fill_on_cuda(TensorView out, double value) {
   require_done("fill", table().fill(place_of(out.device()), plugin_view(out), value));
 }
@@ -84,6 +94,43 @@ void attention_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView 
   const PluginAttention made(layout, q, k, v, options);
   require_done("attention", table().attention(place_of(q.device()), made.call(), plugin_view(out),
                                               plugin_state({row_state.max, row_state.sum})));
+}
+
+plugin::Indices plugin_indices(const Indices& indices) {
+  if (indices.is_all()) return {};
+  return {indices.list().data(), static_cast<std::int64_t>(indices.list().size())};
+}
+
+void attention_rows_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                            const AttentionOptions& options, Stage stage, const RowSelection& selection,
+                            const ConstRowStateView& row_state, TensorView out) {
+  const PluginAttention made(layout, q, k, {}, options);
+  plugin::Rows rows;
+  rows.stage = static_cast<std::int32_t>(stage);
+  rows.sequences = plugin_indices(selection.sequences);
+  rows.heads = plugin_indices(selection.heads);
+  rows.rows = plugin_indices(selection.rows);
+  rows.out = plugin_view(out);
+  require_done("attention_rows",
+               table().attention_rows(place_of(q.device()), made.call(), plugin_state(row_state), rows));
+}
+
+void summarize_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                       const AttentionOptions& options, const WeightsRequest& request,
+                       const ConstRowStateView& row_state, WeightsSummary& summary) {
+  const PluginAttention made(layout, q, k, {}, options);
+  plugin::Summary wanted;
+  wanted.top_keys = plugin_view(summary.top_keys);
+  wanted.top_weights = plugin_view(summary.top_weights);
+  wanted.received = plugin_view(summary.received);
+  wanted.entropy = plugin_view(summary.entropy);
+  wanted.map = plugin_view(summary.map);
+  wanted.top_k = request.top_k;
+  wanted.map_rows = request.map_rows;
+  wanted.map_columns = request.map_columns;
+  wanted.map_is_max = request.map_reduction == MapReduction::max ? 1 : 0;
+  require_done("summarize_weights",
+               table().summarize_weights(place_of(q.device()), made.call(), plugin_state(row_state), wanted));
 }
 
 void attention_backward_on_cuda(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
@@ -121,8 +168,12 @@ constexpr Operations cuda_row() {
   row.free = free_on_cuda;
   row.copy = copy_with_cuda;
   row.fill = fill_on_cuda;
+  row.synchronize = synchronize_on_cuda;
+  row.wait_for_stream = wait_on_cuda;
   row.attention_kernel = attention_kernel_on_cuda;
   row.attention = attention_on_cuda;
+  row.attention_rows = attention_rows_on_cuda;
+  row.summarize_weights = summarize_on_cuda;
   row.attention_backward = attention_backward_on_cuda;
   row.log_sum_exp = log_sum_exp_on_cuda;
   row.merge_attention = merge_on_cuda;

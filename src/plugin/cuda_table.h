@@ -3,8 +3,8 @@
 // anything here is a new version.
 //
 // Pointers to elements are addresses of the device; sequences, slopes, sinks and lists are on the host and
-// are read before a function returns. Everything that computes is only put onto the stream; copies from and
-// to the host are complete when they return.
+// are read before a function returns. Everything that computes is only put onto the stream, which a graph may
+// be captured from; copies from and to the host are complete when they return.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ struct View {
   std::int64_t shape[4] = {}, strides[4] = {};
 };
 
-// Where something is computed. The stream is a cudaStream_t; null is the device's own order.
+// Where something is computed. The stream is a cudaStream_t; null is the device's own, 1 and 2 are CUDA's
+// numbers for that one and for the thread's.
 struct Place {
   std::int32_t device = 0;
   void* stream = nullptr;
@@ -85,8 +86,10 @@ struct Gradients {
   View q, k, v, bias, alibi_slopes, sinks;
 };
 
+inline constexpr int kNoMemory = 2;
+
 // Functions that return int give 0 when all went well; otherwise last_error() has the rest of a sentence that
-// begins with the operation, of this thread, until its next call.
+// begins with the operation, of this thread, until its next call. kNoMemory: for want of memory.
 struct Table {
   std::uint32_t version = kTableVersion;
   std::uint32_t bytes = sizeof(Table);
@@ -113,6 +116,8 @@ struct Table {
   int (*log_sum_exp)(Place place, const RowState& state, const View& out);
   int (*merge_attention)(Place place, const View& out_a, const RowState& a, const View& out_b,
                          const RowState& b, const View& out, const RowState& state);
+  int (*synchronize)(Place place);                   // until everything on the stream is done
+  int (*wait_for_stream)(Place place, void* other);  // what comes next waits for what the other has now
 };
 
 // The one symbol that is looked up. Null: the plugin does not have that version.

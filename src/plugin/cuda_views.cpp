@@ -1,10 +1,12 @@
 #include "plugin/cuda_views.h"
 
+#include <attend/stream.h>
+
 #include "base/error.h"
 
 namespace attend {
 
-plugin::Place detail::place_of(Device device) { return {device.index, nullptr}; }
+plugin::Place detail::place_of(Device device) { return {device.index, current_stream(device)}; }
 
 plugin::View detail::plugin_view(ConstTensorView view) {
   plugin::View result;
@@ -53,7 +55,10 @@ detail::PluginAttention::PluginAttention(const Layout& layout, ConstTensorView q
 }
 
 void detail::require_done(const char* operation, int code) {
-  if (code != 0) refuse(operation, cuda_library().table->last_error());
+  if (code == 0) return;
+  const char* const reason = cuda_library().table->last_error();
+  if (code == plugin::kNoMemory) throw NoMemory(joined('[', operation, "] ", reason));
+  refuse(operation, reason);
 }
 
 }  // namespace attend

@@ -10,7 +10,7 @@
 
 namespace attend::detail {
 
-// Where a view's memory is. Everything is computed in the device's own order today: the stream is null.
+// Where a view's memory is, and the stream that this thread computes on there.
 plugin::Place place_of(Device device);
 
 plugin::View plugin_view(ConstTensorView view);
@@ -30,7 +30,7 @@ class PluginAttention {
   plugin::Attention call_;
 };
 
-// Throws what the plugin says, as a sentence of the operation.
+// Throws what the plugin says, as a sentence of the operation; NoMemory, where it says that.
 void require_done(const char* operation, int code);
 
 }  // namespace attend::detail

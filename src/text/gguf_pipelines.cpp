@@ -109,7 +109,7 @@ const GgufPipeline& pipeline_of(const Gguf& file) {
     if (pipeline.name == name) return pipeline;
     known.append(known.empty() ? "" : ", ").append(pipeline.name);
   }
-  io::fail(file.file(), kPreKey, io::quoted(name), " is not among those that attend has: ", known);
+  io::fail(file.file(), kPreKey, io::quoted(name), " is not among those that attend supports: ", known);
 }
 
 }  // namespace attend::text

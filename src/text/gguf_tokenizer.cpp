@@ -248,7 +248,7 @@ std::shared_ptr<const Tokenizer::Parts> read_gguf_tokenizer(const Gguf& file) {
     read_bert_tokens(tokens, *parts);
   } else {
     io::fail(file.file(), GgufTokens::key("model"), io::quoted(model),
-             " is not a tokenizer that attend has: gpt2, llama, t5, bert");
+             " is not a tokenizer that attend supports: gpt2, llama, t5, bert");
   }
   parts->added = AddedTokens(tokens.added(), parts->normalizer.get());
   file.require_intact();

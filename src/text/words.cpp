@@ -121,8 +121,12 @@ std::vector<Word> words_of(std::string_view text, std::span<const TextSpan> toke
   return words;
 }
 
-std::vector<Word> words_of(const Tokenizer& tokenizer, const Encoding& tokens, std::string_view text,
-                           std::string_view second) {
+namespace {
+
+// name(i) is that of token i, should it be a special one.
+template <class Name>
+std::vector<Word> words_with(const Name& name, const Encoding& tokens, std::string_view text,
+                             std::string_view second) {
   const Split texts[] = {Split(text), Split(second)};
   std::vector<Word> words;
   std::int32_t part = 0;
@@ -132,7 +136,7 @@ std::vector<Word> words_of(const Tokenizer& tokenizer, const Encoding& tokens, s
     std::size_t end = i + 1;
     const bool blank = texts[part].words.empty();
     if (tokens.special[i] != 0 || blank) {
-      words.push_back({.text = std::string(tokenizer.token(tokens.ids[i])),
+      words.push_back({.text = std::string(name(i)),
                        .first_token = place,
                        .last_token = place + 1,
                        .part = part,
@@ -150,6 +154,18 @@ std::vector<Word> words_of(const Tokenizer& tokenizer, const Encoding& tokens, s
     i = end;
   }
   return words;
+}
+
+}  // namespace
+
+std::vector<Word> words_of(const Tokenizer& tokenizer, const Encoding& tokens, std::string_view text,
+                           std::string_view second) {
+  return words_with([&](std::size_t i) { return tokenizer.token(tokens.ids[i]); }, tokens, text, second);
+}
+
+std::vector<Word> words_of(std::span<const std::string> names, const Encoding& tokens,
+                           std::string_view text) {
+  return words_with([&](std::size_t i) -> const std::string& { return names[i]; }, tokens, text, {});
 }
 
 }  // namespace attend

@@ -170,6 +170,9 @@ def test_an_interruption_is_quiet():
     (["--threads"], "--threads needs a value"),
     (["--quick=1"], "--quick takes no value"),
     (["--fast"], "there is no option --fast"),
+    (["--device", "gpu"], 'there is no kind of device "gpu"; expected cpu, cuda or cuda:N'),
+    (["--device", "cuda:"], 'there is no kind of device "cuda:"'),
+    (["--device", "cuda:1x"], 'there is no kind of device "cuda:1x"'),
 ])
 def test_bad_arguments(args, part):
     result = run("bench", *args)
@@ -178,7 +181,14 @@ def test_bad_arguments(args, part):
     assert result.err.splitlines()[1:] == ["Try `attend bench --help`."]
 
 
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "cuda:7"])
+def test_without_a_gpu_it_says_why(device):
+    result = run("bench", "--device", device, env={"ATTEND_CUDA": "off"})
+    name = "cuda:0" if device == "cuda" else device
+    assert (result.code, result.out, result.err) == (1, "", f"attend bench: there is no device {name} here: ATTEND_CUDA is off\n")
+
+
 def test_help_names_every_benchmark():
     text = run("bench", "--help").out
-    for word in [*BENCHMARKS, "--quick", "--json", "--threads", "--color"]:
+    for word in [*BENCHMARKS, "--quick", "--json", "--device", "--threads", "--color"]:
         assert word in text

@@ -1,25 +1,16 @@
 """attend explain --guess: what a language model expects at a mask, and what spoke for it; against NumPy in float64."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 
 import attend
-from numpy_bert import NumpyBert
+from numpy_bert import Guesser
 from program import run
 
 TEXT = "the bank of [MASK]"
 TOKEN = "river"
-
-
-class Guesser(NumpyBert):
-    def logits(self, x):
-        inner = self.linear("cls.predictions.transform.dense", x)
-        inner = inner * 0.5 * (1 + np.vectorize(math.erf)(inner / np.sqrt(2)))
-        inner = self.norm("cls.predictions.transform.LayerNorm", inner)
-        return inner @ self.weights["embeddings.word_embeddings.weight"].T + self.weights["cls.predictions.bias"]
 
 
 def test_what_is_expected_and_what_spoke_for_it(guessing_bert):

@@ -15,8 +15,9 @@ from program import PROGRAM, environment
 class Explorer:
     """A server that lives as long as the `with` block, and must end cleanly."""
 
-    def __init__(self, model: str, *arguments: str):
-        self.process = subprocess.Popen([PROGRAM, "explore", "-m", str(model), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    def __init__(self, model: str | None, *arguments: str):
+        model_option = [] if model is None else ["-m", str(model)]
+        self.process = subprocess.Popen([PROGRAM, "explore", *model_option, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, env=environment())
         self.address = self.process.stdout.readline().strip()
         if not self.address:

@@ -105,6 +105,8 @@ def commands(p: dict) -> list[list]:
         ["train", "text", "--set", b"data.tokenizer=" + word, "--print-config"], ["train", "it", "-o", p["texts"]],
         ["bench", word], ["bench", "--threads", word], ["pull", word], ["pull", b"a/b@" + word],
         ["explore", "x", "--port", word], ["explore", "x", "-m", word],
+        ["models", p["folder"]], ["models", p["folder"], "--json"], ["models", p["model"]], ["models", word], ["models", "--families", word],
+        ["next", TEXT, *good], ["next", TEXT, "-m", p["model"]], ["next", "the [MASK]", *good, "-o", word],
         ["doctor", "-m", p["model"]], ["doctor", "-m", word], ["doctor", "-m", p["prompts"]], ["doctor", "-m", p["good"], "--json"],
         ["doctor", "-m", p["good"], "--reference", word],
         ["doctor", "-m", p["good"], "--reference", p["texts"] + b".npy", "--texts", word],
@@ -130,7 +132,8 @@ def test_no_argument_drives_the_terminal(places, tmp_path):
 @pytest.mark.parametrize("name", VARIABLES)
 def test_no_variable_drives_the_terminal(places, name, tmp_path):
     good = ["-m", places["good"]]
-    commands = [["doctor", *good], ["explain", "the bank", *good], ["explain", "the bank", "-m", "no/such"], ["bench", "none"]]
+    commands = [["doctor", *good], ["explain", "the bank", *good], ["explain", "the bank", "-m", "no/such"], ["bench", "none"],
+                ["models"]]
     if name != "HF_HUB_OFFLINE":  # otherwise it would retry for seconds
         commands.append(["pull", "a/b"])
     for arguments in commands:

@@ -58,7 +58,7 @@ def test_the_rank_correlation_on_held_out_pairs_rises(tmp_path):
     """From below 0.3 by at least 0.5, in 20 steps: 7 seconds of processor time. Measured: from 0.108 to 0.700."""
     result = run("train", "pairs", "-o", str(tmp_path / "tuned"), "--set", f"data.file={EXAMPLE}", "--set", "training.steps=20",
                  "--set", "training.evaluate=20", "--set", "training.rate=1e-4", "--set", "training.warmup=2")
-    if "`attend pull` gets it" in result.err:
+    if "`attend pull" in result.err:
         (pytest.fail if os.environ.get("ATTEND_NO_GAPS") else pytest.skip)(result.err)
     assert result.code == 0, result.err
     assert "192 scored pairs to learn from, 48 to validate on" in " ".join(result.out.split())

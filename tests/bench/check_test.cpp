@@ -69,6 +69,23 @@ TEST(BenchCheck, RightOutputsPass) {
   }
 }
 
+TEST(BenchCheck, OptionsOfARowAreItsOwn) {
+  const Inputs inputs = random_inputs(kShape, DType::f32);
+  const Tensor bias = random_tensor(DType::f32, {40, 40}, 5);
+  Tensor mask(DType::boolean, {40, 40});
+  for (std::size_t i = 0; i < mask.values<bool>().size(); ++i) mask.values<bool>()[i] = i % 7 != 3;
+  const std::vector<AttentionOptions> all = {
+      {.window = {5, 9}},      {.softcap = 3}, {.alibi_slopes = {0.1, 0.2, 0.3, 0.4}},
+      {.sinks = {1, 2, 3, 4}}, {.mask = mask}, {.bias = bias}};
+  for (const AttentionOptions& options : all) {
+    Tensor out(DType::f32, inputs.q.shape()), plain(DType::f32, inputs.q.shape());
+    attention(inputs.q, inputs.k, inputs.v, options, out);
+    attention(inputs.q, inputs.k, inputs.v, {}, plain);
+    EXPECT_LE(check_output("x", inputs, options, out), 1e-5);
+    EXPECT_THROW(check_output("x", inputs, options, plain, 1e-3), WrongAnswer);
+  }
+}
+
 TEST(BenchCheck, AWrongOutputIsFoundInEverySampledRow) {
   const Inputs inputs = random_inputs(kShape, DType::f32);
   for (const SampledRow& row : sample_rows(kShape)) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "bench/gpu_measure.h"
 
 namespace attend::bench {
 namespace {
@@ -59,6 +62,30 @@ TEST(BenchReport, JsonHasEveryKey) {
   EXPECT_DOUBLE_EQ(list[1]["gbps"], 100);
   EXPECT_DOUBLE_EQ(list[1]["peak_gbps"], 200);
   EXPECT_DOUBLE_EQ(list[1]["share"], 0.5);
+}
+
+TEST(BenchReport, OnAGpuThereIsNoPeak) {
+  Record record = decode_record();
+  record.device = "cuda:0";
+  const auto list = nlohmann::json::parse(to_json(std::vector{Report{.title = "", .records = {record}}}));
+  EXPECT_EQ(list[0]["device"], "cuda:0");
+  EXPECT_DOUBLE_EQ(list[0]["gbps"], 100);
+  for (const char* const key : {"peak_gflops", "peak_gbps", "share", "share_low", "share_high"})
+    EXPECT_FALSE(list[0].contains(key)) << key;
+  const draw::Table table = gpu_table("t", std::vector{record});
+  EXPECT_EQ(table.columns[1].header, "TB/s");
+  EXPECT_EQ(table.rows[0].cells, (std::vector<std::string>{"10.0 ms", "0.10", "9.00 ms–12.0 ms", "0"}));
+}
+
+TEST(BenchReport, WhatADeviceDoesNotHaveIsLeftOutAndSaid) {
+  Report report;
+  const auto missing = [] { throw std::invalid_argument("[softmax] is not implemented on cuda:0"); };
+  EXPECT_TRUE(is_there(report, [] {}));
+  EXPECT_FALSE(is_there(report, missing));
+  EXPECT_FALSE(is_there(report, missing));
+  EXPECT_EQ(report.notes, (std::vector<std::string>{"Left out: [softmax] is not implemented on cuda:0."}));
+  EXPECT_THROW(is_there(report, [] { throw std::invalid_argument("[softmax] x has no rows"); }),
+               std::invalid_argument);
 }
 
 TEST(BenchReport, JsonOfAProductHasItsSizes) {

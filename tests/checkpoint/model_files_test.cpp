@@ -6,6 +6,7 @@
 
 #include "checkpoint/safetensors_bytes.h"
 #include "support/file_error.h"
+#include "support/gguf_bytes.h"
 #include "support/temporary_folder.h"
 
 namespace attend {
@@ -229,6 +230,36 @@ TEST(ModelFiles, FindsModelsInTheHubsCache) {
   EXPECT_FILE_ERROR(find_model("org/missing"), "", "`attend pull` gets it");
   folder.write("models--org--name/refs/main", "../../../etc");
   EXPECT_FILE_ERROR(find_model("org/name"), "", "does not hold the name of a commit");
+}
+
+TEST(ModelFiles, DefaultModelsHaveShortNames) {
+  const TemporaryFolder folder;
+  const Variable cache("HF_HUB_CACHE", folder.path().c_str());
+  const Variable own("ATTEND_MODELS", folder.path().c_str());
+  EXPECT_FILE_ERROR(find_model("smollm2"), "", "`attend pull smollm2` gets it");
+  write_plain(folder, "HuggingFaceTB/SmolLM2-135M-Instruct");
+  EXPECT_EQ(find_model("smollm2").folder, folder / "HuggingFaceTB/SmolLM2-135M-Instruct");
+  EXPECT_EQ(find_model("HuggingFaceTB/SmolLM2-135M-Instruct").folder, find_model("smollm2").folder);
+  write_plain(folder, "sentence-transformers/all-MiniLM-L6-v2");
+  EXPECT_EQ(find_model("all-MiniLM-L6-v2").folder, find_model(kDefaultModel).folder);
+}
+
+TEST(ModelFiles, AFolderMayHoldOneGgufFileInstead) {
+  const TemporaryFolder folder;
+  const std::string file = GgufBytes().string("general.architecture", "llama").bytes();
+  folder.write("one/model.gguf", file);
+  EXPECT_EQ(find_model((folder / "one").string()).weights.path(), folder / "one/model.gguf");
+  folder.write("one/other.gguf", file);
+  EXPECT_FILE_ERROR(find_model((folder / "one").string()), "",
+                    "has several GGUF files, model.gguf and other.gguf");
+  write_plain(folder, "one");  // a config.json says what to read
+  EXPECT_EQ(find_model((folder / "one").string()).weights.path(), folder / "one/model.safetensors");
+  folder.write("two/model.gguf", "not one");
+  EXPECT_FILE_ERROR(find_model((folder / "two").string()), "", "expected a model's folder or a GGUF file");
+  folder.write("outside.gguf", file);
+  folder.write("three/readme", "");
+  fs::create_symlink("../outside.gguf", folder / "three/model.gguf");
+  EXPECT_FILE_ERROR(find_model((folder / "three").string()), "", "is a link that leaves the model's folder");
 }
 
 TEST(ModelFiles, BadNamesAreRefused) {

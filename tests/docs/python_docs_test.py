@@ -31,7 +31,7 @@ def test_the_session_prints_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run_session(PAGE.replace(LENS, ""))
     assert result.attempted > 40 and result.failed == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy-model", "film.svg", "recall-model"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy-model", "film.svg", "next.svg", "recall-model", "run.attn"]
 
 
 def test_the_session_with_the_lens_prints_what_it_says(tmp_path, monkeypatch):

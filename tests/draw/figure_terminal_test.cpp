@@ -69,6 +69,15 @@ TEST(ModelViewTerminal, LayersDownwardsHeadsToTheRight) {
             "      0   ░░▒▒▓▓██ 1\n");
 }
 
+TEST(ModelViewTerminal, LinesStandBetweenHeadsThatShareNoKeys) {
+  ModelView view = model_view_of(1, 4, 2);
+  view.group = 2;
+  const auto lines = lines_of(render_model_view(view, plain(80)));
+  EXPECT_EQ(lines[2], "heads between two lines share keys and values, 2 each");
+  EXPECT_EQ(std::count(lines[4].begin(), lines[4].end(), '\x82'), 1) << lines[4];  // the last byte of │
+  EXPECT_NE(lines[4].find("│"), std::string::npos);
+}
+
 TEST(FilmStripTerminal, FramesWithCaptions) {
   const auto lines = lines_of(render_film_strip(film_strip_of(english_tokens(4), 3), plain(60)));
   EXPECT_EQ(lines[0], "Layer by layer");

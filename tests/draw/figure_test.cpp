@@ -76,6 +76,9 @@ TEST(Figure, RefusesPartsThatContradictThemselves) {
   model = model_view_of(2, 3, 4);
   model.head_labels = {"a"};
   EXPECT_REFUSES(refused(model), "[model view] 1 head labels for 3 heads");
+  model = model_view_of(2, 3, 4);
+  model.group = 2;
+  EXPECT_REFUSES(refused(model), "[model view] 3 heads in groups of 2");
   FilmStrip strip = film_strip_of({"a", "b"}, 2);
   strip.frames[1].values.pop_back();
   EXPECT_REFUSES(refused(strip), "[heatmap] 3 values for 2 x 2 cells");

@@ -97,6 +97,24 @@ TEST(Page, ManyCellsAreOneImage) {
   EXPECT_EQ(images(page_of(model_view_of(2, 3, 20))).size(), 6u);
 }
 
+TEST(Page, HeadsThatShareKeysStandTogether) {
+  ModelView view = model_view_of(2, 6, 20);
+  EXPECT_FALSE(has_text(page_of(view), "keys 1"));
+  view.group = 3;
+  const Scene page = page_of(view);
+  EXPECT_TRUE(has_text(page, "keys 1"));
+  EXPECT_TRUE(has_text(page, "keys 2"));
+  EXPECT_FALSE(has_text(page, "keys 3"));
+  std::vector<double> left;
+  for (const Shape& shape : page.shapes) {
+    if (const auto* image = std::get_if<CellImage>(&shape); image && image->columns > 1)
+      left.push_back(image->at.x);
+  }
+  ASSERT_GE(left.size(), 6u);
+  EXPECT_GT(left[3] - left[2], left[1] - left[0] + 5) << "a gap between the groups";
+  EXPECT_NEAR(left[2] - left[1], left[1] - left[0], 1e-9);
+}
+
 TEST(Page, LargeMapsArePooledAndSaySo) {
   Heatmap map;
   map.rows = 1300;

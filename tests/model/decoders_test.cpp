@@ -103,15 +103,15 @@ TEST_P(GoldenDecoders, LogitsAreThoseOfTransformers) {
 }
 
 // The most probable next token of each text, as it is read whole and beside the others.
-std::vector<std::int32_t> next_tokens(const Transformer& transformer, const PackedMatrix& output,
+std::vector<std::int32_t> next_tokens(const Transformer& transformer, const TokenHead& output,
                                       const std::vector<std::vector<std::int32_t>>& texts) {
   TokenBatch batch;
   for (const auto& text : texts) batch.add(text);
   const Tensor hidden = transformer.forward(batch);
   std::vector<std::int32_t> next;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    Tensor logits(DType::f32, {1, output.columns()});
-    matmul(hidden.view().slice(0, batch.ends[i + 1] - 1, batch.ends[i + 1]), output, logits);
+    const Tensor logits =
+        output.next_logits(hidden.view().slice(0, batch.ends[i + 1] - 1, batch.ends[i + 1]));
     const auto values = logits.values<float>();
     next.push_back(
         static_cast<std::int32_t>(std::max_element(values.begin(), values.end()) - values.begin()));
@@ -119,7 +119,7 @@ std::vector<std::int32_t> next_tokens(const Transformer& transformer, const Pack
   return next;
 }
 
-void expect_same_text(const Transformer& transformer, const PackedMatrix& output,
+void expect_same_text(const Transformer& transformer, const TokenHead& output,
                       std::vector<std::vector<std::int32_t>> texts,
                       const std::vector<std::vector<std::int32_t>>& expected) {
   for (std::size_t step = 0; step < expected.front().size(); ++step) {
@@ -134,7 +134,7 @@ void expect_same_text(const Transformer& transformer, const PackedMatrix& output
 TEST_P(GoldenDecoders, WritesWithoutACacheWhatTransformersWrites) {
   if (!config.is_causal()) return;
   const Transformer transformer(config, tensors);
-  const PackedMatrix output = TokenHead::find(config, tensors)->packed();
+  const TokenHead output = TokenHead::find(config, tensors)->for_writing();
   const auto all = prompts();
   std::vector<std::vector<std::int32_t>> expected;
   for (std::size_t i = 0; i < all.size(); ++i) expected.push_back(written("no_cache", i));

@@ -106,7 +106,7 @@ TEST(EncoderFamilies, ModernbertRefusesByKeyAndRule) {
   };
   refuses(R"("layer_types":["full_attention"])", "layer_types", "has 1 names for 4 layers");
   refuses(R"("layer_types":["full_attention","chunked\u001b","full_attention","full_attention"])",
-          "layer_types", "\"chunked\\x1b\" is not a kind of layer that attend has");
+          "layer_types", "\"chunked\\x1b\" is not a kind of layer that attend supports");
   refuses(R"("layer_types":[1,2,3,4])", "layer_types", "expected a list of strings");
   refuses(R"("layer_types":"full_attention")", "layer_types", "expected a list");
   refuses(R"("global_attn_every_n_layers":0)", "global_attn_every_n_layers", "0 is not between 1");

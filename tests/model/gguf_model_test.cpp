@@ -111,7 +111,7 @@ TEST(GgufModel, SizesThatMakeNoModelAreRefused) {
   EXPECT_FILE_ERROR(opens(tiny_llama("feed_forward_length", 1 << 24)), "blk.0.ffn_gate.weight",
                     "its shape is (6, 4)");
   EXPECT_FILE_ERROR(opens(GgufBytes().string("general.architecture", "mamba")), "general.architecture",
-                    "\"mamba\" is not an architecture that attend has: llama, qwen2");
+                    "\"mamba\" is not an architecture that attend supports: llama, qwen2");
   EXPECT_FILE_ERROR(opens(GgufBytes().string("general.architecture", "llama")),
                     "llama.attention.layer_norm_rms_epsilon", "is not there");
   EXPECT_FILE_ERROR(opens(GgufBytes()), "general.architecture", "is not there");

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "base/operations.h"
@@ -232,8 +233,34 @@ TEST(Devices, EveryOperationGoesThroughTheRowOfItsDevice) {
   expect_same_products();
   expect_same_attention();
   expect_same_multi_head();
+  synchronize(kFakeDevice);
+  wait_for_stream(kFakeDevice, nullptr);
   EXPECT_EQ(device.entries().size() * sizeof(void*), sizeof(Operations)) << "an entry that nothing counts";
   for (const FakeDevice::Entry& entry : device.entries()) EXPECT_GT(*entry.calls, 0) << entry.name;
+}
+
+TEST(Devices, AStreamIsThatOfTheThreadAndTheDevice) {
+  FakeDevice device;
+  int first = 0, second = 0;
+  EXPECT_EQ(current_stream(kFakeDevice), nullptr);
+  {
+    const StreamScope outer(kFakeDevice, &first);
+    EXPECT_EQ(current_stream(kFakeDevice), &first);
+    EXPECT_EQ(current_stream(Device{DeviceKind::cuda, 1}), nullptr);
+    std::thread([] { EXPECT_EQ(current_stream(kFakeDevice), nullptr); }).join();
+    {
+      const StreamScope inner(kFakeDevice, &second);
+      EXPECT_EQ(current_stream(kFakeDevice), &second);
+    }
+    EXPECT_EQ(current_stream(kFakeDevice), &first);
+  }
+  EXPECT_EQ(current_stream(kFakeDevice), nullptr);
+  EXPECT_EQ(current_stream(Device{}), nullptr);
+  EXPECT_REFUSES(StreamScope(Device{}, &first), "[stream] cpu has no streams");
+  EXPECT_REFUSES(StreamScope(Device{DeviceKind::cuda, 99}, &first), "[stream] cuda:99 has no streams");
+  synchronize(Device{});
+  EXPECT_REFUSES(synchronize(Device{DeviceKind::cuda, 9}), "[synchronize] there is no device cuda:9 here");
+  EXPECT_REFUSES(wait_for_stream(Device{}, &first), "[wait_for_stream] cpu has no streams");
 }
 
 TEST(Devices, TensorsAndViewsKnowTheirs) {

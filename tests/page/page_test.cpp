@@ -7,6 +7,8 @@
 #include "io/digest.h"
 #include "lens/golden_reading.h"
 #include "page/assets.h"
+#include "page/carried_inside.h"
+#include "page/inside.h"
 
 namespace attend::page {
 namespace {
@@ -60,6 +62,8 @@ TEST(Page, IsMadeOfEveryFamily) {
   for (const char* const family : kFamilies) {
     const std::string page = page_of("the banks of the river", family);
     EXPECT_NE(page.find("id=\"layer-1\""), page.npos) << family;
+    EXPECT_NE(page.find("id=\"inside-block\""), page.npos) << family;
+    EXPECT_EQ(page.find("id=\"inside-next\"") != page.npos, std::string(family) == "gpt2") << family;
   }
 }
 
@@ -70,6 +74,29 @@ TEST(Page, ATextCannotBreakOut) {
   EXPECT_EQ(count(page, "</script"), count(plain, "</script"));
   EXPECT_EQ(count(page, "<!--"), count(plain, "<!--"));
   EXPECT_NE(page.find("\\u003c/script>"), page.npos);
+}
+
+// The vocabulary of a test has 14 words, the model more: what has no name is called by its number.
+TEST(Page, NamesCandidatesThatTheVocabularyDoesNot) {
+  const GoldenModel golden("gpt2");
+  const Reading reading(golden.load(), "the river");
+  EXPECT_EQ(candidate_text(reading, 9), "river");
+  EXPECT_EQ(candidate_text(reading, 21), "#21");
+}
+
+TEST(Page, BoundsWhatItCarriesOfTheNextToken) {
+  const GoldenModel golden("gpt2");
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "the banks of the river , ";
+  const Reading reading(golden.load(), text);
+  ASSERT_EQ(reading.size(), 40);
+  const CarriedInside all = carried_inside(reading);
+  const CarriedInside some = carried_inside(reading, {.block_places = 20, .next_places = 10});
+  EXPECT_NE(all.facts.find("\"next\":{\"first\":0,"), all.facts.npos) << all.facts;
+  EXPECT_NE(some.facts.find("\"next\":{\"first\":30,"), some.facts.npos) << some.facts;
+  EXPECT_NE(some.facts.find("\"block\":{\"first\":20,"), some.facts.npos) << some.facts;
+  EXPECT_LT(some.next.size(), all.next.size() / 3);
+  EXPECT_LT(some.block.size(), all.block.size() * 2 / 3);
 }
 
 TEST(Page, RefusesWhatItCannotMake) {

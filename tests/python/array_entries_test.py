@@ -169,7 +169,8 @@ def test_a_tensor_that_is_only_marked_as_negated_is_read_with_its_sign(name, arg
 REFUSED = {
     "a list": (lambda x: x.tolist(), "must be an array"),
     "another byte order": (lambda x: x.astype(x.dtype.newbyteorder()), "(holds|attn_mask is) >f4"),
-    "another device": (lambda x: LikeTorch(x, (2, 0)), "is not in the memory of the CPU"),
+    "a GPU that is not there": (lambda x: LikeTorch(x, (2, 15)), "is on cuda:15, but there is no device cuda:15 here"),
+    "another kind of device": (lambda x: LikeTorch(x, (10, 0)), "neither in the memory of the CPU nor in that of a CUDA device"),
     "complex numbers": (lambda x: x.astype(np.complex64), "(holds|attn_mask is) complex64"),
     "conjugated": (lambda x: Conjugated(x.astype(np.complex64)), "(holds|attn_mask is) complex64"),
 }
@@ -216,7 +217,7 @@ def test_what_the_capsule_says_counts():
     """Whatever the array itself says of its device, and where its memory was taken away."""
     x = X.copy()
     for array, kind, sentence in (
-        (Changed(x, 8, ctypes.c_int32, 2), TypeError, "x is not in the memory of the CPU"),
+        (Changed(x, 8, ctypes.c_int32, 2), TypeError, "x says that it is on cpu and hands over memory of another device"),
         (Changed(x, 0, ctypes.c_void_p, 0), ValueError, "x has no memory"),
         (Changed(x, 0, ctypes.c_void_p, x.ctypes.data + 1), ValueError, "multiple of its element size"),
     ):

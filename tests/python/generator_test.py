@@ -14,30 +14,12 @@ import pytest
 
 import attend
 from attend import train
+from learning import learned
 from numpy_bert import read_safetensors
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden/models/gpt2"
 WORDS = [f"w{number}" for number in range(9)] + ["[UNK]"]
 LENGTH = 24
-
-
-def learned(model, batches, rate=1e-2):
-    optimiser = train.AdamW(model, rate)
-    for batch in batches:
-        model.learn(**batch)
-        optimiser.step()
-    return model
-
-
-@pytest.fixture(scope="module")
-def counting(tmp_path_factory):
-    """Counts on from any word, around 9, though not surely: it learned for a few steps."""
-    rng = np.random.default_rng(0)
-    model = train.Model(vocabulary=10, length=LENGTH, batch=8, layers=2, hidden=16, heads=2)
-    learned(model, ({"ids": (rng.integers(0, 9, (8, 1)) + np.arange(LENGTH)) % 9} for _ in range(60)))
-    folder = tmp_path_factory.mktemp("counting")
-    model.save(folder, WORDS)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +249,7 @@ REFUSED = {
     "an id": (ValueError, "id 10 ", lambda g: g.generate([10])),
     "max_tokens": (ValueError, "max_tokens is -1", lambda g: g.generate("w1", max_tokens=-1)),
     "max_tokens of a text": (TypeError, "max_tokens must be a whole number, not str", lambda g: g.generate("w1", max_tokens="5")),
-    "temperature": (ValueError, "temperature is -0.5, expected a number from 0", lambda g: g.generate("w1", temperature=-0.5)),
+    "temperature": (ValueError, "temperature is -0.5, expected a number of at least 0", lambda g: g.generate("w1", temperature=-0.5)),
     "nan": (ValueError, "temperature is nan", lambda g: g.generate("w1", temperature=float("nan"))),
     "temperature of a text": (TypeError, "temperature must be a number, not str", lambda g: g.generate("w1", temperature="hot")),
     "top_k": (ValueError, "top_k is -1", lambda g: g.generate("w1", top_k=-1)),

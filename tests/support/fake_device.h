@@ -92,6 +92,9 @@ inline void free(Device device, void* memory) noexcept {
   kHostOperations.free(device, moved(memory, 0 - kDistance));
 }
 
+inline void synchronize(Device) { ++calls<&Operations::synchronize>; }
+inline void wait_for_stream(Device, void*) { ++calls<&Operations::wait_for_stream>; }
+
 // A packed matrix of this device is the plain one, as f32: its order is nobody else's affair.
 inline std::int64_t packed_bytes(DType, std::int64_t rows, std::int64_t columns) {
   ++calls<&Operations::packed_bytes>;
@@ -146,6 +149,8 @@ class FakeDevice {
     set<&O::free>("free", fake::free);
     forward<&O::copy>("copy");
     forward<&O::fill>("fill");
+    set<&O::synchronize>("synchronize", fake::synchronize);
+    set<&O::wait_for_stream>("wait_for_stream", fake::wait_for_stream);
     set<&O::packed_bytes>("packed_bytes", fake::packed_bytes);
     set<&O::pack>("pack", fake::pack);
     set<&O::transpose_packed>("transpose_packed", fake::transpose_packed);

@@ -107,3 +107,13 @@ def between_words(tokens, words):
     """The sum over the tokens of a key word, the mean over those of a query word; words are [first, last)."""
     keys = np.stack([tokens[:, first:last].sum(axis=1) for first, last in words], axis=1)
     return np.stack([keys[first:last].mean(axis=0) for first, last in words])
+
+
+class Guesser(NumpyBert):
+    """With the head that fills in masks."""
+
+    def logits(self, x):
+        inner = self.linear("cls.predictions.transform.dense", x)
+        inner = inner * 0.5 * (1 + np.vectorize(math.erf)(inner / np.sqrt(2)))
+        inner = self.norm("cls.predictions.transform.LayerNorm", inner)
+        return inner @ self.weights["embeddings.word_embeddings.weight"].T + self.weights["cls.predictions.bias"]

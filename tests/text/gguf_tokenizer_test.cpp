@@ -148,12 +148,12 @@ TEST(GgufTokenizer, WhatItMayNotSay) {
   };
   EXPECT_FILE_ERROR(load(GgufBytes()), "tokenizer.ggml.model", "is not there");
   EXPECT_FILE_ERROR(load(with("rwkv", {"a"})), "tokenizer.ggml.model",
-                    "\"rwkv\" is not a tokenizer that attend has");
+                    "\"rwkv\" is not a tokenizer that attend supports");
   EXPECT_FILE_ERROR(load(with("llama", {})), "tokenizer.ggml.tokens", "is empty");
   EXPECT_FILE_ERROR(load(with("llama", {"a", "\xFF"})), "tokenizer.ggml.tokens", "token 1 is not UTF-8");
   EXPECT_FILE_ERROR(load(with("gpt2", {"a"})), "tokenizer.ggml.pre", "is not there");
   EXPECT_FILE_ERROR(load(with("gpt2", {"a"}).string("tokenizer.ggml.pre", "new")), "tokenizer.ggml.pre",
-                    "\"new\" is not among those that attend has: gpt-2,");
+                    "\"new\" is not among those that attend supports: gpt-2,");
   const auto gpt2 = [&](const std::vector<std::string>& texts, const std::vector<std::string>& merges) {
     return with("gpt2", texts).string("tokenizer.ggml.pre", "gpt-2").strings("tokenizer.ggml.merges", merges);
   };

@@ -240,7 +240,7 @@ def test_inside_a_compiled_function():
 
 def test_refusals_are_one_sentence():
     q, k, v = inputs(torch.float32)
-    with pytest.raises(ValueError, match=r"q is on meta; attend computes on the CPU"):
+    with pytest.raises(ValueError, match=r"q is on meta; attend computes on the CPU and on CUDA devices"):
         attend.torch.attention(q.to("meta"), k, v)
     with pytest.raises(ValueError, match=r"mask is on meta"):
         attend.torch.attention(q, k, v, mask=torch.ones(LQ, LK, dtype=torch.bool, device="meta"))

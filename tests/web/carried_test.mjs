@@ -1,6 +1,7 @@
 // Every map that the page makes from q, k and v is the one that the program makes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { attend, attendJson, families, goldenModel, sourceOf, trainedModel } from "./program.mjs";
 
 const text = "The banks of the river, money is the bank.";
@@ -32,10 +33,14 @@ function argumentsOf({ layer, head, method, units, special }) {
 }
 
 async function assertMaps(words, model, some) {
-  const source = sourceOf(attend(["explain", words, "--model", model, "--format", "html"]));
+  return assertMapsOf([words, "--model", model], some);
+}
+
+async function assertMapsOf(what, some) {
+  const source = sourceOf(attend(["explain", ...what, "--format", "html"]));
   for (const look of some) {
     if (look.layer > source.facts.layers) continue;
-    const { weights } = attendJson(["explain", words, "--model", model, ...argumentsOf(look)]);
+    const { weights } = attendJson(["explain", ...what, ...argumentsOf(look)]);
     const map = await mapOf(source, look);
     weights.forEach((row, i) => assertNear(map[i], row, `${JSON.stringify(look)} row ${i}`));
     assertNear(Array.from(await source.row({ ...look, row: 2 })), weights[2], "one row by itself");
@@ -52,6 +57,15 @@ test("maps of a trained decoder are the program's", (t) =>
 
 test("maps of a trained decoder with ALiBi are the program's", (t) =>
   assertMaps("s1 s5 s3 | s1", trainedModel(t, "copy", ["model.positions=alibi", "model.scaled=false"]), looks));
+
+test("maps of a recorded pass are the program's, and it says nothing of what values contribute", async () => {
+  const file = fileURLToPath(new URL("../golden/recording/two_layers.attn", import.meta.url));
+  const source = await assertMapsOf([file], looks.filter((look) => look.method !== "norm"));
+  assert.deepEqual(source.facts.methods, ["raw", "rollout"]);
+  const cell = await source.cell({ layer: 2, head: 3, query: 4, key: 3 });
+  assert.equal(cell.contribution, null);
+  assert.ok(cell.weight > 0 && cell.weight < 1);
+});
 
 test("maps of a trained encoder and decoder are the program's", async (t) => {
   const parts = [{ layer: 3, head: 2, method: "raw" }, { layer: 4, head: null, method: "norm" }, { layer: 6, head: 1, method: "raw" }].map((look) => ({ ...look, units: "tokens", special: true }));

@@ -27,22 +27,35 @@ export function carriedIn(html, id) {
 /** The source of a page, without a browser; `spoil` may change the numbers of a layer. */
 export function sourceOf(html, spoil = (_layer, _numbers) => {}) {
   const facts = JSON.parse(carriedIn(html, "facts"));
-  return carriedSource(facts, (layer) => {
-    const numbers = new Float32Array(Uint8Array.from(Buffer.from(carriedIn(html, `layer-${layer}`), "base64")).buffer);
-    spoil(layer, numbers);
+  return carriedSource(facts, (id) => {
+    const [, layer] = id.match(/^layer-(\d+)$/) ?? [];
+    if (layer === undefined) return carriedIn(html, id) ?? "";
+    const numbers = new Float32Array(Uint8Array.from(Buffer.from(carriedIn(html, id), "base64")).buffer);
+    spoil(Number(layer), numbers);
     return Buffer.from(numbers.buffer).toString("base64");
   });
 }
 
+/** A model that writes, whose heads rest on the first token: four heads on two key heads. */
+export const sinkingModel = join(root, "tests/golden/sink");
+
 export const families = ["bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "gpt2"];
 
 /** A folder with a golden checkpoint and a vocabulary of words; removed when the test ends. */
-export function goldenModel(test, family) {
+export function goldenModel(test, family, kind = "models") {
   const folder = mkdtempSync(join(tmpdir(), "attend-web-"));
   test.after(() => rmSync(folder, { recursive: true }));
-  for (const name of ["config.json", "model.safetensors"]) copyFileSync(join(root, "tests/golden/models", family, name), join(folder, name));
-  writeFileSync(join(folder, "vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nbank\n##s\nof\nriver\nmoney\nis\n,\n.\n");
+  for (const name of ["config.json", "model.safetensors"]) copyFileSync(join(root, "tests/golden", kind, family, name), join(folder, name));
+  const words = "[PAD] [UNK] [CLS] [SEP] [MASK] the bank ##s of river money is , .".split(" ");
+  const { vocab_size: size = words.length } = JSON.parse(readFileSync(join(folder, "config.json"), "utf8"));
+  while (words.length < size) words.push(`word${words.length}`);  // what a model may expect next has a name
+  writeFileSync(join(folder, "vocab.txt"), words.map((word) => `${word}\n`).join(""));
   return folder;
+}
+
+/** The same for a family of decoders. */
+export function decoderModel(test, family) {
+  return goldenModel(test, family, "decoders");
 }
 
 /** Puts NaN into the first number of a tensor of such a folder. */

@@ -7,7 +7,7 @@ import { compare, models, read, servedSource } from "../../web/data/served.js";
 const special = { text: "[CLS]", special: true, part: 0, place: [0, 0], first: 0, last: 1 };
 const word = (/** @type {number} */ i) => ({ text: `w${i}`, special: false, part: 0, place: [i, i + 1], first: i, last: i + 1 });
 const words = [special, ...Array.from({ length: 1000 }, (_, i) => word(i + 1))];
-const facts = /** @type {any} */ ({ model: "a/model", words, tokens: words, heads: 2, layers: 1, served: true });
+const facts = /** @type {any} */ ({ model: "a/model", words, tokens: words, heads: 2, layers: 1, served: true, inside: { layers: [{ norm: "before", kind: "rms" }], next: [0, 1001], vocabulary: 9, temperatures: [0.5, 1], logits: true } });
 const look = /** @type {const} */ ({ layer: 4, head: 1, method: "norm", units: "words", special: false });
 
 /** @type {{address: string, sent: any}[]} */
@@ -110,4 +110,24 @@ test("null in an answer is not 0", async () => {
   answerWith({ q: [null, 1], k: [1, 2], v: [3, 4], scale: 1, masked: false, bias: null, score: null, max: null, sum: null, weight: null, contribution: null });
   const cell = await servedSource("0a-1", facts).cell({ layer: 1, head: 1, query: 0, key: 0 });
   assert.deepEqual([cell.q[0], cell.score, cell.weight, cell.contribution, cell.bias], [NaN, NaN, NaN, NaN, 0]);
+});
+
+test("candidates, a table of guesses and the path through the blocks", async () => {
+  const source = servedSource("0a-1", facts), texts = { 3: " Paris", 5: "the" };
+  answerWith({ place: 4, following: null, layers: [{ tokens: [3, 5], logits: [0, -1], sums: [0.1, 0.3] }], texts });
+  assert.deepEqual(await source.next?.({ place: 4 }), { place: 4, following: null, layers: [{ tokens: [3, 5], texts: [" Paris", "the"], logits: [0, -1], sums: [0.1, 0.3], sum: 0.3 }] });
+  answerWith({ places: [{ place: 4, tokens: [5], shares: [null] }], texts });
+  assert.deepEqual(await source.guesses?.({ first: 4, last: 5 }), [{ place: 4, tokens: [5], texts: ["the"], shares: [NaN] }]);
+  const part = { input: 1, length: 2, cosine: null }, layer = { layer: 1, in: 1, middle: 2, out: null, attention: part, heads: [1, null], rest: 0, feedForward: null };
+  answerWith({ place: 4, layers: [layer], logits: { token: 3, text: " Paris", logit: 2, embedding: 1, constant: null, layers: [{ heads: [1, null], rest: 0, feedForward: 0 }] } });
+  const block = await source.block({ place: 4, token: 3 });
+  assert.deepEqual(block.layers, [{ ...layer, out: NaN, heads: [1, NaN], attention: { input: 1, length: 2, cosine: NaN } }]);
+  assert.deepEqual(block.logits, { token: 3, text: " Paris", logit: 2, embedding: 1, constant: NaN, layers: [{ heads: [1, NaN], rest: 0, feedForward: 0 }] });
+  await source.block({ place: 4, token: null });
+  assert.deepEqual(asked.map(({ address }) => address), ["/api/0a-1/next?place=4", "/api/0a-1/guesses?first=4&last=5", "/api/0a-1/block?place=4&token=3", "/api/0a-1/block?place=4"]);
+});
+
+test("a model that does not write has no next token", () => {
+  const source = servedSource("0a-1", { ...facts, inside: { layers: [] } });
+  assert.deepEqual([source.next, source.guesses, source.nextPlaces], [undefined, undefined, [0, 0]]);
 });

@@ -1,7 +1,9 @@
 // A source whose numbers are in the page: queries, keys and values, from which everything else is made here.
 import { indexOf } from "./counting.js";
 import { cut, pooled } from "./pool.js";
-import { biasOf, floatsFrom, layerFrom, scoresOf, softmaxInPlace, valueLength } from "./layer.js";
+import { floatsFrom } from "./floats.js";
+import { carriedInside } from "./inside.js";
+import { biasOf, layerFrom, scoresOf, softmaxInPlace, valueLength } from "./layer.js";
 import { Maps } from "./maps.js";
 import { tileSize } from "./source.js";
 
@@ -11,16 +13,16 @@ import { tileSize } from "./source.js";
 
 /**
  * @param {Facts} facts
- * @param {(layer: number) => string} textOf the base64 of a layer
+ * @param {(id: string) => string} text of an element of the page
  * @returns {Source}
  */
-export function carriedSource(facts, textOf) {
+export function carriedSource(facts, text) {
   /** @type {Map<number, Layer>} */
   const layers = new Map();
   const layer = (/** @type {number} */ number) => {
     let found = layers.get(number);
     if (found === undefined) {
-      found = layerFrom(facts, number, floatsFrom(textOf(number)));
+      found = layerFrom(facts, number, floatsFrom(text(`layer-${number}`)));
       layers.set(number, found);
     }
     return found;
@@ -45,6 +47,7 @@ export function carriedSource(facts, textOf) {
       return { scores, weights };
     },
     cell: async ({ layer: number, head, query, key }) => cellOf(layer(number), indexOf(head), query, key),
+    ...carriedInside(facts, text),
   };
 }
 
@@ -56,7 +59,7 @@ export function carriedSource(facts, textOf) {
 export function sourceOfPage(page) {
   const text = (/** @type {string} */ id) => page.getElementById(id)?.textContent ?? "";
   if (text("facts") === "") throw new Error("This file is not a page written by attend.");
-  return carriedSource(JSON.parse(text("facts")), (layer) => text(`layer-${layer}`));
+  return carriedSource({ inside: { layers: [] }, ...JSON.parse(text("facts")) }, text);  // pages of older versions carry less
 }
 
 /**

@@ -13,7 +13,7 @@ import { unitsOf } from "./source.js";
 
 /** @param {Look} look */
 function nameOf(look) {
-  return [look.layer, look.head, look.method, look.units, look.special].join(" ");
+  return [look.layer, look.head, look.method, look.units, look.special, look.first].join(" ");
 }
 
 const block = 8;  // rows made together; of 512 tokens in 72 heads they take some 10 ms
@@ -53,7 +53,7 @@ export class Maps {
    * @returns {Promise<Float64Array>} (to - from, units)
    */
   async rows(look, from, to) {
-    const units = unitsOf(this.facts, look.units, look.special), n = this.facts.tokens.length;
+    const units = unitsOf(this.facts, look.units, look.special, look.first), n = this.facts.tokens.length;
     const out = new Float64Array((to - from) * units.length), chosen = units.slice(from, to);
     const rowOf = (/** @type {Float64Array} */ all, /** @type {number} */ i, /** @type {number} */ size) => all.subarray(i * size, (i + 1) * size);
     if (look.method === "rollout") {
@@ -67,7 +67,7 @@ export class Maps {
         for (let t = unit.first; t < unit.last; ++t) addByUnit(rowOf(tokens, t - first, n), units, 1 / (unit.last - unit.first), rowOf(out, u, units.length));
       });
     }
-    if (units.length < this.unitCount(look)) chosen.forEach((_, u) => scaleToOne(rowOf(out, u, units.length)));
+    if (units.reduce((sum, unit) => sum + unit.last - unit.first, 0) < n) chosen.forEach((_, u) => scaleToOne(rowOf(out, u, units.length)));
     return out;
   }
 
@@ -93,17 +93,12 @@ export class Maps {
     return this.started.get(nameOf(look)) ?? null;
   }
 
-  /** @param {Look} look */
-  unitCount(look) {
-    return look.units === "words" ? this.facts.words.length : this.facts.tokens.length;
-  }
-
   /**
    * @param {Look} look
    * @returns {Promise<Grid>}
    */
   async make(look) {
-    const size = unitsOf(this.facts, look.units, look.special).length;
+    const size = unitsOf(this.facts, look.units, look.special, look.first).length;
     const map = { rows: size, cols: size, values: new Float32Array(size * size) };
     this.started.set(nameOf(look), map);
     for (let row = 0; row < size; row += block) {

@@ -28,7 +28,7 @@ export function renewed(first, again) {
     }
   };
 
-  const { change, compare } = first;
+  const { change, compare, next, guesses, nextPlaces, blockPlaces } = first;
   return {
     facts: first.facts,
     row: (of) => ask((source) => source.row(of)),
@@ -36,6 +36,10 @@ export function renewed(first, again) {
     summary: (of) => ask((source) => source.summary(of)),
     cell: (of) => ask((source) => source.cell(of)),
     scoresRow: (of) => ask((source) => source.scoresRow(of)),
+    nextPlaces, blockPlaces,
+    block: (of) => ask((source) => source.block(of)),
+    next: next === undefined ? undefined : (of) => ask((source) => /** @type {typeof next} */ (source.next)(of)),
+    guesses: guesses === undefined ? undefined : (of) => ask((source) => /** @type {typeof guesses} */ (source.guesses)(of)),
     change: change === undefined ? undefined : (of) => ask((source) => /** @type {typeof change} */ (source.change)(of)),
     compare,
   };

@@ -1,4 +1,5 @@
 // A source whose numbers come from the program, a screenful at a time: attend explore serves them.
+import { unitsOf, usuallyFirst } from "./source.js";
 
 /** @typedef {import("./source.js").Facts} Facts */
 /** @typedef {import("./source.js").Look} Look */
@@ -44,15 +45,18 @@ export async function compare(of) {
 export function servedSource(id, facts) {
   const get = (/** @type {string} */ what, /** @type {Record<string, string | number | null>} */ of) => ask(`/api/${id}/${what}?${query(of)}`);
   const tile = async (/** @type {Look & {level: number, y: number, x: number}} */ { level, y, x, ...look }) =>
-    tileFrom(await get("tile", { ...nameOf(look), level, y, x }));
+    tileFrom(await get("tile", { ...nameOf(facts, look), level, y, x }));
+
+  /** @type {Map<number, import("./source.js").NextAtPlace>} what is asked for by two views, and takes a while */
+  const known = new Map();
 
   return {
     facts,
-    row: async ({ row, ...look }) => numbersFrom(await get("row", { ...nameOf(look), row })),
+    row: async ({ row, ...look }) => numbersFrom(await get("row", { ...nameOf(facts, look), row })),
     tile,
     summary: async ({ buckets, ...look }) => {
       let level = 0;
-      for (let cells = unitCount(facts, look); cells > largest; cells = Math.ceil(cells / 2)) level += 1;
+      for (let cells = unitsOf(facts, look.units, look.special, look.first).length; cells > largest; cells = Math.ceil(cells / 2)) level += 1;
       return shrunk(await tile({ ...look, level, y: 0, x: 0 }), buckets);
     },
     scoresRow: async ({ layer, head, query: row }) => {
@@ -60,6 +64,17 @@ export function servedSource(id, facts) {
       return { scores: both.slice(0, half), weights: both.slice(half) };
     },
     cell: async ({ layer, head, query: row, key }) => cellFrom(await (await get("cell", { layer, head, query: row, key })).json()),
+    nextPlaces: facts.inside.next ?? [0, 0],
+    blockPlaces: [0, facts.tokens.length],
+    block: async ({ place, token }) => blockFrom(await (await get("block", { place, token })).json()),
+    ...(facts.inside.next === undefined ? {} : {
+      next: async ({ place }) => {
+        const found = known.get(place) ?? nextFrom(facts, await (await get("next", { place })).json());
+        known.set(place, found);
+        return found;
+      },
+      guesses: async ({ first, last }) => columnsFrom(await (await get("guesses", { first, last })).json()),
+    }),
     change: async ({ edits }) => changeFrom(await (await ask(`/api/${id}/change`, { edits })).json()),
     compare: (of) => compare({ ...of, model: facts.model }),
   };
@@ -89,16 +104,9 @@ function query(of) {
   return Object.entries(of).filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`).join("&");
 }
 
-/** @param {Look} look */
-function nameOf({ layer, head, method, units, special }) {
-  return { layer, head, method, units, special: special ? 1 : 0 };
-}
-
 /** @param {Facts} facts @param {Look} look */
-function unitCount(facts, { units, special }) {
-  const all = units === "words" ? facts.words : facts.tokens;
-  const plain = all.filter((unit) => !unit.special).length;
-  return special || plain === 0 ? all.length : plain;
+function nameOf(facts, { layer, head, method, units, special, first = usuallyFirst(facts) }) {
+  return { layer, head, method, units, special: special ? 1 : 0, first: first ? null : 0 };
 }
 
 /** @param {Response} response */
@@ -146,7 +154,45 @@ function cellFrom(answer) {
   const [q, k, v] = [answer.q, answer.k, answer.v].map((values) => Float32Array.from(values, numberFrom));
   const [max, sum, weight, contribution] = [answer.max, answer.sum, answer.weight, answer.contribution].map(numberFrom);
   const score = answer.masked ? -Infinity : numberFrom(answer.score);
-  return { ...answer, q, k, v, score, max, sum, weight, contribution, bias: answer.bias ?? 0 };
+  const known = answer.projected === false ? null : contribution;  // a recording has no output projection
+  return { ...answer, q, k, v, score, max, sum, weight, contribution: known, bias: answer.bias ?? 0 };
+}
+
+/**
+ * @param {Facts} facts
+ * @param {any} answer
+ * @returns {import("./source.js").NextAtPlace}
+ */
+function nextFrom(facts, { place, following, layers, texts }) {
+  const one = facts.inside.temperatures?.indexOf(1) ?? 0;
+  return {
+    place, following,
+    layers: layers.map((/** @type {any} */ { tokens, logits, sums }) => ({
+      tokens, texts: tokens.map((/** @type {number} */ token) => texts[token]), logits: logits.map(numberFrom), sums: sums.map(numberFrom), sum: numberFrom(sums[one]),
+    })),
+  };
+}
+
+/**
+ * @param {any} answer
+ * @returns {import("./source.js").GuessColumn[]}
+ */
+function columnsFrom({ places, texts }) {
+  return places.map((/** @type {any} */ { place, tokens, shares }) => ({ place, tokens, texts: tokens.map((/** @type {number} */ token) => texts[token]), shares: shares.map(numberFrom) }));
+}
+
+/**
+ * Every null in it is a number that is not finite, but for the parts that there are not.
+ * @param {any} answer
+ * @returns {import("./source.js").Block}
+ */
+function blockFrom(answer) {
+  const numbers = (/** @type {any} */ value) => Object.fromEntries(Object.entries(value).map(([name, each]) => [name, each === null ? NaN : Array.isArray(each) ? each.map(numberFrom) : each]));
+  return {
+    place: answer.place,
+    layers: answer.layers.map((/** @type {any} */ { attention, feedForward, ...rest }) => ({ ...numbers(rest), attention: numbers(attention), feedForward: feedForward === null ? null : numbers(feedForward) })),
+    logits: answer.logits === null ? null : { .../** @type {any} */ (numbers({ ...answer.logits, layers: [] })), layers: answer.logits.layers.map(numbers) },
+  };
 }
 
 /**

@@ -5,7 +5,8 @@ import { productAt, valueLength, weightsOf } from "./layer.js";
 /** @typedef {import("./layer.js").Layer} Layer */
 
 /**
- * Adds `share` times the rows [first, first + count) of one layer to `out`: the weights of a head, or the mean over all heads.
+ * Adds `share` times the rows [first, first + count) of one layer to `out`: the weights of a head, or the mean over all heads. A row adds up
+ * to `share`, whatever a sink has taken of it.
  * @param {Layer} layer
  * @param {number | null} headIndex
  * @param {number} first
@@ -14,10 +15,27 @@ import { productAt, valueLength, weightsOf } from "./layer.js";
  * @param {Float64Array} out (count, n)
  */
 export function addRaw(layer, headIndex, first, count, share, out) {
-  const rows = new Float64Array(count * layer.tokens), each = headIndex === null ? share / layer.heads : share;
+  const rows = new Float64Array(count * layer.tokens), sums = new Float64Array(rows.length);
   for (let h = headIndex ?? 0; h < (headIndex === null ? layer.heads : headIndex + 1); ++h) {
     weightsOf(layer, h, first, count, rows);
-    for (let j = 0; j < rows.length; ++j) out[j] += each * rows[j];
+    for (let j = 0; j < rows.length; ++j) sums[j] += rows[j];
+  }
+  addShares(sums, layer.tokens, share, out);
+}
+
+/**
+ * Adds rows of n numbers, each made to add up to `share`; zeros add nothing, whatever the others are.
+ * @param {Float64Array} rows
+ * @param {number} n
+ * @param {number} share
+ * @param {Float64Array} out
+ */
+function addShares(rows, n, share, out) {
+  for (let start = 0; start < rows.length; start += n) {
+    const row = rows.subarray(start, start + n);
+    let sum = 0;
+    for (const number of row) sum += number;
+    for (let j = 0; j < n; ++j) if (row[j] !== 0) out[start + j] += (share / sum) * row[j];
   }
 }
 
@@ -32,12 +50,7 @@ export function addRaw(layer, headIndex, first, count, share, out) {
  */
 export function addNorm(layer, headIndex, first, count, share, out) {
   const n = layer.tokens, lengths = headIndex === null ? lengthsOfSums(layer, first, count) : lengthsOfHead(layer, headIndex, first, count);
-  for (let i = 0; i < count; ++i) {
-    const row = lengths.subarray(i * n, (i + 1) * n);
-    let sum = 0;
-    for (const length of row) sum += length;
-    for (let j = 0; j < n; ++j) if (row[j] !== 0) out[i * n + j] += (share / sum) * row[j];
-  }
+  addShares(lengths, n, share, out);
 }
 
 /** @param {Layer} layer @param {number} headIndex @param {number} first @param {number} count */

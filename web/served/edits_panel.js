@@ -1,6 +1,6 @@
 // Heads and links switched off: the model reads the text once more without them, and the vectors that come out are compared.
 import { largest, largestFirst } from "../data/order.js";
-import { unitsOf } from "../data/source.js";
+import { shownUnits } from "../ui/pane.js";
 import { bar, element, problemOf } from "../ui/dom.js";
 import { number, percent } from "../ui/format.js";
 
@@ -41,9 +41,9 @@ export class EditsPanel {
 
   /** "it>animal", numbered where a word occurs more than once; empty where no pair of words is chosen. */
   chosenLink() {
-    const { row, col, units, special } = this.pane.store.state;
+    const { row, col, units } = this.pane.store.state;
     if (row === null || col === null || units !== "words") return "";
-    const all = this.source.facts.words, shown = unitsOf(this.source.facts, units, special);
+    const all = this.source.facts.words, shown = shownUnits(this.source.facts, this.pane.store.state);
     return `${numbered(all, shown[row])}>${numbered(all, shown[col])}`;
   }
 
@@ -100,5 +100,5 @@ export class EditsPanel {
  */
 export function numbered(words, word) {
   const alike = words.filter((each) => each.text.toLowerCase() === word.text.toLowerCase());
-  return alike.length === 1 ? word.text : `${word.text}#${alike.findIndex((each) => each.first === word.first) + 1}`;
+  return alike.length === 1 ? word.text : `${word.text}#${alike.findIndex((each) => each.last === word.last) + 1}`;
 }

@@ -1,7 +1,8 @@
-// Which heads, which method, words or tokens, special tokens or not; and the search for a word.
+// Which heads, which method, words or tokens, special tokens and the first token or not; and the search for a word.
 import { numbersTo } from "../data/counting.js";
 import { unitsOf } from "../data/source.js";
 import { element, newId } from "./dom.js";
+import { percent } from "./format.js";
 
 /** @typedef {import("./pane.js").Pane} Pane */
 
@@ -26,6 +27,7 @@ export class Controls {
     this.units = choice("Units", [{ name: "words", label: "Words", title: "" }, { name: "tokens", label: "Tokens", title: "" }],
       (name) => pane.changeUnits({ units: /** @type {import("../data/source.js").Units} */ (name) }));
     this.special = element("input", { type: "checkbox", onchange: () => pane.changeUnits({ special: this.special.checked }) });
+    this.first = element("input", { type: "checkbox", onchange: () => pane.changeUnits({ first: this.first.checked }) });
     this.search = element("input", {
       type: "search", placeholder: "Find a word", "aria-label": "Find a word",
       oninput: () => this.find(0), onkeydown: (/** @type {KeyboardEvent} */ event) => {
@@ -39,6 +41,7 @@ export class Controls {
       element("label", {}, "Layer ", this.layer), element("label", {}, "Head ", this.head),
       this.method, this.units,
       element("label", { class: "check", title: "Heads put their weight on [CLS] and [SEP] when they have nothing to do. Without these tokens, each row is made to add up to 1 again." }, this.special, " Special tokens"),
+      ...(facts.sink === undefined || facts.sink.special ? [] : [element("label", { class: "check", title: `Heads rest on the first token when they have nothing to do: ${percent(facts.sink.share)} of the weight of all heads is there. Without it, each row is made to add up to 1 again.` }, this.first, " First token")]),
       element("span", { class: "search" }, this.search, this.found));
   }
 
@@ -50,13 +53,14 @@ export class Controls {
     check(this.method, method);
     check(this.units, units);
     this.special.checked = special;
+    this.first.checked = this.pane.look().first !== false;
   }
 
   /** @param {number} step 0: the first from here, 1: the next, -1: the one before */
   find(step) {
-    const { facts } = this.pane.source, { units, special, row } = this.pane.store.state;
+    const { facts } = this.pane.source, { row } = this.pane.store.state, { units, special, first } = this.pane.look();
     const wanted = this.search.value.trim().toLowerCase();
-    const places = wanted === "" ? [] : [...unitsOf(facts, units, special).entries()].filter(([, unit]) => unit.text.toLowerCase().includes(wanted)).map(([i]) => i);
+    const places = wanted === "" ? [] : [...unitsOf(facts, units, special, first).entries()].filter(([, unit]) => unit.text.toLowerCase().includes(wanted)).map(([i]) => i);
     this.found.textContent = wanted === "" ? "" : places.length === 0 ? "none" : `${places.length}`;
     if (places.length === 0) return;
     const now = row ?? -1;

@@ -41,12 +41,31 @@ export function layerName(layer, facts) {
   return facts.attends[indexOf(layer)].name;
 }
 
+/**
+ * Which heads read the same keys and values; null where each has its own.
+ * @param {number} layer
+ * @param {number} head
+ * @param {import("../data/source.js").Facts} facts
+ */
+export function keyGroup(layer, head, facts) {
+  const { keyHeads } = facts.attends[indexOf(layer)];
+  if (keyHeads === undefined) return null;
+  const size = facts.heads / keyHeads, number = Math.ceil(head / size);
+  return { number, count: keyHeads, first: (number - 1) * size + 1, last: number * size };
+}
+
+/** @param {{number: number, first: number, last: number}} group */
+export function sharedBy({ number: keyHead, first, last }) {
+  return `key head ${keyHead}, shared by heads ${first} ${last === first + 1 ? "and" : "to"} ${last}`;
+}
+
 /** @param {{layer: number | null, head: number | null, method: string}} look @param {import("../data/source.js").Facts} facts */
 export function nameOfLook(look, facts) {
   if (look.method === "rollout") return `layers 1 to ${layerName(look.layer ?? facts.layers, facts)}`;
   if (look.layer === null) return `mean of ${facts.layers} layers × ${facts.heads} heads`;
   if (look.head === null) return `layer ${layerName(look.layer, facts)}, mean of ${facts.heads} heads`;
-  return `layer ${layerName(look.layer, facts)}, head ${look.head}`;
+  const group = keyGroup(look.layer, look.head, facts);
+  return `layer ${layerName(look.layer, facts)}, head ${look.head}${group === null ? "" : ` (keys ${group.number} of ${group.count})`}`;
 }
 
 /** @param {string} method */

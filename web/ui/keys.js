@@ -2,7 +2,7 @@
 import { element } from "./dom.js";
 
 const keys = [
-  ["← ↑ → ↓", "move the cross-hair; in the text and the lines, choose a word"],
+  ["← ↑ → ↓", "move the cross-hair; in the text and the lines, choose a word; in the table of layers, a layer and a token"],
   ["Page up, Page down", "ten rows at a time"],
   ["Home, End", "the first and the last column"],
   ["Enter", "show how the number is made"],

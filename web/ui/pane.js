@@ -1,15 +1,17 @@
 // One reading: its text, its controls, its views, and what is chosen in it. A page may hold two, side by side.
 import { largestAt } from "../data/order.js";
-import { unitsOf } from "../data/source.js";
+import { unitsOf, usuallyFirst } from "../data/source.js";
+import { BlockView } from "../views/block.js";
 import { LinesView } from "../views/lines.js";
 import { MapView } from "../views/map.js";
 import { ModelView } from "../views/model.js";
+import { NextView } from "../views/next.js";
 import { RowTable } from "../views/row_table.js";
 import { StepsView } from "../views/steps.js";
 import { Strip } from "../views/strip.js";
 import { Controls } from "./controls.js";
 import { element, problemOf } from "./dom.js";
-import { nameOfLook, number, verbOf } from "./format.js";
+import { nameOfLook, number, percent, verbOf } from "./format.js";
 import { fitted, Store } from "./state.js";
 
 /** @typedef {import("../data/source.js").Source} Source */
@@ -23,12 +25,12 @@ export class Pane {
    */
   constructor(source, state) {
     this.source = source;
-    this.store = new Store(fitted(state, source.facts, unitsOf(source.facts, state.units, state.special).length));
+    this.store = new Store(fitted(state, source.facts, shownUnits(source.facts, state).length));
     /** @type {Pair | null} */
     this.pointed = null;
     this.strip = new Strip(this);
     this.controls = new Controls(this);
-    this.views = { map: new MapView(this), lines: new LinesView(this), model: new ModelView(this) };
+    this.views = { map: new MapView(this), lines: new LinesView(this), model: new ModelView(this), next: new NextView(this), block: new BlockView(this) };
     this.table = new RowTable(this);
     this.steps = new StepsView(this);
     this.stage = element("div", { class: "stage" });
@@ -45,17 +47,36 @@ export class Pane {
   }
 
   facts() {
-    const { model, layers, heads, tokens, dropped, causal } = this.source.facts;
+    const { model, layers, heads, tokens, dropped, causal, sink } = this.source.facts;
     const parts = [model, `${layers} layers × ${heads} heads`, `${tokens.length} tokens`];
     if (causal) parts.push("looks back only");
+    if (sink !== undefined && sink.isSink) parts.push(`${percent(sink.share)} of the attention rests on the first token, ${sink.token.trim()}`);
     if (dropped > 0) parts.push(`${dropped} tokens did not fit and were cut`);
     return element("p", { class: "facts" }, parts.join(" · "));
   }
 
   /** @returns {import("../data/source.js").Look} */
   look() {
-    const { layer, head, method, units, special } = this.store.state;
-    return { layer, head, method, units, special };
+    const { layer, head, method, units, special, first } = this.store.state;
+    return { layer, head, method, units, special, first: first ?? usuallyFirst(this.source.facts) };
+  }
+
+  /** The token that the views of the next token and of the block are about: what was chosen, the end of the chosen word, or the last. */
+  place() {
+    const { place, row } = this.store.state, { facts } = this.source;
+    if (place !== null) return place;
+    return row === null ? facts.tokens.length - 1 : shownUnits(facts, this.store.state)[row].last - 1;
+  }
+
+  /**
+   * Chooses a token, and the word that it belongs to, where that is shown.
+   * @param {number} place
+   * @param {Partial<State>} [more]
+   */
+  choosePlace(place, more = {}) {
+    const row = shownUnits(this.source.facts, this.store.state).findIndex((unit) => unit.first <= place && place < unit.last);
+    this.pointed = null;
+    this.store.set({ place, row: row < 0 ? null : row, col: null, steps: false, candidate: null, ...more });
   }
 
   /** What the cross-hair is on: where the pointer is, else what was chosen. @returns {{row: number | null, col: number | null}} */
@@ -66,17 +87,24 @@ export class Pane {
   /** @param {State} [before] */
   show(before) {
     const { state } = this.store;
+    if (before !== undefined && state.row !== before.row && state.place !== null && state.place === before.place) {
+      this.store.set({ place: null });  // another word was chosen; this is shown when that is known
+      return;
+    }
     if (before === undefined || before.tab !== state.tab) {
       const view = state.tab === "textbook" ? null : this.views[state.tab].element;
       this.stage.replaceChildren(...(view === null ? [] : [view]));
     }
     this.element.hidden = state.tab === "textbook";
     if (state.tab === "textbook") return;
-    this.side.hidden = state.tab === "model";
-    this.readout.hidden = state.tab === "model";
+    const inside = state.tab === "next" || state.tab === "block";  // of one token; not about who looks at whom
+    this.side.hidden = this.readout.hidden = inside || state.tab === "model";
+    this.strip.element.hidden = this.controls.element.hidden = inside;
+    this.steps.element.classList.toggle("away", inside);
+    this.views[state.tab].show();
+    if (inside) return;
     this.controls.show();
     this.strip.show();
-    this.views[state.tab].show();
     this.steps.show();
     this.follow();
   }
@@ -93,7 +121,7 @@ export class Pane {
 
   /** @param {Float64Array | null} values */
   sentence(values) {
-    const { row, col } = this.cross(), look = this.look(), units = unitsOf(this.source.facts, look.units, look.special);
+    const { row, col } = this.cross(), look = this.look(), units = unitsOf(this.source.facts, look.units, look.special, look.first);
     if (values === null || row === null) return "";
     const to = col ?? largestAt(values);
     return `${units[row].text} ${verbOf(look.method)} ${units[to].text}: ${number(values[to])}`;
@@ -120,7 +148,7 @@ export class Pane {
    */
   changeUnits(change) {
     const { facts } = this.source, { state } = this.store, next = { ...state, ...change };
-    const before = unitsOf(facts, state.units, state.special), after = unitsOf(facts, next.units, next.special);
+    const before = shownUnits(facts, state), after = shownUnits(facts, next);
     const again = (/** @type {number | null} */ place) => {
       if (place === null) return null;
       const found = after.findIndex((unit) => unit.first <= before[place].first && before[place].first < unit.last);
@@ -137,9 +165,9 @@ export class Pane {
    * @returns {State}
    */
   stateFor(facts) {
-    const { state } = this.store, name = (/** @type {number | null} */ place) => (place === null ? null : unitsOf(this.source.facts, state.units, state.special)[place].text.toLowerCase());
-    const row = unitsOf(facts, state.units, state.special).findIndex((unit) => unit.text.toLowerCase() === name(state.row));
-    return { ...state, row: row < 0 ? null : row, col: null, steps: false };
+    const { state } = this.store, name = (/** @type {number | null} */ place) => (place === null ? null : shownUnits(this.source.facts, state)[place].text.toLowerCase());
+    const row = shownUnits(facts, state).findIndex((unit) => unit.text.toLowerCase() === name(state.row));
+    return { ...state, row: row < 0 ? null : row, col: null, steps: false, place: null, candidate: null };
   }
 
   /**
@@ -148,8 +176,8 @@ export class Pane {
    * @param {State} before
    */
   lookLike(now, before) {
-    const { layer, head, method, units, special } = now, { facts } = this.source;
-    if (units !== before.units || special !== before.special) this.changeUnits({ units, special });
+    const { layer, head, method, units, special, first } = now, { facts } = this.source;
+    if (units !== before.units || special !== before.special || first !== before.first) this.changeUnits({ units, special, first });
     if (layer !== before.layer || head !== before.head || method !== before.method) {
       const next = fitted({ ...this.store.state, layer, head, method }, facts, Infinity);
       this.store.set({ layer: next.layer, head: next.head, method });
@@ -157,6 +185,8 @@ export class Pane {
   }
 
   title() {
+    const { tab } = this.store.state;
+    if (tab === "next" || tab === "block") return this.source.facts.model;
     return `${this.source.facts.model}: ${nameOfLook(this.look(), this.source.facts)}`;
   }
 
@@ -174,7 +204,7 @@ export class Pane {
       this.enter();
       return;
     }
-    const { units, special } = state, count = unitsOf(this.source.facts, units, special).length;
+    const count = shownUnits(this.source.facts, state).length;
     const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -count], End: [0, count] })[event.key];
     if (steps === undefined) return;
     event.preventDefault();
@@ -208,4 +238,12 @@ export class Pane {
     this.open(row, col ?? largestAt(values));
     this.steps.element.focus({ preventScroll: true });
   }
+}
+
+/**
+ * @param {import("../data/source.js").Facts} facts
+ * @param {State} state
+ */
+export function shownUnits(facts, { units, special, first }) {
+  return unitsOf(facts, units, special, first ?? usuallyFirst(facts));
 }

@@ -11,7 +11,7 @@ import { toggleTheme } from "./theme.js";
 /** @typedef {import("../data/source.js").Source} Source */
 /** @typedef {import("./state.js").State} State */
 
-const tabs = /** @type {const} */ ({ map: "Map", lines: "Lines", model: "All heads", textbook: "Textbook" });
+const tabs = /** @type {const} */ ({ map: "Map", lines: "Lines", model: "All heads", next: "Next token", block: "Blocks", textbook: "Textbook" });
 
 export class Shell {
   /**
@@ -97,6 +97,10 @@ export class Shell {
       if (button.dataset.tab === this.tab) button.setAttribute("aria-current", "page");
       else button.removeAttribute("aria-current");
     }
+    const [next, block] = ["next", "block"].map((name) => /** @type {HTMLElement} */ (this.tabs.querySelector(`[data-tab=${name}]`)));
+    next.hidden = this.tab !== "next" && !this.panes.some((pane) => pane.source.next !== undefined);
+    // A recorded pass has no blocks to look into.
+    block.hidden = this.tab !== "block" && this.panes.length > 0 && !this.panes.some((pane) => pane.source.facts.inside.layers.length > 0);
     this.textbook.element.hidden = this.tab !== "textbook";
     if (this.tab === "textbook" && !this.textbook.shown) this.textbook.show();
     for (const button of this.tools.querySelectorAll("button[data-save]")) /** @type {HTMLButtonElement} */ (button).disabled = this.tab === "textbook" || this.panes.length === 0;
@@ -144,7 +148,7 @@ export class Shell {
     const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLSelectElement;
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "?") this.keys.showModal();
-    else if (event.key === "/" && this.panes.length > 0 && this.tab !== "textbook") {
+    else if (event.key === "/" && this.panes.length > 0 && ["map", "lines", "model"].includes(this.tab)) {
       event.preventDefault();
       this.panes[0].controls.search.focus();
     }

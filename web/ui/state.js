@@ -2,22 +2,28 @@
 
 /**
  * @typedef {object} State
- * @property {"map" | "lines" | "model" | "textbook"} tab
+ * @property {"map" | "lines" | "model" | "next" | "block" | "textbook"} tab
  * @property {number | null} layer its number, from 1, as is that of the head
  * @property {number | null} head
  * @property {import("../data/source.js").Method} method
  * @property {import("../data/source.js").Units} units
  * @property {boolean} special
+ * @property {boolean | null} first whether the first token is shown; null: what is usual for the text
  * @property {number | null} row the unit that looks
  * @property {number | null} col the unit that is looked at
  * @property {boolean} steps whether the number at (row, col) is taken apart
+ * @property {number | null} place the token whose successor is guessed, or whose path is followed; null: that of the row, or the last
+ * @property {number | null} depth the layer whose guesses are listed, 0 for the embeddings; null: the last
+ * @property {number | null} candidate the id of the token that may come next; null: the most probable
+ * @property {number} temperature of the guesses
  */
 
 /** @typedef {import("../data/source.js").Facts} Facts */
 
 /** @type {State} */
 export const initialState = {
-  tab: "map", layer: null, head: null, method: "raw", units: "words", special: false, row: null, col: null, steps: false,
+  tab: "map", layer: null, head: null, method: "raw", units: "words", special: false, first: null, row: null, col: null, steps: false,
+  place: null, depth: null, candidate: null, temperature: 1,
 };
 
 export class Store {
@@ -54,9 +60,14 @@ export function toAddress(state) {
   if (state.method !== initialState.method) parts.set("method", state.method);
   if (state.units !== initialState.units) parts.set("units", state.units);
   if (state.special) parts.set("special", "1");
+  if (state.first !== null) parts.set("first", state.first ? "1" : "0");
   if (state.row !== null) parts.set("row", String(state.row + 1));
   if (state.col !== null) parts.set("col", String(state.col + 1));
   if (state.steps) parts.set("steps", "1");
+  if (state.place !== null) parts.set("token", String(state.place + 1));
+  if (state.depth !== null) parts.set("depth", String(state.depth));
+  if (state.candidate !== null) parts.set("next", String(state.candidate));
+  if (state.temperature !== 1) parts.set("temperature", String(state.temperature));
   return parts.toString();
 }
 
@@ -68,21 +79,25 @@ export function toAddress(state) {
 export function fromAddress(address, usual) {
   const parts = new URLSearchParams(address);
   if (parts.size === 0) return usual;
-  const count = (/** @type {string} */ name) => {
+  const count = (/** @type {string} */ name, least = 1) => {
     const value = Number(parts.get(name));
-    return parts.has(name) && Number.isSafeInteger(value) && value >= 1 ? value : null;
+    return parts.has(name) && parts.get(name) !== "" && Number.isSafeInteger(value) && value >= least ? value : null;
   };
   /** @template {string} T @param {string} name @param {T[]} known */
   const one = (name, known) => known.find((each) => each === parts.get(name)) ?? known[0];
-  const row = count("row"), col = count("col");
+  const row = count("row"), col = count("col"), token = count("token");
+  const tenths = Math.round(10 * Number(parts.get("temperature")));
   return {
-    tab: one("tab", ["map", "lines", "model", "textbook"]),
+    tab: one("tab", ["map", "lines", "model", "next", "block", "textbook"]),
     layer: count("layer"), head: count("head"),
     method: one("method", ["raw", "norm", "rollout"]),
     units: one("units", ["words", "tokens"]),
     special: parts.get("special") === "1",
+    first: parts.get("first") === "1" ? true : parts.get("first") === "0" ? false : null,
     row: row === null ? null : row - 1, col: col === null ? null : col - 1,
     steps: parts.get("steps") === "1",
+    place: token === null ? null : token - 1, depth: count("depth", 0), candidate: count("next", 0),
+    temperature: tenths >= 1 && tenths <= 20 ? tenths / 10 : 1,
   };
 }
 
@@ -98,5 +113,7 @@ export function fitted(state, facts, units) {
   const head = layer === null || state.method === "rollout" || state.head === null || state.head > facts.heads ? null : state.head;
   const row = state.row === null || state.row >= units ? null : state.row;
   const col = row === null || state.col === null || state.col >= units ? null : state.col;
-  return { ...state, layer, head, row, col, steps: state.steps && col !== null };
+  const place = state.place === null || state.place >= facts.tokens.length ? null : state.place;
+  const depth = state.depth === null || state.depth > facts.layers ? null : state.depth;
+  return { ...state, layer, head, row, col, steps: state.steps && col !== null, place, depth };
 }

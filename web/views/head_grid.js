@@ -2,27 +2,29 @@
 import { numbersTo } from "../data/counting.js";
 import { largest } from "../data/order.js";
 import { colorAt, css, inkOn, placeOf } from "../math/color.js";
+import { sumOver, wholeRow } from "../data/units.js";
 import { element, scrolling } from "../ui/dom.js";
 import { layerName, short } from "../ui/format.js";
 import { theme } from "../ui/theme.js";
 
 /** @typedef {import("../ui/pane.js").Pane} Pane */
+/** @typedef {import("../data/source.js").Unit} Unit */
 /** @typedef {{layer: number, head: number, value: number}} HeadValue */
 
 /**
- * The weight of a pair of units in every head that a look covers, special tokens included in the row.
+ * The weight of a pair of units in every head that a look covers, in rows from which nothing is left out.
  * @param {Pane} pane
  * @param {import("../data/source.js").Look} look
- * @param {number} row
- * @param {number} col both counted with special tokens
+ * @param {Unit} from
+ * @param {Unit} to
  * @returns {Promise<HeadValue[]>}
  */
-export async function valuesOfHeads(pane, look, row, col) {
+export async function valuesOfHeads(pane, look, from, to) {
   const { facts } = pane.source, layers = look.layer === null || look.method === "rollout" ? numbersTo(look.layer ?? facts.layers) : [look.layer];
   const pairs = layers.flatMap((layer) => numbersTo(facts.heads).map((head) => ({ layer, head })));
   return Promise.all(pairs.map(async ({ layer, head }) => {
-    const values = await pane.source.row({ layer, head, method: "raw", units: look.units, special: true, row });
-    return { layer, head, value: values[col] };
+    const row = await wholeRow(pane.source, { ...look, layer, head, method: "raw" }, from);
+    return { layer, head, value: sumOver(row, to) };
   }));
 }
 

@@ -36,7 +36,7 @@ export class LinesView {
     const { facts } = this.pane.source, look = this.pane.look(), key = JSON.stringify(look);
     if (key !== this.key) {
       this.key = key;
-      this.labels = unitsOf(facts, look.units, look.special).map((unit) => unit.text);
+      this.labels = unitsOf(facts, look.units, look.special, look.first).map((unit) => unit.text);
       this.rows = new Map();
     }
     const { row } = this.pane.store.state;

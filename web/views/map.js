@@ -40,7 +40,7 @@ export class MapView {
     const { facts } = this.pane.source, look = this.pane.look();
     const key = JSON.stringify(look);
     if (key !== this.key || this.tiles === null) {
-      const units = unitsOf(facts, look.units, look.special), same = units.length === this.labels.length;
+      const units = unitsOf(facts, look.units, look.special, look.first), same = units.length === this.labels.length;
       this.labels = units.map((unit) => unit.text);
       this.tiles = new Tiles(this.pane.source, look, units.length, () => this.draw());
       this.key = key;

@@ -2,7 +2,7 @@
 import { indexOf, numbersTo } from "../data/counting.js";
 import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
-import { layerName, nameOfLook } from "../ui/format.js";
+import { keyGroup, layerName, nameOfLook, sharedBy } from "../ui/format.js";
 import { svgPainter } from "../ui/painter.js";
 import { onTheme, styleColor, theme } from "../ui/theme.js";
 import { cellsOf, largestOf } from "./cells.js";
@@ -25,8 +25,8 @@ export class ModelView {
   }
 
   show() {
-    const { facts } = this.pane.source, { method, units, special } = this.pane.look();
-    const key = JSON.stringify({ method, units, special });
+    const { facts } = this.pane.source, { method, units, special, first } = this.pane.look();
+    const key = JSON.stringify({ method, units, special, first });
     if (key === this.key) return;
     this.key = key;
     // Rollout goes through all heads of a layer; there is one map for each depth.
@@ -37,6 +37,7 @@ export class ModelView {
     for (let layer = 1; layer <= facts.layers; ++layer) {
       if (method !== "rollout") grid.append(element("span", { class: "layer-name" }, `Layer ${layerName(layer, facts)}`));
       for (const head of heads) grid.append(this.thumbnail(layer, head));
+      if (method !== "rollout") this.frameGroups(grid, layer);
     }
     this.element.replaceChildren(
       element("p", { class: "note" }, method === "rollout"
@@ -57,15 +58,32 @@ export class ModelView {
     }, canvas, element("span", { class: head === null ? "depth-name" : "head-name", "aria-hidden": "true" }, head === null ? `After layer ${layerName(layer, this.pane.source.facts)}` : String(head)));
   }
 
+  // A frame around the heads of a layer that share keys and values, which takes the place of no thumbnail.
+  /** @param {HTMLElement} grid @param {number} layer */
+  frameGroups(grid, layer) {
+    const { facts } = this.pane.source;
+    for (const thumbnail of this.thumbnails) {
+      if (thumbnail.layer !== layer || thumbnail.head === null) continue;
+      const group = keyGroup(layer, thumbnail.head, facts), button = /** @type {HTMLElement} */ (thumbnail.canvas.parentElement);
+      if (group === null) return;
+      button.classList.add("grouped");
+      button.classList.toggle("group-start", thumbnail.head === group.first);
+      button.classList.toggle("group-end", thumbnail.head === group.last);
+      button.title = `Keys and values of ${sharedBy(group)}`;
+      if (thumbnail.head === group.first) button.append(element("span", { class: "key-name", "aria-hidden": "true" }, `keys ${group.number}`));
+    }
+    grid.classList.add("with-groups");
+  }
+
   // One after the other, as long as these are the ones to be shown.
   /** @param {string} key */
   async fill(key) {
-    const { method, units, special } = this.pane.look();
+    const { method, units, special, first } = this.pane.look();
     delete this.element.dataset.ready;
     for (const thumbnail of this.thumbnails) {
       const { layer, head } = thumbnail;
       try {
-        thumbnail.grid = await this.pane.source.summary({ layer, head, method, units, special, buckets });
+        thumbnail.grid = await this.pane.source.summary({ layer, head, method, units, special, first, buckets });
       } catch {
         continue;  // the reading is gone; the shell says so
       }
@@ -77,20 +95,24 @@ export class ModelView {
 
   /** @param {Thumbnail} thumbnail */
   color({ grid, canvas }) {
-    const { units, special } = this.pane.look();
-    if (grid !== null) cellsOf(grid, largestOf(grid), unitsOf(this.pane.source.facts, units, special).length, theme(), canvas);
+    const { units, special, first } = this.pane.look();
+    if (grid !== null) cellsOf(grid, largestOf(grid), unitsOf(this.pane.source.facts, units, special, first).length, theme(), canvas);
   }
 
   /** @param {string} title */
   svg(title) {
-    const { facts } = this.pane.source, across = this.thumbnails[0].head === null ? 1 : facts.heads, side = 64, gap = 8, left = 64, top = 24;
-    const width = left + across * (side + gap) + 8, height = top + facts.layers * (side + gap) + 32;
+    const { facts } = this.pane.source, across = this.thumbnails[0].head === null ? 1 : facts.heads, side = 64, gap = 8, left = 64;
+    // A wider gap between heads that share no keys and values, and their name above.
+    const group = across === 1 ? null : keyGroup(1, 1, facts), together = group === null ? across : group.last, apart = 10, top = group === null ? 24 : 40;
+    const leftOf = (/** @type {number} */ place) => left + place * (side + gap) + Math.floor(place / together) * apart;
+    const width = leftOf(across - 1) + side + gap + 8, height = top + facts.layers * (side + gap) + 32;
     const painter = svgPainter(width, height, title), ink = styleColor("quiet");
     painter.rect(0, 0, width, height, styleColor("paper"));
     this.thumbnails.forEach(({ layer, head, canvas }, i) => {
-      const x = left + (i % across) * (side + gap), y = top + indexOf(layer) * (side + gap);
+      const x = leftOf(i % across), y = top + indexOf(layer) * (side + gap);
       if (i % across === 0) painter.text(`Layer ${layerName(layer, facts)}`, left - 10, y + side / 2, { fill: ink, size: 11, anchor: "end" });
       if (layer === 1 && head !== null) painter.text(String(head), x + side / 2, top - 12, { fill: ink, size: 11, anchor: "middle" });
+      if (group !== null && layer === 1 && (i % together) === 0) painter.text(`keys ${i / together + 1}`, x, top - 28, { fill: ink, size: 11 });
       painter.image(canvas, x, y, side, side);
     });
     painter.text(title, left, height - 14, { fill: styleColor("ink") });

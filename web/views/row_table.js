@@ -22,7 +22,7 @@ export class RowTable {
   show(values) {
     this.values = values;
     const { row, col } = this.pane.cross(), { facts } = this.pane.source, look = this.pane.look();
-    const units = unitsOf(facts, look.units, look.special);
+    const units = unitsOf(facts, look.units, look.special, look.first);
     if (values === null || row === null || units[row] === undefined) {
       this.element.replaceChildren(element("p", { class: "note" }, "Choose a word in the text, or point at the map, to see what it looks at."));
       return;

@@ -1,5 +1,6 @@
 // One number of a map, worked out step by step: query, key, product, scale, mask, softmax, value, contribution.
 import { unitsOf } from "../data/source.js";
+import { sumOver, wholeRow } from "../data/units.js";
 import { element } from "../ui/dom.js";
 import { nameOfLook, number, percent, verbOf } from "../ui/format.js";
 import { headGrid, valuesOfHeads } from "./head_grid.js";
@@ -41,18 +42,18 @@ export class StepsView {
    * @returns {Promise<(Node | string)[]>}
    */
   async content(look, row, col) {
-    const { source } = this.pane, units = unitsOf(source.facts, look.units, look.special), all = unitsOf(source.facts, look.units, true);
-    const from = units[row], to = units[col], whole = { row: all.findIndex((unit) => unit.first === from.first), col: all.findIndex((unit) => unit.first === to.first) };
+    const { source } = this.pane, units = unitsOf(source.facts, look.units, look.special, look.first);
+    const from = units[row], to = units[col];
     const shown = (await source.row({ ...look, row }))[col];
-    const everything = await source.row({ ...look, special: true, row: whole.row });
+    const everything = await wholeRow(source, look, from);
     const title = element("h2", {}, element("q", {}, from.text), ` ${verbOf(look.method)} `, element("q", {}, to.text), `: ${number(shown)}`);
     const close = element("button", { type: "button", class: "close", "aria-label": "Close the steps", onclick: () => this.pane.store.set({ steps: false }) }, "×");
     /** @type {(Node | string)[]} */
     const parts = [element("header", {}, title, close), element("p", { class: "note" }, nameOfLook(look, source.facts))];
 
-    const heads = look.head === null ? await valuesOfHeads(this.pane, look, whole.row, whole.col) : [];
+    const heads = look.head === null ? await valuesOfHeads(this.pane, look, from, to) : [];
     if (look.head === null) parts.push(...this.manyHeads(look, heads));
-    parts.push(this.ending(look, units, everything, shown, whole.col));
+    parts.push(this.ending(units, everything, shown, to));
     const strongest = heads.reduce((best, each) => (each.value > best.value ? each : best), { layer: look.layer ?? 1, head: look.head ?? 1, value: -1 });
     parts.push(...(await stepsOfCell(this.pane, from, to, strongest.layer, strongest.head, look.head === null)));
     return parts;
@@ -72,15 +73,19 @@ export class StepsView {
 
   // From the weights of tokens to the number of the map.
   /**
-   * @param {Look} look
    * @param {Unit[]} units those that are shown
-   * @param {Float64Array} everything the row with special tokens
+   * @param {Float64Array} everything the row between tokens, of which nothing is left out
    * @param {number} shown
-   * @param {number} col counted with special tokens
+   * @param {Unit} to
    */
-  ending(look, units, everything, shown, col) {
-    if (units.length === everything.length) return "";
-    const special = 1 - unitsOf(this.pane.source.facts, look.units, true).reduce((sum, unit, i) => sum + (unit.special ? 0 : everything[i]), 0);
-    return element("p", { class: "sum" }, `Special tokens get ${percent(special)} of this row and are left out: ${number(everything[col])} ÷ (1 − ${number(special)}) = `, element("b", {}, number(shown)), ".");
+  ending(units, everything, shown, to) {
+    const { tokens } = this.pane.source.facts, kept = new Set(units.flatMap((unit) => Array.from({ length: unit.last - unit.first }, (_, i) => unit.first + i)));
+    if (kept.size === tokens.length) return "";
+    const gone = [...tokens.keys()].filter((t) => !kept.has(t)), share = (/** @type {number[]} */ places) => places.reduce((sum, t) => sum + everything[t], 0);
+    const special = gone.filter((t) => tokens[t].special), first = gone.filter((t) => !tokens[t].special);
+    const left = special.length === 0 ? `The first token gets ${percent(share(first))} of this row and is left out`
+      : first.length === 0 ? `Special tokens get ${percent(share(special))} of this row and are left out`
+        : `Special tokens get ${percent(share(special))} of this row, the first token gets ${percent(share(first))}, and both are left out`;
+    return element("p", { class: "sum" }, `${left}: ${number(sumOver(everything, to))} ÷ (1 − ${number(share(gone))}) = `, element("b", {}, number(shown)), ".");
   }
 }

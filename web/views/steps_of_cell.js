@@ -3,7 +3,7 @@ import { indexOf } from "../data/counting.js";
 import { looks } from "../data/layer.js";
 import { largest, largestFirst } from "../data/order.js";
 import { element, scrolling } from "../ui/dom.js";
-import { layerName, number, percent } from "../ui/format.js";
+import { keyGroup, layerName, number, percent, sharedBy } from "../ui/format.js";
 import { vectorBars } from "./bars.js";
 import { maskSentence, scaleSentence, softcapSentence, softmaxSentence } from "./cell_sentences.js";
 
@@ -74,9 +74,10 @@ async function cellSteps(pane, layer, head, query, key) {
   const from = tokens[query].text, to = tokens[key].text;
   const products = Array.from(cell.q, (value, i) => value * cell.k[i]), dot = products.reduce((sum, each) => sum + each, 0);
   const high = largest([...cell.q, ...cell.k].map(Math.abs));
+  const group = keyGroup(layer, head, source.facts), whose = group === null ? "" : ` (${sharedBy(group)})`;
   const steps = [
     step("What is asked, and what is offered", [
-      vector(`q of “${from}”`, cell.q, high), vector(`k of “${to}”`, cell.k, high), vector("q × k, dimension by dimension", products),
+      vector(`q of “${from}”`, cell.q, high), vector(`k of “${to}”${whose}`, cell.k, high), vector("q × k, dimension by dimension", products),
       sum(`These ${products.length} products add up to q · k = `, dot),
     ]),
     step("Scale", [sum(scaleSentence(cell.scale, cell.q.length), dot * cell.scale)]),
@@ -92,7 +93,7 @@ async function cellSteps(pane, layer, head, query, key) {
     sum(`e^(${number(cell.score)} − ${number(cell.max)}) ÷ ${number(cell.sum)} = `, cell.weight),
   ]));
   const taken = Array.from(cell.v, (value) => value * cell.weight), tall = largest(cell.v.map(Math.abs));
-  steps.push(step("What is taken", [vector(`v of “${to}”`, cell.v, tall), vector(`${number(cell.weight)} × v`, taken, tall)]));
+  steps.push(step("What is taken", [vector(`v of “${to}”${whose}`, cell.v, tall), vector(`${number(cell.weight)} × v`, taken, tall)]));
   if (cell.contribution !== null) steps.push(step("Contribution", [sum(`By its length after the output projection, this vector is the following share of all that “${from}” takes in this head: `, cell.contribution, percent(cell.contribution))]));
   return [element("ol", {}, ...steps)];
 }

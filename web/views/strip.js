@@ -29,11 +29,11 @@ export class Strip {
   }
 
   show() {
-    const { facts } = this.pane.source, { units, special } = this.pane.look();
-    const key = `${units} ${special}`;
+    const { facts } = this.pane.source, { units, special, first } = this.pane.look();
+    const key = `${units} ${special} ${first}`;
     if (key === this.key) return;
     this.key = key;
-    const shown = unitsOf(facts, units, special);
+    const shown = unitsOf(facts, units, special, first);
     this.words = shown.map((unit, i) => element("span", { role: "option", class: unit.special ? "word special" : glued(shown, i, units) ? "word glued" : "word", "aria-selected": "false" }, unit.text));
     this.painted = [];
     this.element.replaceChildren();

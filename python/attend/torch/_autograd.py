@@ -10,6 +10,7 @@ from torch.autograd import forward_ad
 from .. import _core
 from .._results import RowState
 from . import _collect
+from ._known import Known
 
 _NAME = "attend.torch.attention"
 _DIFFERENTIABLE = ("q", "k", "v", "bias", "alibi_slopes", "sinks")
@@ -49,7 +50,7 @@ def run(
     _refuse_lost_gradients(q, k, v, options)
     for name in ("key_lengths", "query_offset", "cumulative_query_lengths", "cumulative_key_lengths"):
         if isinstance(options.get(name), torch.Tensor):
-            options[name] = options[name].tolist()
+            options[name] = numbers_of(options[name])
     if options.get("dropout") and "dropout_seed" not in options:
         options["dropout_seed"] = int(torch.randint(2**63 - 1, (), dtype=torch.int64))
 
@@ -65,7 +66,7 @@ def run(
         result = _core.attention(q.detach(), k.detach(), v.detach(), out=into, return_state=want_state or collecting, **plain)
         out, row_state = result if want_state or collecting else (result, None)
     if collecting:
-        _collect.add(module, q.detach(), k.detach(), _plain(options), row_state)
+        _collect.add(module, q.detach(), k.detach(), v.detach(), _plain(options), row_state)
     return out, row_state
 
 
@@ -124,8 +125,8 @@ def _require_here(name: str, tensor: Any, needed: bool) -> None:
     if not isinstance(tensor, torch.Tensor):
         if needed:
             raise TypeError(f"{_NAME}: {name} is a {type(tensor).__name__}, expected a torch.Tensor")
-    elif tensor.device.type != "cpu":
-        raise ValueError(f"{_NAME}: {name} is on {tensor.device}; attend computes on the CPU, so pass {name}.cpu()")
+    elif tensor.device.type not in ("cpu", "cuda"):
+        raise ValueError(f"{_NAME}: {name} is on {tensor.device}; attend computes on the CPU and on CUDA devices, so pass {name}.cpu()")
     elif tensor.layout != torch.strided:
         raise ValueError(f"{_NAME}: {name} is {tensor.layout}, expected a dense tensor (torch.strided)")
 
@@ -143,9 +144,10 @@ def _refuse_lost_gradients(q: Any, k: Any, v: Any, options: dict[str, Any]) -> N
 
 
 def _autocast(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    if not torch.is_autocast_enabled("cpu"):
+    kind = tensors[0].device.type
+    if not torch.is_autocast_enabled(kind):
         return tensors
-    dtype = torch.get_autocast_dtype("cpu")
+    dtype = torch.get_autocast_dtype(kind)
     return tuple(x.to(dtype) if x.is_floating_point() and x.dtype != torch.float64 else x for x in tensors)
 
 
@@ -162,6 +164,20 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
     """The options without a graph: tensors detached, numbers per head as a list."""
     plain = {name: value.detach() if isinstance(value, torch.Tensor) else value for name, value in options.items()}
     for name in ("alibi_slopes", "sinks"):
-        if isinstance(plain.get(name), torch.Tensor):
-            plain[name] = plain[name].tolist()
+        if isinstance(options.get(name), torch.Tensor):
+            plain[name] = numbers_of(options[name])
     return plain
+
+
+_numbers = Known()
+
+
+def numbers_of(tensor: torch.Tensor) -> Any:
+    """A small tensor as a list."""
+
+    def refuse() -> Any:
+        raise ValueError(
+            f"{_NAME}: numbers on {tensor.device} are read on the CPU, which cannot be captured; call it once before, or pass a list"
+        )
+
+    return _numbers.get(tensor, torch.Tensor.tolist, refuse)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ._autograd import run
+from ._known import Known
 
 # What models pass along to every implementation and what changes nothing about one attention: positions are in q and k already,
 # and a cache in k and v.
@@ -104,9 +105,17 @@ def _key_lengths(mask: torch.Tensor, batch: int) -> list[int] | None:
     """Padding on the right alone, as _mask() gives it, is a number of keys per sequence: those after it are not computed at all."""
     if mask.ndim != 4 or mask.shape[:2] != (batch, 1) or mask.stride(2) != 0:
         return None
+    lengths: list[int] | None = _lengths.get(mask, _lengths_of, lambda: None)  # a graph takes the mask as it is
+    return lengths
+
+
+_lengths = Known()
+
+
+def _lengths_of(mask: torch.Tensor) -> list[int] | None:
     row = mask[:, 0, 0]
     lengths = row.sum(dim=-1)
-    return lengths.tolist() if torch.equal(row, torch.arange(row.shape[-1]) < lengths[:, None]) else None
+    return lengths.tolist() if torch.equal(row, torch.arange(row.shape[-1], device=row.device) < lengths[:, None]) else None
 
 
 def _refuse(module: torch.nn.Module, others: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kLargestSquare = 96, kLeastSquare = 18;
 constexpr double kBetween = 7;
+constexpr double kBetweenGroups = 9;  // more, between heads that do not share keys
 constexpr double kLongestLayerName = 110;
 constexpr double kLeastCaption = 6.2;  // there is little room below a small map
 constexpr double kCaptionRoom = kLeastSize * 1.5;
@@ -45,8 +46,14 @@ class ModelViewPage {
 
  private:
   const Sheet& sheet() const { return drawing_.sheet(); }
-  double left_of(std::size_t head) const { return left_ + column_ * static_cast<double>(head); }
-  double right() const { return left_of(view_.heads) - kBetween; }
+  bool grouped() const { return view_.group > 1; }
+  std::size_t groups() const { return grouped() ? view_.heads / view_.group : 1; }
+  double left_of(std::size_t head) const {
+    const double gaps = grouped() ? kBetweenGroups * static_cast<double>(head / view_.group) : 0;
+    return left_ + column_ * static_cast<double>(head) + gaps;
+  }
+  double right_of(std::size_t head) const { return left_of(head) + column_ - kBetween; }
+  double right() const { return right_of(view_.heads - 1); }
 
   void measure() {
     label_room_ = drawing_.width_of("layer", kFont);
@@ -56,7 +63,8 @@ class ModelViewPage {
       label_room_ = std::max(label_room_, drawing_.width_of(layer_names_.back(), kFont));
     }
     left_ = label_room_ + 8;
-    const double room = sheet().width - left_ - (one_scale_ ? kLegendGap + kLegendRoom : 0);
+    const double room = sheet().width - left_ - (one_scale_ ? kLegendGap + kLegendRoom : 0) -
+                        kBetweenGroups * static_cast<double>(groups() - 1);
     square_ = std::clamp(std::floor(room / static_cast<double>(view_.heads) - kBetween), kLeastSquare,
                          kLargestSquare);
     for (const Heatmap& map : view_.maps) {
@@ -77,12 +85,30 @@ class ModelViewPage {
   void draw_names_of_heads() {
     drawing_.text("head", {(left_ + right()) / 2, y_ + kAscent * kSmallSize}, {kFont, kGrey, Anchor::middle});
     y_ += kSmallSize * 1.5;
+    draw_groups();
     drawing_.text("layer", {label_room_, y_ + kAscent * kSmallSize}, {kFont, kGrey, Anchor::end});
     for (std::size_t head = 0; head < view_.heads; ++head) {
       drawing_.text(fitted(drawable(view_.head_label(head)), column_ - 4, kFont, sheet().measure),
                     {left_of(head) + size_ / 2, y_ + kAscent * kSmallSize}, {kFont, kBlack, Anchor::middle});
     }
     y_ += kSmallSize * 1.6 + 2;
+  }
+
+  // A bracket over the heads that share keys and values.
+  void draw_groups() {
+    if (!grouped()) return;
+    for (std::size_t group = 0; group < groups(); ++group) {
+      const std::size_t head = group * view_.group;
+      const double from = left_of(head), to = right_of(head + view_.group - 1);
+      drawing_.text(fitted("keys " + std::to_string(group + 1), to - from, kFont, sheet().measure),
+                    {(from + to) / 2, y_ + kAscent * kSmallSize}, {kFont, kGrey, Anchor::middle});
+      const double line = y_ + kSmallSize * 1.5;
+      const Stroke thin{{kGrey}, 0.8};
+      drawing_.add(Line{{from, line}, {to, line}, thin});
+      drawing_.add(Line{{from, line}, {from, line + 3}, thin});
+      drawing_.add(Line{{to, line}, {to, line + 3}, thin});
+    }
+    y_ += kSmallSize * 1.5 + 6;
   }
 
   void draw_layer(std::size_t layer) {

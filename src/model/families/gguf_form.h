@@ -6,6 +6,7 @@
 #include <attend/model_description.h>
 #include <attend/transformer.h>
 
+#include <span>
 #include <string_view>
 
 #include "model/tensor_names.h"
@@ -26,6 +27,8 @@ struct GgufForm {
 // Each in the file of its kind: gguf_decoders.cpp, gguf_encoders.cpp.
 extern const GgufForm kGgufLlama, kGgufQwen2, kGgufQwen3, kGgufGemma2, kGgufGemma3, kGgufPhi3, kGgufGpt2,
     kGgufBert, kGgufNomicBert;
+
+std::span<const GgufForm* const> gguf_forms();
 
 // Throws FileError for an architecture that attend does not have.
 ModelDescription describe_gguf(const Gguf& file);

@@ -23,7 +23,7 @@ const GgufForm& form_of_file(const Gguf& file) {
     known.append(known.empty() ? "" : ", ").append(form->architecture);
   }
   io::fail(file.file(), "general.architecture", io::quoted(architecture),
-           " is not an architecture that attend has: ", known);
+           " is not an architecture that attend supports: ", known);
 }
 
 std::optional<std::int32_t> token_under(const Gguf& file, std::string_view key, std::int64_t vocabulary) {
@@ -32,6 +32,8 @@ std::optional<std::int32_t> token_under(const Gguf& file, std::string_view key, 
 }
 
 }  // namespace
+
+std::span<const GgufForm* const> gguf_forms() { return kGgufForms; }
 
 ModelDescription describe_gguf(const Gguf& file) {
   const GgufForm& form = form_of_file(file);

@@ -32,7 +32,7 @@ std::vector<bool> read_global_layers(const io::JsonFields& config, std::int64_t 
   for (const std::string_view type : config.strings("layer_types", io::JsonFields::kMaxElements)) {
     if (type != "full_attention" && type != "sliding_attention") {
       config.refuse("layer_types", "\"", io::shown(type),
-                    "\" is not a kind of layer that attend has: full_attention, sliding_attention");
+                    "\" is not a kind of layer that attend supports: full_attention, sliding_attention");
     }
     global.push_back(type == "full_attention");
   }

@@ -49,7 +49,7 @@ FeedForwardDescription read_nomic_feed_forward(const io::JsonFields& config) {
   const std::string_view name = config.string(key, "swiglu");
   if (name != "swiglu" && name != "silu" && name != "geglu") {
     config.refuse(key, "\"", io::shown(name),
-                  "\" is not a gate that attend has in this family: swiglu, geglu");
+                  "\" is not a gate that attend supports in this family: swiglu, geglu");
   }
   part.activation = name == "geglu" ? Activation::gelu : Activation::silu;
   part.bias = config.boolean("mlp_fc1_bias", false);
