@@ -1,6 +1,6 @@
 """attention() on a GPU beside cuDNN, on PyTorch's tensors, in turns in one run.
 
-    bench.py libattend_gpu_adapter.so [--quick] [--weights | --backward]   (nothing but that)
+    bench.py libattend_gpu_adapter.so [--quick] [--weights | --backward]   (only weights on demand, or the backward pass)
 
 Checks every case against float32 mathematics first. The figure is a ratio: how many times as fast as cuDNN; milliseconds move by 8% from machine to machine.
 """
