@@ -1,6 +1,6 @@
 """attention() on a GPU beside cuDNN, on PyTorch's tensors, in turns in one run.
 
-    bench.py libattend_gpu_adapter.so [--quick] [--weights | --backward]   (only weights on demand, or the backward pass)
+    bench.py libattend_gpu_adapter.so [--quick] [--only=forward|decode|options] [--weights | --backward]   (nothing but that)
 
 Checks every case against float32 mathematics first. The figure is a ratio: how many times as fast as cuDNN; milliseconds move by 8% from machine to machine.
 """
@@ -31,6 +31,7 @@ class GpuSummary(ctypes.Structure):
 library = ctypes.CDLL(sys.argv[1])
 library.gpu_error.restype = ctypes.c_char_p
 quick = "--quick" in sys.argv
+only = next((a.split("=")[1] for a in sys.argv if a.startswith("--only=")), None)
 TYPES = {torch.bfloat16: 0, torch.float16: 1, torch.float32: 2}
 
 
@@ -202,6 +203,33 @@ def guarded(name, *arguments, **keywords):
         print(f"{name:38s} FAILED: {str(error)[:200]}", flush=True)
 
 
+def decode_row(b, h, key_heads, keys, d, dtype=torch.bfloat16, n=1):
+    """Few queries on many keys, beside the better of cuDNN and FlashAttention; the figure is bytes of K and V a second."""
+    name = f"{b} x {keys} keys, {h} on {key_heads}, {d}" + (f", {n} queries" if n > 1 else "")
+    case = Case(b, h, n, d, key_heads=key_heads, keys=keys, dtype=dtype)
+    ours, _, lse = case.errors(cudnn=False)
+    size = 2 * case.k.numel() * case.k.element_size()
+    texts, best = [], 0
+    for label, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("flash", SDPBackend.FLASH_ATTENTION)):
+        try:
+            with sdpa_kernel(backend):
+                times = turns([case.ours, case.cudnn])
+        except RuntimeError as error:
+            texts.append(f"{label}: {str(error)[:40]}")
+            continue
+        speed = [size / t / 1e9 for t in times]
+        best = max(best, speed[1])
+        texts.append(f"{label} {speed[1]:.2f} (ours {speed[0]:.2f} TB/s, {times[0] * 1000:.1f} us, ratio {speed[0] / speed[1]:.3f})")
+    print(f"{name:38s} {' | '.join(texts)} | error {ours:.2e}, lse {lse:.1e}", flush=True)
+
+
+def guarded_decode(*arguments, **keywords):
+    try:
+        decode_row(*arguments, **keywords)
+    except Exception as error:
+        print(f"{arguments} FAILED: {str(error)[:200]}", flush=True)
+
+
 class Weights:
     """summarize_weights() of a case, beside what PyTorch's eager path does to see the same."""
 
@@ -287,20 +315,26 @@ print(torch.cuda.get_device_name(), torch.__version__, "cuDNN", torch.backends.c
 if "--backward" in sys.argv:  # nothing else
     all_backward()
     sys.exit()
-for d in (128, 64):
+for d in (128, 64) if only in (None, "forward") else ():
     for n in (4096, 8192) if quick else (4096, 8192, 16384):
         for causal in (False, True):
             guarded(f"1,16,{n},{d} {'causal' if causal else 'full'}", 1, 16, n, d, causal)
-for d in (96, 192, 256):
+for d in (96, 192, 256) if only in (None, "forward") else ():
     for causal in (False, True):
         guarded(f"1,16,4096,{d} {'causal' if causal else 'full'}", 1, 16, 4096, d, causal)
-guarded("1,16,4096,128 causal f16", 1, 16, 4096, 128, True, dtype=torch.float16)
-guarded("1,32 on 8,4096,128 causal", 1, 32, 4096, 128, True, key_heads=8)
-guarded("1,16,4000,128 causal", 1, 16, 4000, 128, True)
-for shape in ((8, 12, 512, 64), (32, 12, 128, 64)):
-    for causal in (False, True):
-        guarded(f"{','.join(map(str, shape))} {'causal' if causal else 'full'}", *shape, causal)
-guarded("16,32 on 8, 1 on 8192 keys,128", 16, 32, 1, 128, key_heads=8, keys=8192)
+if only in (None, "decode"):
+    for shape in ((1, 32, 8, 32768, 128), (16, 32, 8, 8192, 128), (64, 32, 8, 4096, 128), (1, 32, 8, 2048, 128), (8, 16, 16, 4096, 64), (4, 16, 8, 8192, 256)):
+        guarded_decode(*shape)
+    guarded_decode(16, 32, 8, 8192, 128, n=4)
+if only in (None, "forward"):
+    guarded("1,16,4096,128 causal f16", 1, 16, 4096, 128, True, dtype=torch.float16)
+    guarded("1,32 on 8,4096,128 causal", 1, 32, 4096, 128, True, key_heads=8)
+    guarded("1,16,4000,128 causal", 1, 16, 4000, 128, True)
+    for shape in ((8, 12, 512, 64), (32, 12, 128, 64)):
+        for causal in (False, True):
+            guarded(f"{','.join(map(str, shape))} {'causal' if causal else 'full'}", *shape, causal)
+if only in ("forward", "decode"):
+    sys.exit()
 n = 4096 if quick else 8192
 plain = guarded(f"1,16,{n},128 plain", 1, 16, n, 128, options={})
 for name, option in {"window 1024": {"window": 1024}, "softcap": {"softcap": 30.0}, "ALiBi": {"slope": 0.01}, "sinks": {"sink": 0.5},

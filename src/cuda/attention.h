@@ -19,6 +19,12 @@ bool hopper_takes(plugin::Place place, const plugin::Attention& call);
 void hopper_forward(plugin::Place place, const plugin::Attention& call, const Problem& problem,
                     const ForwardTarget& target);
 
+// Sequences of up to kMostDecodedQueries queries, their keys cut into pieces: compute capability 9.0, 16-bit
+// types, head sizes up to 256, every option but dropout. Leaves the other sequences alone.
+bool decode_takes(plugin::Place place, const plugin::Attention& call);
+void decode_forward(plugin::Place place, const plugin::Attention& call, const Problem& problem,
+                    const ForwardTarget& target);
+
 // ATTEND_CUDA_KERNEL=portable has the portable kernels compute everything, to compare or to go around a
 // fault.
 bool portable_only();

@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
     tile.sequence = index / column_tiles / row_tiles / p.heads;
     const Head head(p, tile.sequence, tile.head);
     const std::int64_t queries = head.sequence.queries;
-    if (tile.first >= queries) continue;
+    if (tile.first >= queries || queries <= p.few) continue;
     const std::int64_t last = min(tile.first + kRows, queries) - 1;
     const std::int64_t columns = min(std::int64_t{kColumns * kLanes}, p.dv - tile.column);
 

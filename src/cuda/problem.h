@@ -40,6 +40,7 @@ struct Problem {
   std::uint64_t dropout_seed = 0;
   std::int64_t window_left = -1, window_right = -1;
   std::int32_t causal = 0;
+  std::int64_t few = 0;  // sequences of up to so many queries are another kernel's
 
   __host__ __device__ bool drops() const { return coin_threshold != INT32_MIN; }
 };

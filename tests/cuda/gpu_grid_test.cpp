@@ -16,9 +16,9 @@
 namespace attend {
 namespace {
 
-// What the tensor cores' path does to a weight before it meets its value.
+// What the tensor cores' paths do to a weight before it meets its value.
 WeightRounding rounding_of(const AttentionCase& c, const std::string& kernel) {
-  if (kernel != "hopper") return {};
+  if (kernel == "portable") return {};
   return c.dtype == DType::bf16 ? WeightRounding{0x1p-8, 0} : WeightRounding{0x1p-11, 0x1p-24};
 }
 

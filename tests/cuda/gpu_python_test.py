@@ -109,7 +109,7 @@ def test_tensors_are_read_and_written_where_they_are():
         merged, both = attend.merge_attention(*parts[0], *parts[1])
         close(merged, expected, 2 * bound, "merge")
         close(attend.log_sum_exp(both), lse, 2e-5, "merged state")
-        assert attend.attention_kernel(q, k).name in ("hopper", "portable")
+        assert attend.attention_kernel(q, k).name in ("decode", "hopper", "portable")
     close(attend.scaled_dot_product_attention(q, k, v, enable_gqa=True), expected, bound, "sdpa")
 
 

@@ -55,7 +55,9 @@ struct Work {
   __device__ std::int64_t last(const HopperParameters& p) const {
     return min(std::int64_t{first} + Shape::kQueries, sequence(p).queries) - 1;
   }
-  __device__ bool exists(const HopperParameters& p) const { return first < sequence(p).queries; }
+  __device__ bool exists(const HopperParameters& p) const {
+    return first < sequence(p).queries && sequence(p).queries > p.problem.few;
+  }
   // The assembler must see that a warp's threads agree on these, or it makes products wait for each other.
   __device__ __forceinline__ void make_uniform() {
     tiles = {uniform(tiles.begin), uniform(tiles.all_begin), uniform(tiles.all_end), uniform(tiles.end)};
@@ -361,7 +363,7 @@ struct Consumer {
 #pragma unroll
     for (int x = 0; x < kD / 2; ++x) o[x] *= alpha[x >> 1 & 1];
     round_weights();
-        if (kHidden && (!kGeneral || hides(work, tile))) guard_values();
+    if (kHidden && (!kGeneral || hides(work, tile))) guard_values();
   }
 
   template <bool kHidden>

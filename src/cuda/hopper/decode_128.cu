@@ -1,0 +1,4 @@
+#include "cuda/hopper/decode.cuh"
+
+template void attend::cuda::launch_decode<attend::cuda::Decode128>(attend::plugin::Place,
+                                                            const attend::cuda::DecodeParameters&, int);
