@@ -385,7 +385,6 @@ def test_generate_refuses_a_gru(tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
-    ([], "--model is required"),
     (["-m", "no/such/folder", "x"], "no/such/folder"),
     (["-m", "MODEL", ""], "the prompt is empty"),
     (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature is not a number of at least 0"),
