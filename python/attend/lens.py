@@ -497,8 +497,8 @@ def patch(
     Both are readings of the same model, which writes, with the same number of tokens; answer and other are what they are answered with, by
     default what each makes most probable. states=False or heads=False leaves that part out.
     """
-    one, two, *rest = _core.lens_patch(clean._core, changed._core, answer, other, states, heads)
-    return PatchedAnswers(Token(*one), Token(*two), *rest)
+    found = _core.lens_patch(clean._core, changed._core, answer, other, states, heads)
+    return PatchedAnswers(Token(*found[0]), Token(*found[1]), *found[2:])
 
 
 def _candidates(fields: list[tuple[tuple[int, str, str], float]]) -> list[Candidate]:

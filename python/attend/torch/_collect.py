@@ -202,9 +202,10 @@ def _real(mask: list[int]) -> slice:
 
 def _layer_of(call: Seen, number: int, sequence: int, tokens: _Tokens) -> RecordedLayer:
     name, count, real = call.name or "", len(tokens.texts), tokens.real
-    if call.q is None and call.weights is None:
+    seen = call.weights if call.q is None else call.q
+    if seen is None:
         raise ValueError("recording: neither q, k and v nor the weights were collected; ask for collect(qkv=True)")
-    shape = call.weights.shape if call.q is None else call.q.shape
+    shape = seen.shape
     queries = shape[-2]
     keys = shape[-1] if call.k is None else call.k.shape[-2]
     if len(shape) != 4 or (queries, keys) != (count, count):
@@ -213,7 +214,7 @@ def _layer_of(call: Seen, number: int, sequence: int, tokens: _Tokens) -> Record
             " for both; collect one pass over the whole text, or choose its calls by calls="
         )
     if call.q is None:
-        return RecordedLayer(weights=call.weights[sequence, :, real, real], name=name)
+        return RecordedLayer(weights=seen[sequence, :, real, real], name=name)
     options = dict(call.options or {})
     offset = options.pop("query_offset", 0)
     if offset not in (0, "top_left", "bottom_right"):
