@@ -31,6 +31,11 @@ void multiply_rows(ConstTensorView x, ConstTensorView table, TensorView out) {
 
 void row_products(ConstTensorView x, ConstTensorView table, TensorView out) {
   kernels::require_isa();
+  if (x.size(1) == 0) {  // rows of nothing may lie nowhere
+    for (std::int64_t i = 0; i < out.size(0); ++i)
+      std::fill_n(static_cast<float*>(out.raw()) + i * out.stride(0), out.size(1), 0.0f);
+    return;
+  }
   if (table.dtype() == DType::f32) return multiply_rows<float>(x, table, out);
   if (table.dtype() == DType::bf16) return multiply_rows<bfloat16>(x, table, out);
   if (table.dtype() == DType::f16) return multiply_rows<float16>(x, table, out);
