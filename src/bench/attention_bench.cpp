@@ -13,18 +13,6 @@
 namespace attend::bench {
 namespace {
 
-Record record_of(const AttentionCase& one) {
-  Record record;
-  record.bench = "attention";
-  record.name = to_string(one);
-  record.dtype = one.dtype;
-  record.direction = one.direction;
-  record.causal = one.causal;
-  record.shape = one.shape;
-  record.flops = attention_flops(one.shape, one.direction, one.causal);
-  return record;
-}
-
 AttentionOptions options_of(const AttentionCase& one) {
   AttentionOptions options;
   options.causal = one.causal;
@@ -32,7 +20,7 @@ AttentionOptions options_of(const AttentionCase& one) {
 }
 
 Record measure_forward(const AttentionCase& one, const BenchSettings& settings) {
-  Record record = record_of(one);
+  Record record = attention_record(one);
   const Inputs inputs = random_inputs(one.shape, one.dtype);
   const AttentionOptions options = options_of(one);
   Tensor out(DType::f32, inputs.q.shape());
@@ -44,7 +32,7 @@ Record measure_forward(const AttentionCase& one, const BenchSettings& settings) 
 }
 
 Record measure_backward(const AttentionCase& one, const BenchSettings& settings) {
-  Record record = record_of(one);
+  Record record = attention_record(one);
   const Inputs inputs = random_inputs(one.shape, one.dtype);
   const AttentionOptions options = options_of(one);
   Tensor out(DType::f32, inputs.q.shape());

@@ -91,4 +91,16 @@ std::vector<DecodeCase> decode_cases(bool quick) {
   return cases;
 }
 
+Record attention_record(const AttentionCase& one) {
+  Record record;
+  record.bench = "attention";
+  record.name = to_string(one);
+  record.dtype = one.dtype;
+  record.direction = one.direction;
+  record.causal = one.causal;
+  record.shape = one.shape;
+  record.flops = attention_flops(one.shape, one.direction, one.causal);
+  return record;
+}
+
 }  // namespace attend::bench

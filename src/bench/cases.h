@@ -14,7 +14,8 @@ struct AttentionCase {
   bool causal = false;
 };
 std::string to_string(
-    const AttentionCase& attention_case);  // "fwd causal 1,12,512,64", and "bf16" where it is
+    const AttentionCase& attention_case);           // "fwd causal 1,12,512,64", and "bf16" where it is
+Record attention_record(const AttentionCase& one);  // what is known before it is measured
 
 // The shapes for which other engines publish figures (docs/benchmarks.md), those of small encoders, the head
 // sizes that kernels are tuned for, grouped heads, 16-bit storage. Quick: the short ones.

@@ -44,18 +44,6 @@ std::vector<AttentionCase> gpu_cases(bool quick) {
   return cases;
 }
 
-Record gpu_record(const AttentionCase& one) {
-  Record record;
-  record.bench = "attention";
-  record.name = to_string(one);
-  record.dtype = one.dtype;
-  record.direction = one.direction;
-  record.causal = one.causal;
-  record.shape = one.shape;
-  record.flops = attention_flops(one.shape, one.direction, one.causal);
-  return record;
-}
-
 double check_gpu_output(const std::string& what, const Inputs& inputs, const GpuInputs& there,
                         const AttentionOptions& options, const AttentionOptions& options_there) {
   Tensor out(DType::f32, inputs.q.shape(), there.q.device());
@@ -64,7 +52,7 @@ double check_gpu_output(const std::string& what, const Inputs& inputs, const Gpu
 }
 
 Record gpu_forward(const AttentionCase& one, Device device, const BenchSettings& settings) {
-  Record record = gpu_record(one);
+  Record record = attention_record(one);
   const Inputs inputs = random_inputs(one.shape, one.dtype);
   const GpuInputs there(inputs, device);
   const AttentionOptions options{.causal = one.causal};
@@ -76,7 +64,7 @@ Record gpu_forward(const AttentionCase& one, Device device, const BenchSettings&
 }
 
 Record gpu_backward(const AttentionCase& one, Device device, const BenchSettings& settings) {
-  Record record = gpu_record(one);
+  Record record = attention_record(one);
   const Inputs inputs = random_inputs(one.shape, one.dtype);
   const GpuInputs there(inputs, device);
   const AttentionOptions options{.causal = one.causal};
@@ -153,7 +141,7 @@ Report bench_gpu_options(const BenchSettings& settings, Device device) {
   std::vector<Record> records;
   for (const GpuOption& one : all) {
     settings.progress(std::string("options ") + one.name);
-    Record record = gpu_record({shape, DType::bf16, Direction::forward, false});
+    Record record = attention_record({shape, DType::bf16, Direction::forward, false});
     record.bench = "options";
     record.name = one.name;
     record.error = check_gpu_output(record.name, inputs, there, one.here, one.there);
