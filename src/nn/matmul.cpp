@@ -6,6 +6,7 @@
 #include "kernels/gelu/gelu_reference.h"
 #include "kernels/matmul/matmul_reference.h"
 #include "nn/host_operations.h"
+#include "nn/packed_bf16.h"
 #include "nn/packed_f32.h"
 
 namespace attend {
@@ -78,7 +79,7 @@ std::string_view name_of(PackedAs as) noexcept {
 }
 
 const PackedFormat& detail::packed_format(PackedAs as) {
-  static constexpr const PackedFormat* kFormats[] = {&kPackedF32};
+  static constexpr const PackedFormat* kFormats[] = {&kPackedF32, &kPackedBf16};
   for (const PackedFormat* const format : kFormats) {
     if (format->as == as) return *format;
   }

@@ -56,22 +56,10 @@ void pack_panels(ConstTensorView w, void* memory) {
 }
 
 void transpose_panels(const PackedMatrix& w, void* memory) {
-  const std::int64_t k = w.rows(), n = w.columns();
-  if (k == 0 || n == 0) return;
   const auto* const from = static_cast<const float*>(w.memory().raw());
-  auto* const to = static_cast<float*>(memory);
-  // Squares of 16 by 16, each within one panel here and there: 1 KiB, so that both stay in the first-level
-  // cache.
-  parallel_for(kernels::panel_count(k), [&](std::int64_t panel, int) noexcept {
-    const std::int64_t first = panel * kPanelColumns, rows = std::min(kPanelColumns, k - first);
-    if (rows < kPanelColumns) std::fill_n(to + panel * n * kPanelColumns, n * kPanelColumns, 0.0F);
-    for (std::int64_t column = 0; column < n; ++column) {
-      const std::int64_t source = column / kPanelColumns * k + first;
-      for (std::int64_t row = 0; row < rows; ++row) {
-        to[(panel * n + column) * kPanelColumns + row] =
-            from[(source + row) * kPanelColumns + column % kPanelColumns];
-      }
-    }
+  const std::int64_t k = w.rows();
+  pack_transpose(k, w.columns(), memory, [&](std::int64_t row, std::int64_t column) noexcept {
+    return from[(column / kPanelColumns * k + row) * kPanelColumns + column % kPanelColumns];
   });
 }
 

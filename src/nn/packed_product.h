@@ -43,6 +43,7 @@ struct ProductCut {
 struct ProductBlock {
   std::int64_t row, rows, column, columns;
   std::int64_t next_column;  // of the block that this thread will probably take next, or -1
+  int lane;                  // of lanes_for(cut.count())
 };
 
 // A tensor as rows; those that a kernel can work on where they lie are f32, contiguous and evenly spaced.
@@ -96,6 +97,7 @@ void for_each_block(const ProductCut& cut, TensorView out_given, const MatmulEpi
 
   parallel_for(cut.count(), lanes, [&](std::int64_t index, int lane) noexcept {
     ProductBlock block;
+    block.lane = lane;
     block.row = index / cut.column_blocks * cut.rows;
     block.rows = std::min(cut.rows, cut.m - block.row);
     block.column = index % cut.column_blocks * cut.columns;
