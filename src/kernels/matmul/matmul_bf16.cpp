@@ -1,7 +1,7 @@
-// How it works: as matmul.cpp, over the same strips. With AVX512-BF16 a tile is multiplied by pair_tile.cpp,
-// two rows of the panels an instruction. Without it the part of the panels that all rows are about to read is
-// widened once, into the first-level cache, and the micro-kernel of f32 goes on from there: its bits are
-// those of the f32 product with the rounded weights.
+// How it works: as matmul.cpp, over the same strips; a line of a panel holds two rows. With AVX512-BF16 a
+// tile is multiplied by pair_tile.cpp, two rows of the panels an instruction. Without it the micro-kernel of
+// f32 widens the lines in registers, one row after the other: its bits are those of the f32 product with the
+// rounded weights.
 #include "kernels/matmul/matmul_bf16.h"
 
 #include "kernels/isa.h"
@@ -17,89 +17,58 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// The line of pairs stands where a line of floats would, for what is fetched ahead.
-HWY_INLINE PanelLines lines_of(const MatmulBf16Block& block) {
-  return {reinterpret_cast<const float*>(block.panels), reinterpret_cast<const float*>(block.ahead),
-          pair_count(block.depth)};
-}
-
-struct Bf16Product {
-  Bf16Product(const MatmulBf16Block& block, int tile_rows, std::int64_t most_pairs)
+// What strip() asks of a product, but for its rows.
+struct PairPanels {
+  // A tile has `tile_rows` rows; at most `most_lines` lines are added up before they join the total.
+  PairPanels(const MatmulBf16Block& block, int tile_rows, std::int64_t most_lines)
       : rows(block.rows),
         columns(block.columns),
         depth(block.depth),
-        part(2 * part_of(pair_count(block.depth), most_pairs)),
+        part(2 * part_of(pair_count(block.depth), most_lines)),
         tiles((block.rows + tile_rows - 1) / tile_rows),
-        lines(lines_of(block)),
+        panels(block.panels),
+        lines{reinterpret_cast<const float*>(block.panels), reinterpret_cast<const float*>(block.ahead),
+              pair_count(block.depth)},
         finish(block.finish) {}
-
-  HWY_INLINE const std::uint32_t* at(std::int64_t column, std::int64_t first) const {
-    return reinterpret_cast<const std::uint32_t*>(panel_vector(lines.panels, lines.depth, column)) +
-           first / 2 * kPanelColumns;
-  }
-  HWY_INLINE Ahead ahead_of(std::int64_t column, std::int64_t width, std::int64_t first,
-                            std::int64_t count) const {
-    return part_ahead(lines, tiles, part / 2, column, width, pair_count(first + count), columns);
-  }
-
-  std::int64_t rows, columns, depth, part, tiles;
-  PanelLines lines;
-  const MatmulFinish& finish;
-};
-
-constexpr std::int64_t kMaxWidened = 128;
-
-struct WidenedProduct : FloatRows, Bf16Product {
-  WidenedProduct(const float* rows_given, std::int64_t row_step, const MatmulBf16Block& block, float* memory)
-      : FloatRows{rows_given, row_step}, Bf16Product(block, kRows, kMaxWidened / 2), widened(memory) {}
-
-  template <int kV>
-  HWY_ATTR StripPart<float, kV> start(std::int64_t column, std::int64_t first, std::int64_t count) const {
-    const hn::RebindToUnsigned<D> du;
-    StripPart<float, kV> found;
-    for (int v = 0; v < kV; ++v) {
-      const std::uint32_t* const from = at(column + v * lanes(), first);
-      const std::int64_t place = column % kPanelColumns + v * lanes();
-      float* const to = widened + place / kPanelColumns * kMaxWidened * kPanelColumns + place % kPanelColumns;
-      for (std::int64_t i = 0; i < pair_count(count); ++i) {
-        const auto pairs = hn::Load(du, from + i * kPanelColumns);
-        hn::Store(hn::BitCast(D(), hn::ShiftLeft<16>(pairs)), D(), to + 2 * i * kPanelColumns);
-        hn::Store(hn::BitCast(D(), hn::And(pairs, hn::Set(du, 0xffff0000u))), D(),
-                  to + (2 * i + 1) * kPanelColumns);
-      }
-      found.b[v] = to;
-    }
-    found.ahead = ahead_of(column, kV * lanes(), first, count);
-    return found;
-  }
-
-  float* widened;  // (panels of a strip, kMaxWidened, 16)
-};
-
-HWY_ATTR void multiply_widened(const float* a, std::int64_t a_row, const MatmulBf16Block& block) {
-  constexpr std::int64_t kPanels = (kTileVectors * HWY_MAX_BYTES / 4 + kPanelColumns - 1) / kPanelColumns;
-  HWY_ALIGN float widened[kPanels * kMaxWidened * kPanelColumns];
-  multiply_strips(WidenedProduct(a, a_row, block, widened));
-}
-
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-constexpr std::int64_t kMaxPairs = 128;
-
-struct PairProduct : Bf16Product {
-  static constexpr int kRows = kPairTileRows;
-  static_assert(kTileVectors == kPairTilePanels);
-
-  PairProduct(const bfloat16* rows_given, std::int64_t row_step, const MatmulBf16Block& block)
-      : Bf16Product(block, kRows, kMaxPairs), a(rows_given), a_row(row_step) {}
 
   template <int kV>
   HWY_ATTR StripPart<std::uint32_t, kV> start(std::int64_t column, std::int64_t first,
                                               std::int64_t count) const {
     StripPart<std::uint32_t, kV> found;
-    for (int v = 0; v < kV; ++v) found.b[v] = at(column + v * lanes(), first);
-    found.ahead = ahead_of(column, kV * lanes(), first, count);
+    for (int v = 0; v < kV; ++v) {
+      found.b[v] = panel_vector(panels, lines.depth, column + v * lanes()) + first / 2 * kPanelColumns;
+    }
+    found.ahead =
+        part_ahead(lines, tiles, part / 2, column, kV * lanes(), pair_count(first + count), columns);
     return found;
   }
+
+  std::int64_t rows, columns, depth, part, tiles;
+  const std::uint32_t* panels;
+  PanelLines lines;  // the same panels: a pair stands where a float would
+  const MatmulFinish& finish;
+};
+
+constexpr std::int64_t kMaxWidenedLines = 64;  // 128 rows, as in f32
+
+struct WidenedProduct : FloatRows, PairPanels {
+  WidenedProduct(const float* rows_given, std::int64_t row_step, const MatmulBf16Block& block)
+      : FloatRows{rows_given, row_step}, PairPanels(block, kRows, kMaxWidenedLines) {}
+};
+
+HWY_ATTR void multiply_widened(const float* a, std::int64_t a_row, const MatmulBf16Block& block) {
+  multiply_strips(WidenedProduct(a, a_row, block));
+}
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+constexpr std::int64_t kMaxPairLines = 128;  // as many bytes
+
+struct PairProduct : PairPanels {
+  static constexpr int kRows = kPairTileRows;
+  static_assert(kTileVectors == kPairTilePanels);
+
+  PairProduct(const bfloat16* rows_given, std::int64_t row_step, const MatmulBf16Block& block)
+      : PairPanels(block, kRows, kMaxPairLines), a(rows_given), a_row(row_step) {}
 
   template <int kV>
   HWY_ATTR void multiply(const StripPart<std::uint32_t, kV>& from, std::int64_t row, std::int64_t count,

@@ -92,19 +92,20 @@ HWY_ATTR void multiply_strips(const Product& product) {
   }
 }
 
-// Rows of f32, read where they lie, times vectors of floats: what a Product of such rows multiplies with.
+// Rows of f32, read where they lie, times panels of floats or of pairs: what a Product of such rows
+// multiplies with.
 struct FloatRows {
   static constexpr int kRows = kTileRows;
 
-  template <int kV>
-  HWY_ATTR void multiply(const StripPart<float, kV>& part, std::int64_t row, std::int64_t count,
+  template <int kV, class Word>
+  HWY_ATTR void multiply(const StripPart<Word, kV>& part, std::int64_t row, std::int64_t count,
                          std::int64_t first, std::int64_t part_depth, float* sums, std::int64_t width) const {
     tile<kRows, kV>(part, count, first > 0, part_depth, a + row * a_row + first, sums, width);
   }
 
   // `count` rows, count <= kR.
-  template <int kR, int kV>
-  HWY_ATTR void tile(const StripPart<float, kV>& part, std::int64_t count, bool add, std::int64_t part_depth,
+  template <int kR, int kV, class Word>
+  HWY_ATTR void tile(const StripPart<Word, kV>& part, std::int64_t count, bool add, std::int64_t part_depth,
                      const float* from, float* sums, std::int64_t width) const {
     if constexpr (kR > 1) {
       if (count < kR) return tile<kR - 1, kV>(part, count, add, part_depth, from, sums, width);
