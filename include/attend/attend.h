@@ -35,6 +35,7 @@
 #include <attend/pooling.h>
 #include <attend/pooling_kind.h>
 #include <attend/positions.h>
+#include <attend/precision.h>
 #include <attend/reference.h>
 #include <attend/reference_attention.h>
 #include <attend/relu.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include <attend/activation.h>
 #include <attend/tensor.h>
@@ -15,6 +16,10 @@ struct MatmulEpilogue {
   ConstTensorView residual{};  // the shape and dtype of out, any strides
 };
 
+// How a packed matrix holds its numbers, and so in which it is multiplied: docs/precision.md.
+enum class PackedAs : std::uint8_t { f32, bf16, int8 };
+std::string_view name_of(PackedAs as) noexcept;
+
 // A right-hand matrix, copied once into the order in which the product reads it, so the original may go. The
 // order and the number type are internal to the library. Moves are cheap. A const one may be used by several
 // threads at once.
@@ -23,20 +28,22 @@ class PackedMatrix {
   PackedMatrix() = default;  // (0, 0)
   // w (k, n): any strides; f32, bf16 or f16. A weight stored as (out, in) is passed as
   // weight.transposed(0, 1).
-  explicit PackedMatrix(ConstTensorView w);
+  explicit PackedMatrix(ConstTensorView w, PackedAs as = PackedAs::f32);
   // The same in memory that the caller owns and that outlives it: on the device of w, contiguous, 64-byte
   // aligned, of bytes_needed() or more; its type does not matter. The matrices of a model side by side in one
   // tensor get large pages, which those of a few megabytes each do not.
-  PackedMatrix(ConstTensorView w, TensorView memory);
+  PackedMatrix(ConstTensorView w, TensorView memory, PackedAs as = PackedAs::f32);
   // A multiple of 64, so that a matrix that follows another is aligned, too.
-  static std::int64_t bytes_needed(std::int64_t rows, std::int64_t columns, Device device = {});
+  static std::int64_t bytes_needed(std::int64_t rows, std::int64_t columns, Device device = {},
+                                   PackedAs as = PackedAs::f32);
 
   std::int64_t rows() const noexcept { return rows_; }        // k
   std::int64_t columns() const noexcept { return columns_; }  // n
-  DType dtype() const noexcept { return dtype_; }             // of its numbers as stored
+  PackedAs packed_as() const noexcept { return as_; }
   Device device() const noexcept { return lent_.given() ? lent_.device() : owned_.device(); }
 
-  // The transpose, (n, k), packed: what a gradient is multiplied by in a backward pass.
+  // The transpose, (n, k), of its numbers as they are held, packed as f32: what a gradient is multiplied by
+  // in a backward pass.
   PackedMatrix transposed() const;
 
   // The packed numbers as plain memory, for code that knows their order.
@@ -45,14 +52,15 @@ class PackedMatrix {
 
  private:
   std::int64_t rows_ = 0, columns_ = 0;
-  DType dtype_ = DType::f32;
+  PackedAs as_ = PackedAs::f32;
   Tensor owned_;
   ConstTensorView lent_{};
 };
 
 // out = activation(a w + bias) + residual: a (..., k) of rank 2 to 4, out (..., n); any strides; f32, bf16 or
-// f16, the same for a, out and residual. Sums are f32. out overlaps no input, but may be the residual itself.
-// Each row of out has the same bits whatever the other rows and the number of threads.
+// f16, the same for a, out and residual. Sums are f32 whatever w is held as. out overlaps no input, but may
+// be the residual itself. Each row of out has the same bits whatever the other rows and the number of
+// threads.
 void matmul(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue = {});
 
 // The same for a matrix that is used once. Here all may be f64, too: that is the reference.

@@ -33,7 +33,7 @@ class TextModel {
  public:
   // A folder, or the name of a model in the hub's cache. Throws FileError, also where its files contradict
   // each other.
-  static TextModel load(std::string_view name_or_folder);
+  static TextModel load(std::string_view name_or_folder, const ModelOptions& options = {});
 
   const ModelFiles& files() const noexcept;
   const Tokenizer& tokenizer() const noexcept;

@@ -9,6 +9,7 @@
 #include <attend/cache.h>
 #include <attend/checkpoint.h>
 #include <attend/model_description.h>
+#include <attend/precision.h>
 #include <attend/tensor.h>
 
 #include <cstdint>
@@ -155,15 +156,24 @@ class TransformerCache {
   bool has_source_ = false;
 };
 
+// How a model computes.
+struct ModelOptions {
+  // Of the products with the layers' matrices and of attention. Gradients are those of the matrices as they
+  // are then held, in f32.
+  Precision precision = Precision::f32;
+};
+
 class Transformer {
  public:
   // Packs the weights, once. Throws FileError for a tensor that is missing or of another shape.
-  Transformer(const ModelDescription& description, const TensorSource& tensors);
+  Transformer(const ModelDescription& description, const TensorSource& tensors,
+              const ModelOptions& options = {});
   ~Transformer();
   Transformer(Transformer&&) noexcept;
   Transformer& operator=(Transformer&&) noexcept;
 
   const ModelDescription& description() const noexcept;
+  Precision precision() const noexcept;
 
   // The vectors that leave the last layer, or layer number `layers`, (tokens, E). f32. A text's vectors have
   // the same bits whatever the other texts and the number of threads. Throws std::invalid_argument for ids

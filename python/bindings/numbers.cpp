@@ -76,6 +76,10 @@ std::string choice_from(nb::handle value, const char* name, std::initializer_lis
   refuse_value(name, " is \"", given, "\", expected ", expected);
 }
 
+attend::Precision precision_from(nb::handle value) {
+  return *attend::precision_named(choice_from(value, "precision", {"f32", "bf16", "int8"}));
+}
+
 std::int64_t integer_from(nb::handle value, const char* name) {
   const nb::object index = whole_number(value, name);
   const long long number = PyLong_AsLongLong(index.ptr());

@@ -17,6 +17,7 @@ namespace attend::app {
 namespace {
 
 struct ChatArguments {
+  ModelOptions model_options;
   std::string model{kDefaultWriter}, system;
   GenerateOptions options{};
 };
@@ -108,7 +109,7 @@ class Conversation {
 
 void run_chat(const ChatArguments& given, const Globals& globals) {
   check_generation_options(given.options);
-  Generator generator(open_model(given.model));
+  Generator generator(open_model(given.model, given.model_options));
   generator.chat_template();
   warn_of_left_out(generator);
   Conversation conversation(generator, given, draw::detect_terminal(STDOUT_FILENO, globals.color));
@@ -129,6 +130,7 @@ void add_chat_command(CLI::App& program, Globals& globals, std::function<void()>
   CLI::App* const command =
       program.add_subcommand("chat", "Talk to a model, and see what its answers looked at");
   add_model_option(*command, given->model);
+  add_precision_option(*command, given->model_options);
   command->add_option("--system", given->system, "The system's message")->take_last()->type_name("TEXT");
   add_generation_options(*command, given->options);
   add_color_option(*command, globals);

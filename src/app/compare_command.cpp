@@ -26,6 +26,7 @@ Try:
   attend compare "Apple launched a new phone while I was eating an apple." --word apple)";
 
 struct CompareArguments {
+  ModelOptions model_options;
   std::string first, word, model{kDefaultModel};
   std::optional<std::string> second, other_word;
   bool json = false;
@@ -39,7 +40,7 @@ void run_compare(const CompareArguments& given, const Globals& globals) {
   const std::string first_text = input_text(given.first);
   const std::optional<std::string> second_text =
       given.second ? std::optional(input_text(*given.second)) : std::nullopt;
-  const TextModel model = open_model(given.model);
+  const TextModel model = open_model(given.model, given.model_options);
 
   const Reading first(model, first_text);
   warn_of_truncation(first);
@@ -71,6 +72,7 @@ void add_compare_command(CLI::App& program, Globals& globals, std::function<void
       ->add_option("--other-word", given->other_word, "The word in the second text, if it is a different one")
       ->type_name("WORD");
   add_model_option(*command, given->model);
+  add_precision_option(*command, given->model_options);
   command->add_flag("--json", given->json, "Print the numbers as JSON");
   add_color_option(*command, globals);
   command->footer(kCompareFooter);

@@ -48,6 +48,7 @@ Try:
   attend embed texts.txt --words -o words.npz)";
 
 struct EmbedArguments {
+  ModelOptions model_options;
   std::string file, model{kDefaultModel}, output, overflow = "truncate";
   std::vector<std::string> pooling;
   std::optional<bool> normalize;
@@ -169,7 +170,7 @@ void warn_of_long_texts(const embed::Outcome& outcome, const EmbedArguments& giv
 
 void run_embed(const EmbedArguments& given) {
   embed::Job job = job_of(given);
-  const TextModel model = open_model(given.model);
+  const TextModel model = open_model(given.model, given.model_options);
   if (given.prompt_name) job.options.prompt = prompt_named(model, *given.prompt_name);
   const std::int64_t size = job.grain == embed::Grain::text ? model.embedding_size(job.options)
                                                             : model.transformer().description().hidden_size;
@@ -216,6 +217,7 @@ void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) 
       ->required()
       ->type_name("FILE");
   add_model_option(*command, given->model);
+  add_precision_option(*command, given->model_options);
   command->add_option("-o,--output", given->output, "Write the vectors to this file")->type_name("FILE");
   command->add_flag("--jsonl", given->jsonl, "Each line is {\"text\": ...} or a JSON string");
   command->add_flag("--tokens", given->tokens, "One vector per token");

@@ -45,6 +45,7 @@ Try:
   attend explain notes.txt --tokens --special --json)";
 
 struct ExplainArguments {
+  ModelOptions model_options;
   std::optional<std::string> text, focus, to, towards, guess, format;
   std::vector<std::string> ablate, relations;
   std::string second, model{kDefaultModel}, method = "raw", view = "map", sink = "auto", output;
@@ -150,7 +151,7 @@ std::string page_of(const Reading& reading, const ExplainArguments& given,
 Reading reading_of(const ExplainArguments& given, explain::ExplainRequest& request,
                    const std::string& format) {
   if (given.text && is_recording(*given.text)) {
-    require_no_model(given.model, *given.text);
+    require_no_model(given.model, given.model_options, *given.text);
     if (!given.second.empty()) throw UsageError("--second is a text to read, but a recording has been read");
     Reading reading(load_recording(*given.text));
     require_layer(reading, given.layer, given.head);
@@ -158,7 +159,7 @@ Reading reading_of(const ExplainArguments& given, explain::ExplainRequest& reque
     return reading;
   }
   const std::string text = given.text ? input_text(*given.text) : kSentence;
-  const TextModel model = open_model(given.model);
+  const TextModel model = open_model(given.model, given.model_options);
   require_layer(model, given.layer, given.head);
   // A model with a decoder begins its answer with a special token, so these are shown.
   request.special = given.special || model.transformer().description().has_source();
@@ -230,6 +231,7 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
   const auto given = std::make_shared<ExplainArguments>();
   command->add_option("text", given->text, "A text, a file, or - for standard input")->type_name("TEXT");
   add_model_option(*command, given->model);
+  add_precision_option(*command, given->model_options);
   command->add_option("--second", given->second, "The second text of a pair")->type_name("TEXT");
   command->add_option("-f,--focus", given->focus, "Show this word in detail; the#2 is the second \"the\"")
       ->type_name("WORD");

@@ -29,6 +29,7 @@ Try:
   attend explore notes.txt --model ./my-model --port 9000)";
 
 struct ExploreArguments {
+  ModelOptions model_options;
   std::optional<std::string> text;
   std::string model{kDefaultModel}, sink = "auto";
   std::optional<int> port;
@@ -44,7 +45,7 @@ void run_explore(const ExploreArguments& given) {
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
   if (given.text && is_recording(*given.text)) {
-    require_no_model(given.model, *given.text);
+    require_no_model(given.model, given.model_options, *given.text);
     explore::Api api(std::filesystem::path(*given.text), *sink_choice_named(given.sink));
     return serve(api, given);
   }
@@ -53,7 +54,7 @@ void run_explore(const ExploreArguments& given) {
     throw std::runtime_error(joined("the text has more than ", explore::kMostBodyBytes / 2048,
                                     " KiB, which is more than the page can send"));
   get_default_model(given.model);
-  explore::Api api(given.model, text, *sink_choice_named(given.sink));
+  explore::Api api(given.model, text, *sink_choice_named(given.sink), given.model_options);
   serve(api, given);
 }
 
@@ -65,6 +66,7 @@ void add_explore_command(CLI::App& program, Globals&, std::function<void()>& run
   const auto given = std::make_shared<ExploreArguments>();
   command->add_option("text", given->text, "A text, a file, or - for standard input")->type_name("TEXT");
   add_model_option(*command, given->model);
+  add_precision_option(*command, given->model_options);
   command->add_option("--port", given->port, "The port (default: 8080, or the next that is free)")
       ->type_name("N");
   add_sink_option(*command, given->sink);

@@ -17,6 +17,7 @@ namespace attend::app {
 namespace {
 
 struct GenerateArguments {
+  ModelOptions model_options;
   std::string model{kDefaultWriter};
   std::optional<std::string> prompt, system;
   GenerateOptions options{};
@@ -83,7 +84,7 @@ void run_generate(const GenerateArguments& given) {
   if (given.system && !given.chat) throw UsageError("--system needs --chat");
   if (given.chat && !given.prompt) throw UsageError("--chat needs a prompt: what does the user say?");
   const std::string prompt = given.prompt.value_or("\n");
-  const TextModel model = open_model(given.model);
+  const TextModel model = open_model(given.model, given.model_options);
   Generator generator(model);
   warn_of_left_out(generator);
   if (given.chat) generator.chat_template();  // says what is wrong with it before anything is written
@@ -128,6 +129,7 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
   CLI::App* const command = program.add_subcommand("generate", "Generate text with a causal model");
   command->add_option("PROMPT", given->prompt, "The text to continue (default: a newline)")->type_name("");
   add_model_option(*command, given->model);
+  add_precision_option(*command, given->model_options);
   add_generation_options(*command, given->options);
   command->add_flag("--chat", given->chat, "PROMPT is a user's message: use the model's chat template")
       ->disable_flag_override();

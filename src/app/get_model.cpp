@@ -75,9 +75,9 @@ void get_default_model(const std::string& name) {
     get_model(name);
 }
 
-TextModel open_model(const std::string& name) {
+TextModel open_model(const std::string& name, const ModelOptions& options) {
   get_default_model(name);
-  return TextModel::load(name);
+  return TextModel::load(name, options);
 }
 
 }  // namespace attend::app

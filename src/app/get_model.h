@@ -17,6 +17,6 @@ std::filesystem::path get_model(const std::string& name);
 void get_default_model(const std::string& name);
 
 // The same, then loads it.
-TextModel open_model(const std::string& name);
+TextModel open_model(const std::string& name, const ModelOptions& options = {});
 
 }  // namespace attend::app

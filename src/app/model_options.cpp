@@ -17,6 +17,17 @@ void add_model_option(CLI::App& command, std::string& model) {
       ->capture_default_str();
 }
 
+void add_precision_option(CLI::App& command, ModelOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--precision", [&](const std::string& name) { options.precision = *precision_named(name); },
+          "The numbers in which the model multiplies: f32 is exact, bf16 and int8 are faster")
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
+      ->take_last()
+      ->default_str("f32")
+      ->type_name("TYPE");
+}
+
 void add_sink_option(CLI::App& command, std::string& sink) {
   command
       .add_option("--sink", sink,
@@ -33,10 +44,13 @@ bool is_recording(const std::string& text) {
          (text.find(' ') == text.npos || std::filesystem::exists(text, error));
 }
 
-void require_no_model(const std::string& model, const std::string& recording) {
+void require_no_model(const std::string& model, const ModelOptions& options, const std::string& recording) {
   if (model != kDefaultModel)
     throw UsageError(
         joined("-m is a model to read a text with, but ", recording, " is a pass that was recorded"));
+  if (options.precision != Precision::f32)
+    throw UsageError(
+        joined("--precision is that of a model, but ", recording, " is a pass that was recorded"));
 }
 
 namespace {

@@ -14,13 +14,16 @@ namespace attend::app {
 // -m, --model
 void add_model_option(CLI::App& command, std::string& model);
 
+// --precision
+void add_precision_option(CLI::App& command, ModelOptions& options);
+
 // --sink: a name that sink_choice_named() reads.
 void add_sink_option(CLI::App& command, std::string& sink);
 
 // Whether the TEXT of a command names the recording of a pass, run.attn, which needs no model; and then
 // throws UsageError where one is given.
 bool is_recording(const std::string& text);
-void require_no_model(const std::string& model, const std::string& recording);
+void require_no_model(const std::string& model, const ModelOptions& options, const std::string& recording);
 
 // Throws UsageError for a layer or a head that the model does not have.
 void require_layer(const TextModel& model, std::optional<std::int64_t> layer,

@@ -31,6 +31,7 @@ Try:
   attend next "The capital of France is" -o next.svg)";
 
 struct NextArguments {
+  ModelOptions model_options;
   std::optional<std::string> text, word, patch, other_word;
   std::string model{kDefaultWriter}, attribution = "integrated", output;
   std::int64_t steps = 32;
@@ -52,7 +53,7 @@ void run_next(const NextArguments& given, const Globals& globals) {
                      ": expected a name that ends in .svg, .png, .pdf, .json, .npz, .safetensors or .txt");
   }
   const std::string text = given.text ? input_text(*given.text) : kNextPrompt;
-  const TextModel model = open_model(given.model);
+  const TextModel model = open_model(given.model, given.model_options);
   const Reading reading(model, text);
   warn_of_truncation(reading);
   warn_of_not_finite(reading);
@@ -88,6 +89,7 @@ void add_next_command(CLI::App& program, Globals& globals, std::function<void()>
   const auto given = std::make_shared<NextArguments>();
   command->add_option("text", given->text, "A text, a file, or - for standard input")->type_name("TEXT");
   add_model_option(*command, given->model);
+  add_precision_option(*command, given->model_options);
   command->add_option("-w,--word", given->word, "The candidate to explain (default: the most probable)")
       ->type_name("WORD");
   command->add_option("--patch", given->patch, "Another prompt, which this one's parts are put into")

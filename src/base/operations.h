@@ -20,6 +20,7 @@
 namespace attend {
 
 enum class Activation : std::uint8_t;
+enum class PackedAs : std::uint8_t;
 enum class RotaryPairing : std::uint8_t;
 enum class Stage : std::uint8_t;
 class PackedMatrix;
@@ -62,8 +63,8 @@ struct Operations {
   void (*wait_for_stream)(Device device, void* other);
 
   // Products.
-  std::int64_t (*packed_bytes)(DType held_as, std::int64_t rows, std::int64_t columns);
-  void (*pack)(View w, DType held_as, void* memory);
+  std::int64_t (*packed_bytes)(PackedAs as, std::int64_t rows, std::int64_t columns);
+  void (*pack)(View w, PackedAs as, void* memory);
   void (*transpose_packed)(const PackedMatrix& w, void* memory);
   void (*matmul_packed)(View a, const PackedMatrix& w, Out out, const MatmulEpilogue& epilogue);
   void (*matmul)(View a, View w, Out out, const MatmulEpilogue& epilogue);

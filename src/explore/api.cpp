@@ -63,7 +63,7 @@ MapName map_name(Target& target) {
 
 }  // namespace
 
-Api::Api(std::string model, std::string text, SinkChoice sink)
+Api::Api(std::string model, std::string text, SinkChoice sink, const ModelOptions& options)
     : models_(std::move(model)), text_(std::move(text)), sink_(sink) {}
 
 Api::Api(std::filesystem::path recording, SinkChoice sink) : recording_(std::move(recording)), sink_(sink) {

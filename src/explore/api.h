@@ -20,7 +20,8 @@ inline constexpr std::int64_t kMostGuessPlaces = 16;
 class Api {
  public:
   // `text` is the text that the page starts with, `sink` what it does with the first token at first.
-  Api(std::string model, std::string text, SinkChoice sink = SinkChoice::automatic);
+  Api(std::string model, std::string text, SinkChoice sink = SinkChoice::automatic,
+      const ModelOptions& options = {});
   // A recorded pass, and nothing else. Throws FileError.
   explicit Api(std::filesystem::path recording, SinkChoice sink = SinkChoice::automatic);
 

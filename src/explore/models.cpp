@@ -44,7 +44,9 @@ bool is_there(const std::string& name) {
 
 }  // namespace
 
-Models::Models(std::string first) : first_(std::move(first)) { load(std::nullopt); }
+Models::Models(std::string first, const ModelOptions& options) : first_(std::move(first)), options_(options) {
+  load(std::nullopt);
+}
 
 std::vector<std::string> Models::names() const {
   std::set<std::string> found;
@@ -71,7 +73,7 @@ TextModel Models::load(const std::optional<std::string>& given) {
     const std::vector<std::string> known = name == first_ ? std::vector{first_} : names();
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw RequestError(400, "that model is not on this machine; /api/models lists those that are");
-    loaded_.emplace_front(name, TextModel::load(name));
+    loaded_.emplace_front(name, TextModel::load(name, options_));
     if (loaded_.size() > kMostLoaded) loaded_.pop_back();
     return loaded_.front().second;
   }

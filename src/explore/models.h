@@ -13,7 +13,7 @@ namespace attend::explore {
 class Models {
  public:
   // Loads the model. Throws FileError.
-  explicit Models(std::string first);
+  explicit Models(std::string first, const ModelOptions& options = {});
 
   const std::string& first() const noexcept { return first_; }
 
@@ -26,6 +26,7 @@ class Models {
 
  private:
   std::string first_;
+  ModelOptions options_;                                 // of them all
   std::list<std::pair<std::string, TextModel>> loaded_;  // most recently used first
 };
 

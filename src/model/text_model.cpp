@@ -35,7 +35,7 @@ std::vector<Pooling> pooling_of(const ModelFiles& files, const EmbedOptions& opt
 
 }  // namespace
 
-TextModel TextModel::load(std::string_view name_or_folder) {
+TextModel TextModel::load(std::string_view name_or_folder, const ModelOptions& options) {
   const ModelFiles files = find_model(name_or_folder);
   const ModelDescription description = read_model_description(files.config);
   const Checkpoint checkpoint = Checkpoint::open(files.weights);
@@ -55,7 +55,7 @@ TextModel TextModel::load(std::string_view name_or_folder) {
   }
   std::vector<model::DenseLayer> dense;
   for (const DenseModule& module : files.dense) dense.emplace_back(module);
-  Transformer transformer(description, tensors_of(checkpoint));
+  Transformer transformer(description, tensors_of(checkpoint), options);
   checkpoint.require_intact();
   return TextModel(std::make_shared<const Parts>(
       Parts{files, checkpoint, std::move(tokenizer), std::move(transformer), std::move(dense), max_tokens}));

@@ -28,17 +28,19 @@ void TokenBatch::add(std::span<const std::int32_t> text, std::span<const std::in
   ends.push_back(tokens());
 }
 
-Transformer::Transformer(const ModelDescription& description, const TensorSource& tensors) {
+Transformer::Transformer(const ModelDescription& description, const TensorSource& tensors,
+                         const ModelOptions& options) {
   check(description);
   if (description.layer_count() > 0 && description.layers.front().kind == LayerKind::recurrent)
     refuse("model", "a model of GRU layers has no attention and cannot be read here");
-  parts_ = std::make_unique<const Parts>(description, tensors);
+  parts_ = std::make_unique<const Parts>(description, tensors, options);
 }
 Transformer::~Transformer() = default;
 Transformer::Transformer(Transformer&&) noexcept = default;
 Transformer& Transformer::operator=(Transformer&&) noexcept = default;
 
 const ModelDescription& Transformer::description() const noexcept { return parts_->description; }
+Precision Transformer::precision() const noexcept { return parts_->options.precision; }
 
 Tensor Transformer::forward(const TokenBatch& batch, const LayerObserver& observer,
                             std::optional<std::int64_t> layers, const PassEdits& edits) const {

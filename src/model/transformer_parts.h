@@ -8,9 +8,10 @@
 namespace attend {
 
 struct Transformer::Parts {
-  Parts(const ModelDescription& given, const TensorSource& tensors)
-      : description(given), weights(given, tensors) {}
+  Parts(const ModelDescription& given, const TensorSource& tensors, const ModelOptions& chosen)
+      : description(given), options(chosen), weights(given, tensors, chosen.precision) {}
   ModelDescription description;
+  ModelOptions options;
   model::ModelWeights weights;
 };
 

@@ -15,8 +15,16 @@
 namespace attend::model {
 namespace {
 
-std::int64_t packed_floats(std::int64_t in, std::int64_t out) {
-  return PackedMatrix::bytes_needed(in, out) / static_cast<std::int64_t>(sizeof(float));
+PackedAs packed_as(Precision precision) {
+  switch (precision) {
+    case Precision::f32:
+      return PackedAs::f32;
+    case Precision::bf16:
+      return PackedAs::bf16;
+    case Precision::int8:
+      return PackedAs::int8;
+  }
+  return PackedAs::f32;
 }
 
 ConstTensorView given_if_any(const Tensor& tensor) {
@@ -71,11 +79,12 @@ TensorNames names_in(const ModelDescription& description, const TensorSource& te
 // Without memory for packed matrices, it only compares every tensor with the description.
 class ModelWeights::Loader {
  public:
-  Loader(const ModelDescription& description, const TensorSource& tensors,
+  Loader(const ModelDescription& description, const TensorSource& tensors, Precision precision,
          std::optional<TensorView> packed = {})
       : hidden_(description.hidden_size),
         tensors_(tensors),
         names_(names_in(description, tensors)),
+        as_(packed_as(precision)),
         packed_(packed) {}
 
   bool only_compares() const { return !packed_; }
@@ -119,7 +128,7 @@ class ModelWeights::Loader {
     const ConstTensorView stored = matrix(name, in, out);
     StoredLinear layer{.matrix = {}, .bias = bias ? vector(name + ".bias", out) : Tensor()};
     if (only_compares()) return layer;
-    layer.matrix = PackedMatrix(packable(stored), place);
+    layer.matrix = PackedMatrix(packable(stored), place, as_);
     forget(name + ".weight");
     return layer;
   }
@@ -148,7 +157,7 @@ class ModelWeights::Loader {
       forget(names[i] + ".weight");
       begin = end;
     }
-    return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place), .bias = std::move(biases)};
+    return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place, as_), .bias = std::move(biases)};
   }
 
   // One tensor whose rows are (heads, 3, size), put in the order (3, heads, size).
@@ -168,7 +177,7 @@ class ModelWeights::Loader {
     copy(ordered(weight), places(stack));
     if (attention.bias) copy(ordered(bias), places(biases));
     forget(name + ".weight");
-    return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place), .bias = std::move(biases)};
+    return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place, as_), .bias = std::move(biases)};
   }
 
   StoredLayer layer(const LayerDescription& description, const LayerNames& n) const {
@@ -220,7 +229,8 @@ class ModelWeights::Loader {
 
   // The next piece of the memory for packed matrices; not given when tensors are only compared.
   TensorView next_place(std::int64_t in, std::int64_t out) const {
-    const std::int64_t begin = std::exchange(used_, used_ + packed_floats(in, out));
+    const std::int64_t bytes = PackedMatrix::bytes_needed(in, out, {}, as_);
+    const std::int64_t begin = std::exchange(used_, used_ + bytes / static_cast<std::int64_t>(sizeof(float)));
     return only_compares() ? TensorView() : packed_->slice(0, begin, used_);
   }
 
@@ -240,17 +250,19 @@ class ModelWeights::Loader {
   std::int64_t hidden_;
   const TensorSource& tensors_;
   TensorNames names_;
+  PackedAs as_;
   std::optional<TensorView> packed_;
   mutable std::int64_t used_ = 0;
   mutable Tensor rounded_;
 };
 
-ModelWeights::ModelWeights(const ModelDescription& description, const TensorSource& tensors)
+ModelWeights::ModelWeights(const ModelDescription& description, const TensorSource& tensors,
+                           Precision precision)
     : source(tensors) {
-  const Loader compare(description, tensors);
+  const Loader compare(description, tensors, precision);
   read(description, compare);
   packed_ = Tensor(DType::f32, {compare.packed_size()});
-  read(description, Loader(description, tensors, packed_));
+  read(description, Loader(description, tensors, precision, packed_));
   for (const std::size_t owner : owners_) {
     const StoredLayer& layer = layers_[owner];
     views_.push_back({.projected = layer.projected.view(),

@@ -38,7 +38,8 @@ class ModelWeights {
  public:
   // Every tensor is compared with the description before memory is asked for: only what the file really holds
   // may decide how much. Throws FileError for a tensor that is missing or of another shape.
-  ModelWeights(const ModelDescription& description, const TensorSource& tensors);
+  ModelWeights(const ModelDescription& description, const TensorSource& tensors,
+               Precision precision = Precision::f32);
 
   TensorSource source;                      // keeps alive what the next three look at
   ConstTensorView words, positions, types;  // in place, not copied: a text touches few rows

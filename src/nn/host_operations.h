@@ -16,8 +16,8 @@
 
 namespace attend::host {
 
-std::int64_t packed_bytes(DType held_as, std::int64_t rows, std::int64_t columns);
-void pack(ConstTensorView w, DType held_as, void* memory);
+std::int64_t packed_bytes(PackedAs as, std::int64_t rows, std::int64_t columns);
+void pack(ConstTensorView w, PackedAs as, void* memory);
 void transpose_packed(const PackedMatrix& w, void* memory);
 void matmul_packed(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue);
 void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue);

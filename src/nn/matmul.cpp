@@ -58,42 +58,54 @@ void check_dtypes(const char* operation, ConstTensorView a, TensorView out, cons
   if (epilogue.bias.given() && a.dtype() != DType::f64) refuse_double(operation, {"bias", epilogue.bias});
 }
 
-Tensor memory_for(std::int64_t rows, std::int64_t columns, Device device) {
+Tensor memory_for(std::int64_t rows, std::int64_t columns, Device device, PackedAs as) {
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
-  return Tensor(DType::f32, {PackedMatrix::bytes_needed(rows, columns, device) / kFloat}, device);
+  return Tensor(DType::f32, {PackedMatrix::bytes_needed(rows, columns, device, as) / kFloat}, device);
 }
 
 }  // namespace
 
-const PackedFormat& detail::packed_format(DType dtype) noexcept {
+std::string_view name_of(PackedAs as) noexcept {
+  switch (as) {
+    case PackedAs::f32:
+      return "f32";
+    case PackedAs::bf16:
+      return "bf16";
+    case PackedAs::int8:
+      return "int8";
+  }
+  return "";
+}
+
+const PackedFormat& detail::packed_format(PackedAs as) {
   static constexpr const PackedFormat* kFormats[] = {&kPackedF32};
   for (const PackedFormat* const format : kFormats) {
-    if (format->dtype == dtype) return *format;
+    if (format->as == as) return *format;
   }
-  return kPackedF32;
+  refuse("PackedMatrix", "this build has no matrices of ", name_of(as));
 }
 
-std::int64_t PackedMatrix::bytes_needed(std::int64_t rows, std::int64_t columns, Device device) {
+std::int64_t PackedMatrix::bytes_needed(std::int64_t rows, std::int64_t columns, Device device, PackedAs as) {
   const auto bytes = operations_of("PackedMatrix", device).packed_bytes;
   if (bytes == nullptr) refuse_missing("PackedMatrix", device);
-  return bytes(DType::f32, rows, columns);
+  return bytes(as, rows, columns);
 }
 
-PackedMatrix::PackedMatrix(ConstTensorView w) {
+PackedMatrix::PackedMatrix(ConstTensorView w, PackedAs as) : as_(as) {
   check_packable(w);
   rows_ = w.size(0);
   columns_ = w.size(1);
-  owned_ = memory_for(rows_, columns_, w.device());
-  on_device("PackedMatrix", &Operations::pack, {{"w", w}})(w, dtype_, owned_.view().raw());
+  owned_ = memory_for(rows_, columns_, w.device(), as);
+  on_device("PackedMatrix", &Operations::pack, {{"w", w}})(w, as, owned_.view().raw());
 }
 
-PackedMatrix::PackedMatrix(ConstTensorView w, TensorView memory) {
+PackedMatrix::PackedMatrix(ConstTensorView w, TensorView memory, PackedAs as) : as_(as) {
   check_packable(w);
   rows_ = w.size(0);
   columns_ = w.size(1);
   const auto pack = on_device("PackedMatrix", &Operations::pack, {{"w", w}, {"memory", memory}});
-  check_memory(w, memory, bytes_needed(rows_, columns_, w.device()));
-  pack(w, dtype_, memory.raw());
+  check_memory(w, memory, bytes_needed(rows_, columns_, w.device(), as));
+  pack(w, as, memory.raw());
   lent_ = memory;
 }
 
@@ -101,8 +113,7 @@ PackedMatrix PackedMatrix::transposed() const {
   PackedMatrix result;
   result.rows_ = columns_;
   result.columns_ = rows_;
-  result.dtype_ = dtype_;
-  result.owned_ = memory_for(columns_, rows_, device());
+  result.owned_ = memory_for(columns_, rows_, device(), PackedAs::f32);
   on_device("PackedMatrix", &Operations::transpose_packed, {{"w", memory()}})(*this,
                                                                               result.owned_.view().raw());
   return result;
@@ -137,14 +148,14 @@ void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEp
       a, w, out, epilogue);
 }
 
-std::int64_t host::packed_bytes(DType held_as, std::int64_t rows, std::int64_t columns) {
-  return packed_format(held_as).bytes_needed(rows, columns);
+std::int64_t host::packed_bytes(PackedAs as, std::int64_t rows, std::int64_t columns) {
+  return packed_format(as).bytes_needed(rows, columns);
 }
 
-void host::pack(ConstTensorView w, DType held_as, void* memory) { packed_format(held_as).pack(w, memory); }
+void host::pack(ConstTensorView w, PackedAs as, void* memory) { packed_format(as).pack(w, memory); }
 
 void host::transpose_packed(const PackedMatrix& w, void* memory) {
-  packed_format(w.dtype()).transpose(w, memory);
+  packed_format(w.packed_as()).transpose(w, memory);
 }
 
 void host::matmul_packed(ConstTensorView a, const PackedMatrix& w, TensorView out,

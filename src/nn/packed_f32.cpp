@@ -199,6 +199,6 @@ void multiply_panels(ConstTensorView a_given, const PackedMatrix& w, TensorView 
 
 }  // namespace
 
-const PackedFormat kPackedF32{DType::f32, bytes_of_panels, pack_panels, transpose_panels, multiply_panels};
+const PackedFormat kPackedF32{PackedAs::f32, bytes_of_panels, pack_panels, transpose_panels, multiply_panels};
 
 }  // namespace attend::detail

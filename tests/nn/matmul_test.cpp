@@ -206,7 +206,7 @@ TEST(MatmulEdges, MemoryOfTheCallersIsChecked) {
   EXPECT_REFUSES(PackedMatrix(w, TensorView()), "[PackedMatrix] memory is not given");
   EXPECT_REFUSES(PackedMatrix({start, {3, 5}}, {start, {needed}}), "[PackedMatrix] memory overlaps w");
   Tensor doubles(DType::f64, {needed / 2});  // memory is memory, whatever its type
-  EXPECT_EQ(PackedMatrix(w, doubles).dtype(), DType::f32);
+  EXPECT_EQ(PackedMatrix(w, doubles).packed_as(), PackedAs::f32);
 }
 
 TEST(MatmulEdges, APackedMatrixMovesAndOutlivesItsSource) {

@@ -96,11 +96,11 @@ inline void synchronize(Device) { ++calls<&Operations::synchronize>; }
 inline void wait_for_stream(Device, void*) { ++calls<&Operations::wait_for_stream>; }
 
 // A packed matrix of this device is the plain one, as f32: its order is nobody else's affair.
-inline std::int64_t packed_bytes(DType, std::int64_t rows, std::int64_t columns) {
+inline std::int64_t packed_bytes(PackedAs, std::int64_t rows, std::int64_t columns) {
   ++calls<&Operations::packed_bytes>;
   return (rows * columns * 4 + 63) / 64 * 64;
 }
-inline void pack(ConstTensorView w, DType, void* memory) {
+inline void pack(ConstTensorView w, PackedAs, void* memory) {
   ++calls<&Operations::pack>;
   if (memory != nullptr)
     copy(w, TensorView(memory, DType::f32, w.shape(), row_major_strides(w.shape()), kFakeDevice));
@@ -111,7 +111,7 @@ inline ConstTensorView unpacked(const PackedMatrix& w) {
 }
 inline void transpose_packed(const PackedMatrix& w, void* memory) {
   ++calls<&Operations::transpose_packed>;
-  pack(unpacked(w).transposed(0, 1), DType::f32, memory);
+  pack(unpacked(w).transposed(0, 1), PackedAs::f32, memory);
 }
 inline void matmul_packed(ConstTensorView a, const PackedMatrix& w, TensorView out,
                           const MatmulEpilogue& epilogue) {
