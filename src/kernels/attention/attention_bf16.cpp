@@ -277,10 +277,9 @@ struct PairTile {
       hn::Store(hn::IfThenElse(hn::Eq(sum[v], sum[v]), max[v], sum[v]), d, state_max + v * lanes());
       hn::Store(whole, d, state_sum + v * lanes());
     }
-    columns_to_rows(o, width, scores.count, head.dv, output.out + scores.first * output.out_stride,
-                    output.out_stride, inverses);
+    columns_to_rows(o, width, scores.count, head.dv, output.out, output.out_stride, inverses);
     for (std::int64_t i = 0; i < scores.count; ++i) {
-      output.set_state(scores.first + i, state_max[i], state_sum[i]);
+      output.set_state(i, state_max[i], state_sum[i]);
     }
   }
 
@@ -353,7 +352,7 @@ namespace bf16_set = N_AVX3;
 namespace bf16_set = N_AVX3_DL;
 #endif
 
-bool has_attention_bf16() noexcept { return __builtin_cpu_supports("avx512bf16"); }
+bool has_attention_bf16() noexcept { return has_extension(Extension::avx512_bf16); }
 
 bool weave_values(const std::uint16_t* values, std::int64_t stride, std::int64_t keys, std::int64_t dv,
                   std::int32_t* pairs) noexcept {

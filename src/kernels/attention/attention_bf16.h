@@ -8,8 +8,8 @@
 
 namespace attend::kernels {
 
-// Whether this build has the kernel and the instruction set in use its instructions. The others may only be
-// called then.
+// Whether this build has the kernel and the instruction set in use its instructions: only then may the others
+// be called. After require_isa().
 bool has_attention_bf16() noexcept;
 
 // Values of one head, woven: pair j of a column holds the values of keys 2j and 2j + 1, the second 0 after
@@ -41,7 +41,8 @@ bool weave_values(const std::uint16_t* values, std::int64_t stride, std::int64_t
 std::int64_t bf16_tile_queries() noexcept;
 std::int64_t scratch_size_bf16(std::int64_t d, std::int64_t dv) noexcept;
 
-// Rows [first, last), at most bf16_tile_queries() of them. scratch: 64-byte aligned.
+// Rows [first, last), at most bf16_tile_queries() of them; row `first` is row 0 of the output. scratch:
+// 64-byte aligned.
 void attention_bf16(const HeadBf16& head, std::int64_t first, std::int64_t last,
                     const HeadOutput<float>& output, float* scratch) noexcept;
 
