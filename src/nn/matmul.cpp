@@ -7,6 +7,7 @@
 #include "kernels/matmul/matmul_reference.h"
 #include "nn/host_operations.h"
 #include "nn/packed_f32.h"
+#include "nn/packed_int8.h"
 
 namespace attend {
 namespace {
@@ -90,7 +91,7 @@ PackedAs packed_as(Precision precision) noexcept {
 }
 
 const PackedFormat& detail::packed_format(PackedAs as) {
-  static constexpr const PackedFormat* kFormats[] = {&kPackedF32};
+  static constexpr const PackedFormat* kFormats[] = {&kPackedF32, &kPackedInt8};
   for (const PackedFormat* const format : kFormats) {
     if (format->as == as) return *format;
   }

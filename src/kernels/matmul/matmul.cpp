@@ -11,12 +11,8 @@
 #define HWY_TARGET_INCLUDE "kernels/matmul/matmul.cpp"
 #include <hwy/foreach_target.h>
 
-#include <hwy/cache_control.h>
-
-#include "kernels/simd/gelu-inl.h"
-#include "kernels/simd/math-inl.h"
+#include "kernels/matmul/finish-inl.h"
 #include "kernels/simd/panel_kernel-inl.h"
-#include "kernels/simd/partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
@@ -29,58 +25,6 @@ constexpr std::int64_t kMaxPart = 128;
 HWY_INLINE std::int64_t part_of(std::int64_t depth) {
   const std::int64_t parts = (depth + kMaxPart - 1) / kMaxPart;
   return parts <= 1 ? depth : (depth + parts - 1) / parts;
-}
-
-// The sums of one tile, at `sums`, to their place in out.
-template <Activation kActivation>
-HWY_ATTR void finish_as(const MatmulBlock& block, std::int64_t first, std::int64_t rows, std::int64_t column,
-                        std::int64_t columns, const float* sums, std::int64_t width) {
-  const D d;
-  for (std::int64_t j = 0; j < columns; j += lanes()) {
-    const std::int64_t count = columns - j;
-    const V bias = block.bias != nullptr ? load_some(block.bias + column + j, count) : hn::Zero(d);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      V x = hn::Add(hn::Load(d, sums + r * width + j), bias);
-      if constexpr (kActivation == Activation::gelu) x = gelu_erf(x);
-      if constexpr (kActivation == Activation::gelu_tanh) x = gelu_tanh(x);
-      // Not Max, which loses NaN on some instruction sets.
-      if constexpr (kActivation == Activation::relu) x = hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
-      if constexpr (kActivation == Activation::silu) x = hn::Mul(x, sigmoid(x).share);
-      if (block.residual != nullptr) {
-        x = hn::Add(x, load_some(block.residual + (first + r) * block.residual_row + column + j, count));
-      }
-      store_some(x, block.out + (first + r) * block.out_row + column + j, count);
-    }
-  }
-}
-
-HWY_ATTR void finish(const MatmulBlock& block, std::int64_t first, std::int64_t rows, std::int64_t column,
-                     std::int64_t columns, const float* sums, std::int64_t width) {
-  switch (block.activation) {
-    case Activation::none:
-      return finish_as<Activation::none>(block, first, rows, column, columns, sums, width);
-    case Activation::gelu:
-      return finish_as<Activation::gelu>(block, first, rows, column, columns, sums, width);
-    case Activation::gelu_tanh:
-      return finish_as<Activation::gelu_tanh>(block, first, rows, column, columns, sums, width);
-    case Activation::relu:
-      return finish_as<Activation::relu>(block, first, rows, column, columns, sums, width);
-    case Activation::silu:
-      return finish_as<Activation::silu>(block, first, rows, column, columns, sums, width);
-  }
-}
-
-// Brings what finish() reads and writes into the cache while the sums are made: at k = 384 two percent.
-HWY_ATTR HWY_INLINE void prefetch(const MatmulBlock& block, std::int64_t first, std::int64_t rows,
-                                  std::int64_t column, std::int64_t columns) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t j = 0; j < columns; j += kPanelColumns) {
-      hwy::Prefetch(block.out + (first + r) * block.out_row + column + j);
-      if (block.residual != nullptr) {
-        hwy::Prefetch(block.residual + (first + r) * block.residual_row + column + j);
-      }
-    }
-  }
 }
 
 // Rows [first, first + rows), rows <= kR, of one part.
@@ -134,11 +78,11 @@ HWY_ATTR void strip(const MatmulBlock& block, std::int64_t column, std::int64_t 
     Ahead ahead = part_ahead(block, column, width, p + depth);
     for (std::int64_t r = 0; r < block.rows; r += kTileRows) {
       const std::int64_t rows = std::min<std::int64_t>(kTileRows, block.rows - r);
-      if (last) prefetch(block, r, rows, column, columns);
+      if (last) prefetch(block.finish, r, rows, column, columns);
       tile<kTileRows, kV>(rows, p > 0, depth, block.a + r * block.a_row + p, block.a_row, b, sums + r * width,
                           width, ahead);
       if (ahead.panels != nullptr) ahead.panels += ahead.step * kPanelColumns;
-      if (last) finish(block, r, rows, column, columns, sums + r * width, width);
+      if (last) finish(block.finish, r, rows, column, columns, sums + r * width, width);
     }
     p += depth;
   } while (p < block.depth);
