@@ -40,6 +40,7 @@ struct Benchmark {
 
 constexpr Benchmark kBenchmarks[] = {
     {"attention", "forward and backward, full and causal, by shape", bench::bench_attention},
+    {"precision", "attention in bf16 beside f32, in turns", bench::bench_precision},
     {"matmul", "the matrix product with packed weights", bench::bench_matmul},
     {"weights", "what weights on demand cost compared with the output", bench::bench_weights},
     {"decode", "one query on a long cache, as a share of memory bandwidth", bench::bench_decode},

@@ -23,6 +23,9 @@ struct BenchSettings {
 // Attention, forward and backward, full and causal, as a share of the multiply-add peak.
 Report bench_attention(const BenchSettings& settings);
 
+// Attention in bf16 beside f32, in turns: what each gains and how far it is from float64.
+Report bench_precision(const BenchSettings& settings);
+
 // The matrix product with packed weights, as a share of the multiply-add peak.
 Report bench_matmul(const BenchSettings& settings);
 

@@ -17,7 +17,7 @@ KEYS = {
     "bench": str, "seconds": float, "seconds_low": float, "seconds_high": float, "share_low": float,
     "share_high": float, "rounds": int, "max_error": float, "isa": str, "cpu": str, "compiler": str, "version": str,
 }
-BENCHMARKS = ["attention", "matmul", "weights", "decode", "length"]
+BENCHMARKS = ["attention", "precision", "matmul", "weights", "decode", "length"]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_figures_agree_with_each_other(name, records):
             assert record["share"] == pytest.approx(record["gflops"] / record["peak_gflops"])
         assert 0 < record["seconds_low"] <= record["seconds"] <= record["seconds_high"]
         assert 0 < record["share_low"] <= record["share_high"]
-        assert 0 < record["max_error"] <= 1e-3
+        assert 0 < record["max_error"] <= (4e-3 if record["dtype"] == "bf16" else 1e-3)
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -67,8 +67,11 @@ def test_shares_are_possible(name, records):
         assert min(shares) > 0
         return statistics.median(shares)
 
-    # A quick run on a busy machine can be far off, but not twice.
-    assert typical(records(name)) <= 1.2 or typical(run_json("bench", name, "--quick")) <= 1.2
+    # A quick run on a busy machine can be far off, but not twice. What multiplies bf16 can do more than f32's peak.
+    def in_f32(measured: list[dict]) -> list[dict]:
+        return [record for record in measured if "speed_over_f32" not in record]
+
+    assert typical(in_f32(records(name))) <= 1.2 or typical(in_f32(run_json("bench", name, "--quick"))) <= 1.2
 
 
 def test_attention_counts_as_the_documents_say(records):
@@ -85,6 +88,14 @@ def test_attention_has_every_kind(records):
     assert kinds == {("fwd", False), ("fwd", True), ("bwd", False), ("bwd", True)}
     assert {record["dtype"] for record in records("attention")} >= {"f32", "bf16"}
     assert all(("time_over_full" in record) == record["causal"] for record in records("attention"))
+
+
+def test_bf16_is_compared_with_f32(records):
+    measured = records("precision")
+    assert [record["dtype"] for record in measured] == ["f32", "bf16"] * (len(measured) // 2)
+    for f32, bf16 in zip(measured[::2], measured[1::2]):
+        assert bf16["case"] == f32["case"] + " bf16"
+        assert bf16["speed_over_f32"] == pytest.approx(f32["seconds"] / bf16["seconds"])
 
 
 def test_products_say_their_sizes(records):
