@@ -109,7 +109,43 @@ struct Tile {
     base[v] = now;
   }
 
+  // The same for a whole tile of stored scores, where registers are too few to hold a block of scores and its
+  // exponentials: its maximum is found first, then the base is raised at most once.
+  HWY_ATTR void absorb_tile(std::int64_t keys) {
+    for (int v = 0; v < kV; ++v) {
+      absorb_column(v, keys);
+    }
+  }
+  HWY_ATTR HWY_INLINE void absorb_column(int v, std::int64_t keys) {
+    const D d;
+    float* const column = s + v * lanes();
+    Slot largest[4] = {max[v], max[v], max[v], max[v]};
+    std::int64_t j = 0;
+    for (; j + 4 <= keys; j += 4) {
+#pragma GCC unroll 4
+      for (int u = 0; u < 4; ++u) largest[u] = hn::Max(largest[u], hn::Load(d, column + (j + u) * width));
+    }
+    for (; j < keys; ++j) largest[0] = hn::Max(largest[0], hn::Load(d, column + j * width));
+    max[v] = hn::Max(hn::Max(largest[0], largest[1]), hn::Max(largest[2], largest[3]));
+    if (!hn::AllFalse(d, hn::Gt(max[v], hn::Add(base[v], hn::Set(d, kSlack))))) raise_base(v, max[v], 0);
+    const V from = shift(base[v]);
+    Slot total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    const auto take = [&](std::int64_t key, int u) HWY_ATTR {
+      const V p = exponential(hn::Sub(hn::Load(d, column + key * width), from));
+      hn::Store(p, d, column + key * width);
+      total[u] = hn::Add(total[u], p);
+    };
+    for (j = 0; j + 4 <= keys; j += 4) {
+#pragma GCC unroll 4
+      for (int u = 0; u < 4; ++u) take(j + u, u);
+    }
+    // The place of a key in these sums depends on the key alone: those that a row does not see add 0.
+    for (int u = 0; j + u < keys; ++u) take(j + u, u);
+    tile_sum[v] = hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]));
+  }
+
   HWY_ATTR void absorb_stored(std::int64_t keys) {
+    if constexpr (!kManyRegisters) return absorb_tile(keys);
     for_each_block(keys, [&]<int kR>(std::int64_t j) HWY_ATTR {
       Slot score[kR][kV];
       load_block(score, s + j * width, width);
@@ -140,7 +176,7 @@ struct Tile {
   HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t keys) {
     for (int v = 0; v < kV; ++v) tile_sum[v] = hn::Zero(D());
     bool guarded = false;
-    if (scores.plain(first_key, keys)) {
+    if (kManyRegisters && scores.plain(first_key, keys)) {
       scores.for_each_plain_block(first_key, keys,
                                   [&]<int kR>(std::int64_t j, const Slot(&score)[kR][kV])
                                       HWY_ATTR { absorb(j, score); });
