@@ -129,19 +129,28 @@ struct Tile {
     max[v] = hn::Max(hn::Max(largest[0], largest[1]), hn::Max(largest[2], largest[3]));
     if (!hn::AllFalse(d, hn::Gt(max[v], hn::Add(base[v], hn::Set(d, kSlack))))) raise_base(v, max[v], 0);
     const V from = shift(base[v]);
-    Slot total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-    const auto take = [&](std::int64_t key, int u) HWY_ATTR {
-      const V p = exponential(hn::Sub(hn::Load(d, column + key * width), from));
-      hn::Store(p, d, column + key * width);
-      total[u] = hn::Add(total[u], p);
-    };
-    for (j = 0; j + 4 <= keys; j += 4) {
+    V total = hn::Zero(d);
+    for (j = 0; j + 4 <= keys; j += 4) total = hn::Add(total, exponentiate<4>(column + j * width, from));
+    // The place of a key in the sum depends on the key alone: those that a row does not see add 0.
+    if (keys - j == 3) total = hn::Add(total, exponentiate<3>(column + j * width, from));
+    if (keys - j == 2) total = hn::Add(total, exponentiate<2>(column + j * width, from));
+    if (keys - j == 1) total = hn::Add(total, exponentiate<1>(column + j * width, from));
+    tile_sum[v] = total;
+  }
+  // kN keys of a column of scores, in place; returns their sum, (0 + 1) + (2 + 3).
+  template <int kN>
+  HWY_ATTR HWY_INLINE V exponentiate(float* column, V from) {
+    const D d;
+    Slot p[kN];
 #pragma GCC unroll 4
-      for (int u = 0; u < 4; ++u) take(j + u, u);
-    }
-    // The place of a key in these sums depends on the key alone: those that a row does not see add 0.
-    for (int u = 0; j + u < keys; ++u) take(j + u, u);
-    tile_sum[v] = hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]));
+    for (int u = 0; u < kN; ++u) p[u] = hn::Sub(hn::Load(d, column + u * width), from);
+    exponentials(p);
+#pragma GCC unroll 4
+    for (int u = 0; u < kN; ++u) hn::Store(p[u], d, column + u * width);
+    const V first = kN > 1 ? hn::Add(p[0], p[kN > 1 ? 1 : 0]) : V(p[0]);
+    if constexpr (kN == 3) return hn::Add(first, p[2]);
+    if constexpr (kN == 4) return hn::Add(first, hn::Add(p[2], p[3]));
+    return first;
   }
 
   HWY_ATTR void absorb_stored(std::int64_t keys) {
