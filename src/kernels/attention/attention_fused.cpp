@@ -235,6 +235,14 @@ struct Tile {
       output.set_state(scores.first + i, state_max[i], state_sum[i]);
   }
 
+  // Rows that are needed when this tile ends: of the next one's queries, and of the output.
+  static HWY_INLINE void prefetch_rows(const float* rows, std::int64_t stride, std::int64_t n,
+                                       std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t c = 0; c < n; c += 16) hwy::Prefetch(rows + r * stride + c);
+    }
+  }
+
   HWY_ATTR void run(const HeadOutput<float>& output) {
     const D d;
     for (int v = 0; v < kV; ++v) {
@@ -243,6 +251,11 @@ struct Tile {
     }
     const KeyRange keys = scores.keys();
     if (keys.begin < keys.end) scores.pack_queries();
+    if (!kManyRegisters && keys.end - keys.begin > kKeyTile) {
+      const std::int64_t last = scores.first + scores.count;
+      prefetch_rows(head.q, head.q_stride, head.d, last, std::min(last + width, head.queries));
+      prefetch_rows(output.out, output.out_stride, head.dv, scores.first, last);
+    }
     for (std::int64_t key = keys.begin; key < keys.end;) {
       const std::int64_t next = scores.next_tile(key, keys.end);
       key_tile(key, next - key);

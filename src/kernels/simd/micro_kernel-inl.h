@@ -31,8 +31,8 @@ constexpr int kRows = 6, kVectors = 2;
 constexpr bool kManyRegisters = false;
 #endif
 
-// How many rows go with fewer vectors. Where multiply-adds take 4 cycles and two start in each, 8 sums are the
-// least that keeps them busy: with 12 registers for sums that is a matter of rows.
+// How many rows go with fewer vectors. Where multiply-adds take 4 cycles and two start in each, 8 sums are
+// the least that keeps them busy: with 12 registers for sums that is a matter of rows.
 constexpr int rows_beside(int vectors) { return kRows * kVectors != 12 ? kRows : 12 / vectors; }
 
 // acc[r][v] += sum_n a[r * a_row + n * a_step] * b[n][v]: b has rows of `width` floats.
