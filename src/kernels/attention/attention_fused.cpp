@@ -109,12 +109,11 @@ struct Tile {
     base[v] = now;
   }
 
-  // The same for a whole tile of stored scores, where registers are too few to hold a block of scores and its
-  // exponentials: its maximum is found first, then the base is raised at most once.
+  // The same for a whole tile of stored scores, where registers are too few to hold a block of scores and
+  // what its exponentials take (on AVX2 6 cycles a vector instead of 7.5): the maximum is found first, so
+  // that the base is raised at most once.
   HWY_ATTR void absorb_tile(std::int64_t keys) {
-    for (int v = 0; v < kV; ++v) {
-      absorb_column(v, keys);
-    }
+    for (int v = 0; v < kV; ++v) absorb_column(v, keys);
   }
   HWY_ATTR HWY_INLINE void absorb_column(int v, std::int64_t keys) {
     const D d;
@@ -130,14 +129,13 @@ struct Tile {
     if (!hn::AllFalse(d, hn::Gt(max[v], hn::Add(base[v], hn::Set(d, kSlack))))) raise_base(v, max[v], 0);
     const V from = shift(base[v]);
     V total = hn::Zero(d);
-    for (j = 0; j + 4 <= keys; j += 4) total = hn::Add(total, exponentiate<4>(column + j * width, from));
-    // The place of a key in the sum depends on the key alone: those that a row does not see add 0.
-    if (keys - j == 3) total = hn::Add(total, exponentiate<3>(column + j * width, from));
-    if (keys - j == 2) total = hn::Add(total, exponentiate<2>(column + j * width, from));
-    if (keys - j == 1) total = hn::Add(total, exponentiate<1>(column + j * width, from));
+    for_each_block<4>(keys, [&]<int kR>(std::int64_t first) HWY_ATTR {
+      total = hn::Add(total, exponentiate<kR>(column + first * width, from));
+    });
     tile_sum[v] = total;
   }
-  // kN keys of a column of scores, in place; returns their sum, (0 + 1) + (2 + 3).
+  // kN keys of a column of scores, in place. Returns their sum, a tree with fixed places: keys that are
+  // missing to fill it would have added 0.
   template <int kN>
   HWY_ATTR HWY_INLINE V exponentiate(float* column, V from) {
     const D d;
@@ -147,19 +145,23 @@ struct Tile {
     exponentials(p);
 #pragma GCC unroll 4
     for (int u = 0; u < kN; ++u) hn::Store(p[u], d, column + u * width);
-    const V first = kN > 1 ? hn::Add(p[0], p[kN > 1 ? 1 : 0]) : V(p[0]);
-    if constexpr (kN == 3) return hn::Add(first, p[2]);
-    if constexpr (kN == 4) return hn::Add(first, hn::Add(p[2], p[3]));
-    return first;
+    V sum = p[0];
+    if constexpr (kN > 1) sum = hn::Add(sum, p[1]);
+    if constexpr (kN == 3) sum = hn::Add(sum, p[2]);
+    if constexpr (kN == 4) sum = hn::Add(sum, hn::Add(p[2], p[3]));
+    return sum;
   }
 
   HWY_ATTR void absorb_stored(std::int64_t keys) {
-    if constexpr (!kManyRegisters) return absorb_tile(keys);
-    for_each_block(keys, [&]<int kR>(std::int64_t j) HWY_ATTR {
-      Slot score[kR][kV];
-      load_block(score, s + j * width, width);
-      absorb(j, score);
-    });
+    if constexpr (kManyRegisters) {
+      for_each_block(keys, [&]<int kR>(std::int64_t j) HWY_ATTR {
+        Slot score[kR][kV];
+        load_block(score, s + j * width, width);
+        absorb(j, score);
+      });
+    } else {
+      absorb_tile(keys);
+    }
   }
 
   // Masked values may be NaN or infinite, and 0 x NaN is NaN. Such values are taken out of the product
@@ -185,10 +187,16 @@ struct Tile {
   HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t keys) {
     for (int v = 0; v < kV; ++v) tile_sum[v] = hn::Zero(D());
     bool guarded = false;
-    if (kManyRegisters && scores.plain(first_key, keys)) {
+    if (scores.plain(first_key, keys)) {
       scores.for_each_plain_block(first_key, keys,
-                                  [&]<int kR>(std::int64_t j, const Slot(&score)[kR][kV])
-                                      HWY_ATTR { absorb(j, score); });
+                                  [&]<int kR>(std::int64_t j, const Slot(&score)[kR][kV]) HWY_ATTR {
+                                    if constexpr (kManyRegisters) {
+                                      absorb(j, score);
+                                    } else {
+                                      store_block(score, s + j * width, width);
+                                    }
+                                  });
+      if constexpr (!kManyRegisters) absorb_tile(keys);
     } else {
       const bool masked = scores.make(first_key, keys);
       guarded = masked && !all_finite(head.value(first_key), head.v_stride, keys, head.dv);

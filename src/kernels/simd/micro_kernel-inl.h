@@ -14,9 +14,9 @@ namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
 // Accumulators of the micro-kernel: kRows broadcasts against kVectors vectors of queries. 32 registers hold 8
-// x 3. AVX2's 16 hold 4 x 3, three vectors and one factor: 99% of the peak where 6 x 2 has 97%, because 4
-// divides most numbers of keys and columns and each is read for more queries. SSE4 needs a register more, for
-// products.
+// x 3. AVX2's 16 hold 4 x 3, three vectors and one factor: 98 to 99% of the peak where 6 x 2 has 96 to 97%,
+// for 4 divides most numbers of keys and columns, and 6 leaves 2. SSE4, which multiplies into a register of
+// its own, stays at 6 x 2.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_SVE_256
 constexpr int kRows = 8, kVectors = 3;
 constexpr bool kManyRegisters = true;
@@ -31,8 +31,8 @@ constexpr int kRows = 6, kVectors = 2;
 constexpr bool kManyRegisters = false;
 #endif
 
-// How many rows go with fewer vectors. Where multiply-adds take 4 cycles and two start in each, 8 sums are
-// the least that keeps them busy: with 12 registers for sums that is a matter of rows.
+// How many rows go with fewer vectors. A multiply-add that takes 4 cycles, two of which start in each, needs
+// 8 sums at least: where there are 12 in all, fewer vectors take more rows.
 constexpr int rows_beside(int vectors) { return kRows * kVectors != 12 ? kRows : 12 / vectors; }
 
 // acc[r][v] += sum_n a[r * a_row + n * a_step] * b[n][v]: b has rows of `width` floats.
