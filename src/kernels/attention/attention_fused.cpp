@@ -145,11 +145,11 @@ struct Tile {
     exponentials(p);
 #pragma GCC unroll 4
     for (int u = 0; u < kN; ++u) hn::Store(p[u], d, column + u * width);
-    V sum = p[0];
-    if constexpr (kN > 1) sum = hn::Add(sum, p[1]);
-    if constexpr (kN == 3) sum = hn::Add(sum, p[2]);
-    if constexpr (kN == 4) sum = hn::Add(sum, hn::Add(p[2], p[3]));
-    return sum;
+    V group = p[0];
+    if constexpr (kN > 1) group = hn::Add(group, p[1]);
+    if constexpr (kN == 3) group = hn::Add(group, p[2]);
+    if constexpr (kN == 4) group = hn::Add(group, hn::Add(p[2], p[3]));
+    return group;
   }
 
   HWY_ATTR void absorb_stored(std::int64_t keys) {
