@@ -23,11 +23,11 @@ struct BenchSettings {
 // Attention, forward and backward, full and causal, as a share of the multiply-add peak.
 Report bench_attention(const BenchSettings& settings);
 
-// Attention in bf16 beside f32, in turns: what each gains and how far it is from float64.
-Report bench_precision(const BenchSettings& settings);
-
 // The matrix product with packed weights, as a share of the multiply-add peak.
 Report bench_matmul(const BenchSettings& settings);
+
+// The same products, and attention, in each precision, with the error of each.
+Report bench_precision(const BenchSettings& settings);
 
 // What weights on demand cost compared with the output alone, and that memory stays O(n).
 Report bench_weights(const BenchSettings& settings);
