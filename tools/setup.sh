@@ -10,7 +10,7 @@
 #   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
 # A missing compiler or library ends the script with one sentence. A missing *optional* tool (clang for the address sanitizer and the
-# fuzzer, the Python test packages, a browser and what drives it, everything for ARM) is written to build/gaps.txt instead: the C++
+# fuzzer, the Python test packages, a browser and what drives it, NVIDIA's compiler, everything for ARM) is written to build/gaps.txt instead: the C++
 # tests still run, and `make test` names the gap.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -174,7 +174,7 @@ boost() {
 # NVIDIA's packages on PyPI, each by its version: one tree with bin/nvcc. They are not ours to pass on.
 cuda_packages=(nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-cuda-runtime==13.0.96
   nvidia-cuda-cccl==13.0.85)
-cuda_compiler() {
+cuda_compiler() {  # returns 1 when it cannot be had
   { [ -n "${NVCC:-}" ] || command -v nvcc >/dev/null; } && return 0
   [ "$(cat build/nvcc/contents 2>/dev/null)" = "${cuda_packages[*]}" ] && return 0
   echo "setup: unpacking ${cuda_packages[*]} into build/nvcc"
@@ -182,14 +182,15 @@ cuda_compiler() {
   rm -rf build/nvcc
   "$(python)" -m venv build/nvcc/venv >>"$log" 2>&1 &&
     build/nvcc/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --target build/nvcc "${cuda_packages[@]}" >>"$log" 2>&1 ||
-    fail "cannot go on without NVIDIA's compiler: the packages could not be installed from PyPI (details in $log)"
+    return 1
   chmod -R +x build/nvcc/nvidia/cu13/bin build/nvcc/nvidia/cu13/nvvm/bin
   echo "${cuda_packages[*]}" >build/nvcc/contents
 }
 
+no_cuda_compiler="NVIDIA's packages could not be installed from PyPI (details in $log)"
 if [ "$what" = cuda ]; then
   require g++
-  cuda_compiler
+  cuda_compiler || fail "cannot go on without NVIDIA's compiler: $no_cuda_compiler"
   exit 0
 fi
 require "${build_packages[@]}"
@@ -205,6 +206,7 @@ want "format check" "${format_packages[@]}"
 want "asan and fuzz targets" "${clang_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
 want "browser tests" "${browser_packages[@]}" && browser_environment
+cuda_compiler || echo "GPU kernels: $no_cuda_compiler" >>"$gaps"
 [ "$what" = full ] && [ "$(uname -m)" != aarch64 ] || exit 0
 
 want "neon tests" "${arm_packages[@]}" && arm_sysroot

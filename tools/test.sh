@@ -4,7 +4,7 @@
 #
 #   tools/test.sh              every stage of `make test`
 #   tools/test.sh full         the same, the full numerics grid, the tests on an emulated ARM, and ten minutes of fuzzing a target
-#   tools/test.sh only STAGE   one stage: format, release, web, python, asan, python_asan, tsan, fuzz, grid, neon
+#   tools/test.sh only STAGE   one stage: format, cuda, release, web, python, asan, python_asan, tsan, fuzz, grid, neon
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,6 +26,10 @@ build() {
   cmake --preset "$preset" -DATTEND_TESTS=ON "$strict" >"build/$preset.log" || { cat "build/$preset.log"; return 1; }
   cmake --build --preset "$preset" -- --quiet
 }
+
+# The kernels for GPUs compile for each kind of card without spills and without products that wait for each other (tools/cuda.sh). Before
+# release, whose tests open the plugin that comes of it.
+stage_cuda() { tools/cuda.sh; }
 
 # run_tests PRESET [ctest arguments]
 run_tests() {
@@ -202,6 +206,7 @@ case ${1:-} in
   '' | full)
     [ "${1:-}" = full ] && fuzz_seconds=${FUZZ_SECONDS:-600}
     run_unless_gap format "format check"
+    run_unless_gap cuda "GPU kernels"
     run release
     if grep -qsE '^(browser|python) tests:' "$gaps"; then
       run_unless_gap web "browser tests"

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <attend/activation.h>
+#include <attend/precision.h>
 #include <attend/tensor.h>
 
 namespace attend {
@@ -19,6 +20,7 @@ struct MatmulEpilogue {
 // How a packed matrix holds its numbers, and so in which it is multiplied: docs/precision.md.
 enum class PackedAs : std::uint8_t { f32, bf16, int8 };
 std::string_view name_of(PackedAs as) noexcept;
+PackedAs packed_as(Precision precision) noexcept;  // what computes in it
 
 // A right-hand matrix, copied once into the order in which the product reads it, so the original may go. The
 // order and the number type are internal to the library. Moves are cheap. A const one may be used by several

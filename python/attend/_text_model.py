@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from . import _core
-from ._typing import Choice, Stage
+from ._typing import Choice, Precision, Stage
 
 Text = Union[str, bytes]
 
@@ -24,12 +24,15 @@ class TextModel:
         self._core = core
 
     @classmethod
-    def from_pretrained(cls, name_or_folder: str | os.PathLike[str] = _core.DEFAULT_MODEL) -> "TextModel":
+    def from_pretrained(
+        cls, name_or_folder: str | os.PathLike[str] = _core.DEFAULT_MODEL, *, precision: Precision = "f32"
+    ) -> "TextModel":
         """Loads a folder, or a model by its name on the hub. Nothing is downloaded. FileError says what is wrong with a file.
 
         A name is looked for in the hub's cache, then in attend's own folder of models, where `make model` puts the default one.
+        precision: the numbers in which the model multiplies. "f32" is exact; "bf16" and "int8" are faster (docs/precision.md).
         """
-        return cls(_core.TextModelCore(os.fsdecode(name_or_folder)))
+        return cls(_core.TextModelCore(os.fsdecode(name_or_folder), precision))
 
     def encode(
         self,
@@ -90,6 +93,11 @@ class TextModel:
     def folder(self) -> Path:
         """Where config.json and the weights are."""
         return Path(self._core.folder)
+
+    @property
+    def precision(self) -> Precision:
+        """The numbers in which it multiplies."""
+        return self._core.precision
 
     @property
     def max_tokens(self) -> int:

@@ -26,6 +26,7 @@ Choice = Union[int, Integers]  # one index, or several in that order
 QueryOffset = Union[int, Integers, Literal["top_left", "bottom_right"]]
 Window = tuple[Union[int, None], Union[int, None]]  # how far to the left and to the right; None: no limit
 Stage = Literal["scores", "capped", "biased", "weights"]
+Precision = Literal["f32", "bf16", "int8"]  # the numbers in which products are made
 Reduction = Literal["mean", "max"]
 Stream = Any  # a CUDA stream: PyTorch's, CuPy's, or its address
 DType = Any  # "float32", numpy.float32, torch.float32, ...

@@ -157,11 +157,13 @@ void bind_layers(nb::module_& module) {
                                    "A right-hand matrix (k, n) in the order in which the product reads it.")
       .def(
           "__init__",
-          [](attend::PackedMatrix* self, nb::handle w_object) {
+          [](attend::PackedMatrix* self, nb::handle w_object, nb::handle precision) {
             const Array w(w_object, "w");
-            new (self) attend::PackedMatrix(w.view());
+            new (self) attend::PackedMatrix(w.view(), attend::packed_as(precision_from(precision)));
           },
-          nb::arg("w").none(), nb::sig("def __init__(self, w: Array) -> None"))
+          nb::arg("w").none(), nb::kw_only(), nb::arg("precision").none() = "f32",
+          nb::sig("def __init__(self, w: Array, *, precision: Precision = 'f32') -> None"),
+          "precision: what the numbers are rounded to, and multiplied in.")
       .def_prop_ro(
           "shape",
           [](const attend::PackedMatrix& self) { return nb::make_tuple(self.rows(), self.columns()); },

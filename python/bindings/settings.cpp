@@ -28,12 +28,13 @@ void bind_settings(nb::module_& module) {
       "Waits for the calls that run, then sets the number of threads; 0 = back to the default.");
   module.def(
       "isa", [](nb::handle precision) { return attend::isa(precision_from(precision)); },
-      nb::arg("precision").none() = "f32", nb::sig("def isa(precision: str = 'f32') -> str"),
+      nb::arg("precision").none() = "f32", nb::sig("def isa(precision: Precision = 'f32') -> str"),
       "The instruction set in use for a precision.");
   module.def(
       "available_isas",
       [](nb::handle precision) { return attend::available_isas(precision_from(precision)); },
-      nb::arg("precision").none() = "f32", nb::sig("def available_isas(precision: str = 'f32') -> list[str]"),
+      nb::arg("precision").none() = "f32",
+      nb::sig("def available_isas(precision: Precision = 'f32') -> list[str]"),
       "Those that this build has and this machine can run, best first, of those that compute in this "
       "precision in different ways.");
   module.def(

@@ -34,7 +34,8 @@ attend::Pooling pooling_given(const std::string& name) {
 
 class TextModelCore {
  public:
-  explicit TextModelCore(const std::string& name_or_folder) : model_(loaded(name_or_folder)) {}
+  TextModelCore(const std::string& name_or_folder, nb::handle precision)
+      : model_(loaded(name_or_folder, precision_from(precision))) {}
 
   nb::object embed(nb::handle texts_object, nb::handle pooling, nb::handle normalize, nb::handle layer,
                    nb::handle max_tokens, nb::handle prompt, nb::handle batch_tokens) const {
@@ -121,9 +122,9 @@ class TextModelCore {
   const attend::TextModel& model() const { return model_; }
 
  private:
-  static attend::TextModel loaded(const std::string& name) {
+  static attend::TextModel loaded(const std::string& name, attend::Precision precision) {
     const Computing computing;
-    return attend::TextModel::load(name);
+    return attend::TextModel::load(name, {.precision = precision});
   }
 
   void run(nb::handle text, nb::handle pair, nb::handle max_tokens,
@@ -149,7 +150,14 @@ void bind_text_model(nb::module_& module) {
   file_error.attr("__doc__") = "What is wrong with a file: its name, the place in it, and the rule.";
   module.attr("DEFAULT_MODEL") = nb::str(attend::kDefaultModel.data(), attend::kDefaultModel.size());
   nb::class_<TextModelCore>(module, "TextModelCore", "A model from its folder, behind attend.TextModel.")
-      .def(nb::init<const std::string&>(), nb::arg("name_or_folder"))
+      .def(nb::init<const std::string&, nb::handle>(), nb::arg("name_or_folder"), nb::arg("precision").none(),
+           nb::sig("def __init__(self, name_or_folder: str, precision: str) -> None"))
+      .def_prop_ro(
+          "precision",
+          [](const TextModelCore& self) {
+            return std::string(attend::name_of(self.model().transformer().precision()));
+          },
+          nb::sig("def precision(self) -> Precision"))
       .def("embed", &TextModelCore::embed, nb::arg("texts").none(), nb::arg("pooling").none(),
            nb::arg("normalize").none(), nb::arg("layer").none(), nb::arg("max_tokens").none(),
            nb::arg("prompt").none(), nb::arg("batch_tokens").none(),

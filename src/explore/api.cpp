@@ -64,7 +64,7 @@ MapName map_name(Target& target) {
 }  // namespace
 
 Api::Api(std::string model, std::string text, SinkChoice sink, const ModelOptions& options)
-    : models_(std::move(model)), text_(std::move(text)), sink_(sink) {}
+    : models_(std::in_place, std::move(model), options), text_(std::move(text)), sink_(sink) {}
 
 Api::Api(std::filesystem::path recording, SinkChoice sink) : recording_(std::move(recording)), sink_(sink) {
   text_ = Reading(load_recording(*recording_)).text();

@@ -15,18 +15,6 @@
 namespace attend::model {
 namespace {
 
-PackedAs packed_as(Precision precision) {
-  switch (precision) {
-    case Precision::f32:
-      return PackedAs::f32;
-    case Precision::bf16:
-      return PackedAs::bf16;
-    case Precision::int8:
-      return PackedAs::int8;
-  }
-  return PackedAs::f32;
-}
-
 ConstTensorView given_if_any(const Tensor& tensor) {
   return tensor.count() > 0 ? tensor.view() : ConstTensorView();
 }

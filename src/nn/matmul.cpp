@@ -78,6 +78,18 @@ std::string_view name_of(PackedAs as) noexcept {
   return "";
 }
 
+PackedAs packed_as(Precision precision) noexcept {
+  switch (precision) {
+    case Precision::f32:
+      return PackedAs::f32;
+    case Precision::bf16:
+      return PackedAs::bf16;
+    case Precision::int8:
+      return PackedAs::int8;
+  }
+  return PackedAs::f32;
+}
+
 const PackedFormat& detail::packed_format(PackedAs as) {
   static constexpr const PackedFormat* kFormats[] = {&kPackedF32, &kPackedInt8};
   for (const PackedFormat* const format : kFormats) {
