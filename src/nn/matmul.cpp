@@ -6,6 +6,7 @@
 #include "kernels/gelu/gelu_reference.h"
 #include "kernels/matmul/matmul_reference.h"
 #include "nn/host_operations.h"
+#include "nn/packed_bf16.h"
 #include "nn/packed_f32.h"
 #include "nn/packed_int8.h"
 
@@ -91,7 +92,7 @@ PackedAs packed_as(Precision precision) noexcept {
 }
 
 const PackedFormat& detail::packed_format(PackedAs as) {
-  static constexpr const PackedFormat* kFormats[] = {&kPackedF32, &kPackedInt8};
+  static constexpr const PackedFormat* kFormats[] = {&kPackedF32, &kPackedBf16, &kPackedInt8};
   for (const PackedFormat* const format : kFormats) {
     if (format->as == as) return *format;
   }
