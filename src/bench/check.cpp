@@ -117,6 +117,10 @@ double check_output(const std::string& what, const Inputs& inputs, const Attenti
   return error;
 }
 
+double output_bound(const Inputs& inputs, const AttentionOptions& options) {
+  return attention_kernel(inputs.q, inputs.k, options).name.ends_with("bf16") ? 4e-3 : 1e-5;
+}
+
 double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
                       const std::function<Gradients(ConstTensorView d_out)>& backward, double relative) {
   const Shape shape = shape_of(inputs);

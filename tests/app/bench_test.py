@@ -101,7 +101,7 @@ def test_precisions_are_compared_with_f32(records):
         exact = next(other for other in reversed(measured[: i + 1]) if other["case"].endswith(" f32"))
         case, precision = record["case"].rsplit(" ", 1)
         assert case == exact["case"].rsplit(" ", 1)[0]
-        assert record["time_of_f32_over_time"] == pytest.approx(exact["seconds"] / record["seconds"])
+        assert record["speed_over_f32"] == pytest.approx(exact["seconds"] / record["seconds"])
         assert record["max_error"] <= {"f32": 1e-5, "bf16": 1e-2, "int8": 5e-2}[precision]
     assert {record["case"].rsplit(" ", 1)[1] for record in measured} == {"f32", "bf16", "int8"}
 

@@ -68,6 +68,11 @@ struct ScoreTile {
   // a key may take no part for some query: its score is then -inf.
   HWY_ATTR bool make(std::int64_t first_key, std::int64_t n, Stage stage = Stage::biased) {
     product<kV, false>(n, head.d, head.key(first_key), head.k_stride, 1, q, s, width);
+    return apply_options(first_key, n, stage);
+  }
+
+  // The same for products that are in s already.
+  HWY_ATTR bool apply_options(std::int64_t first_key, std::int64_t n, Stage stage = Stage::biased) {
     if (stage == Stage::scores) return false;
     const ScoredTile tile{head, first, count, first_key, n, width, s, extra};
     if (head.softcap != 0) apply_cap(tile);
