@@ -40,6 +40,8 @@ double check_output(const std::string& what, const Inputs& inputs, const Attenti
 // What an output that attention() made on the host must be within: weights of 8 bits where it multiplies
 // bf16.
 double output_bound(const Inputs& inputs, const AttentionOptions& options);
+// |out - expected| / |expected| over the sampled rows: how far an output is that was made of rounded inputs.
+double relative_error(const Inputs& inputs, const AttentionOptions& options, ConstTensorView out);
 
 struct Gradients {
   Tensor q, k, v;

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <memory>
-#include <utility>
 
 #include "bench/bench.h"
 #include "bench/cases.h"
@@ -38,33 +36,34 @@ double bound_of(Precision precision) {
 }
 
 // |out - expected| / |expected|, of rows that are spread over out.
-double relative_error(const ProductCase& one, Precision precision, const Tensor& a, const Tensor& w,
-                      const Tensor& out) {
+double relative_error(ConstTensorView out, const std::function<void(std::int64_t row, TensorView)>& expect) {
   constexpr std::int64_t kRows = 8;
-  Tensor expected(DType::f64, {1, one.size.n});
+  const std::int64_t rows = out.size(0), columns = out.size(1);
+  Tensor expected(DType::f64, {1, columns});
   double difference = 0, length = 0;
   for (std::int64_t i = 0; i < kRows; ++i) {
-    const std::int64_t row = i * (one.size.m - 1) / (kRows - 1);
-    reference::matmul(a.view().slice(0, row, row + 1), w, expected, {});
-    const Tensor got = copy_of(out.view().slice(0, row, row + 1), DType::f64);
-    for (std::size_t c = 0; c < expected.values<double>().size(); ++c) {
-      const double wanted = expected.values<double>()[c], off = got.values<double>()[c] - wanted;
+    const std::int64_t row = i * (rows - 1) / (kRows - 1);
+    expect(row, expected);
+    const Tensor got = copy_of(out.slice(0, row, row + 1), DType::f64);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const double wanted = expected.values<double>()[static_cast<std::size_t>(c)];
+      const double off = got.values<double>()[static_cast<std::size_t>(c)] - wanted;
       difference += off * off;
       length += wanted * wanted;
     }
   }
-  const double error = std::sqrt(difference / length);
-  if (!(error <= bound_of(precision)))
-    throw WrongAnswer(to_string(one) + ": the relative error in " + std::string(name_of(precision)) + " is " +
-                      draw::format_short(error) + ", expected at most " +
-                      draw::format_short(bound_of(precision)));
-  return error;
+  return std::sqrt(difference / length);
+}
+
+void require_small(const Record& record, Precision precision) {
+  if (!(record.error <= bound_of(precision)))
+    throw WrongAnswer(record.name + ": the relative error is " + draw::format_short(record.error) +
+                      ", expected at most " + draw::format_short(bound_of(precision)));
 }
 
 // What one case is in each precision: how it is described, run and judged.
 struct Variant {
   Precision precision;
-  DType dtype;  // of the tensors
   std::function<void()> run;
   std::function<double()> error;  // of what run() left
 };
@@ -76,16 +75,16 @@ std::vector<Record> measure_variants(const Record& described, std::span<const Va
   for (const Variant& variant : variants) {
     Record record = described;
     record.name += " " + std::string(name_of(variant.precision));
-    record.dtype = variant.dtype;
     variant.run();
     record.error = variant.error();
+    require_small(record, variant.precision);
     records.push_back(std::move(record));
   }
   std::vector<MeasuredCall> calls;
   for (std::size_t i = 0; i < variants.size(); ++i) calls.push_back({records[i], variants[i].run});
   measure(calls, settings);
   for (Record& record : records)
-    record.more = {{"speed_over_f32", records.front().seconds.median / record.seconds.median}};
+    record.more = {{"time_of_f32_over_time", records.front().seconds.median / record.seconds.median}};
   return records;
 }
 
@@ -100,41 +99,32 @@ std::vector<Record> measure_products(const ProductCase& one, const BenchSettings
 
   const Tensor a = random_tensor(DType::f32, {m, k}, 1), w = random_tensor(DType::f32, {k, n}, 2);
   Tensor out(DType::f32, {m, n});
+  const auto expect = [&](std::int64_t row, TensorView expected) {
+    reference::matmul(a.view().slice(0, row, row + 1), w, expected, {});
+  };
   std::vector<Variant> variants;
   for (const Precision precision : kPrecisions) {
     const auto packed = std::make_shared<const PackedMatrix>(w, packed_as(precision));
-    variants.push_back({precision, DType::f32, [&, packed] { matmul(a, *packed, out); },
-                        [&, precision] { return relative_error(one, precision, a, w, out); }});
+    variants.push_back(
+        {precision, [&, packed] { matmul(a, *packed, out); }, [&] { return relative_error(out, expect); }});
   }
   return measure_variants(record, variants, settings);
 }
 
-// Tensors of one type; the output has it, too.
-struct TypedCall {
-  TypedCall(const AttentionCase& one, DType dtype)
-      : inputs(random_inputs(one.shape, dtype)), out(dtype, inputs.q.shape()) {
-    options.causal = one.causal;
-  }
-  void run() { attention(inputs.q, inputs.k, inputs.v, options, out); }
-  double error(const std::string& what) const {
-    Tensor exact(DType::f32, inputs.q.shape());
-    attention(inputs.q, inputs.k, inputs.v, options, exact);
-    return check_output(what, inputs, options, exact, output_bound(inputs, options));
-  }
-  Inputs inputs;
-  AttentionOptions options;
-  Tensor out;
-};
-
+// On tensors of each type, into an output of that type.
 std::vector<Record> measure_attention(const AttentionCase& one, const BenchSettings& settings) {
   Record record = attention_record(one);
   record.bench = "precision";
+  const Inputs exact = random_inputs(one.shape, DType::f32);
+  AttentionOptions options;
+  options.causal = one.causal;
   std::vector<Variant> variants;
-  for (const auto& [precision, dtype] :
-       {std::pair(Precision::f32, DType::f32), std::pair(Precision::bf16, DType::bf16)}) {
-    const auto call = std::make_shared<TypedCall>(one, dtype);
-    variants.push_back(
-        {precision, dtype, [call] { call->run(); }, [call, &one] { return call->error(to_string(one)); }});
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const auto in = std::make_shared<const Inputs>(random_inputs(one.shape, dtype));
+    const auto out = std::make_shared<Tensor>(dtype, exact.q.shape());
+    variants.push_back({dtype == DType::f32 ? Precision::f32 : Precision::bf16,
+                        [&, in, out] { attention(in->q, in->k, in->v, options, *out); },
+                        [&, out] { return relative_error(exact, options, *out); }});
   }
   return measure_variants(record, variants, settings);
 }
@@ -167,26 +157,21 @@ draw::Table table_of(std::string title, std::span<const Record> records, std::si
 Report bench_precision(const BenchSettings& settings) {
   Report report;
   report.title = "Precision";
-  const auto add = [&](std::vector<Record> records) {
-    std::move(records.begin(), records.end(), std::back_inserter(report.records));
-  };
   for (const ProductCase& one : product_cases(settings.quick)) {
     if (one.gelu) continue;
     settings.progress("precision " + to_string(one));
-    add(measure_products(one, settings));
+    for (Record& record : measure_products(one, settings)) report.records.push_back(std::move(record));
   }
+  report.tables = {table_of("m x n x k: (m, k) times packed weights (k, n)", report.records, 3)};
   const std::size_t products = report.records.size();
   for (const AttentionCase& one : precision_cases(settings.quick)) {
     settings.progress("precision " + to_string(one));
-    add(measure_attention(one, settings));
+    for (Record& record : measure_attention(one, settings)) report.records.push_back(std::move(record));
   }
-  const std::span<const Record> all = report.records;
-  report.tables = {table_of("m x n x k: (m, k) times packed weights (k, n)", all.first(products), 3),
-                   table_of("Attention, B, heads, tokens, head size", all.subspan(products), 2)};
-  report.notes = {
-      "f32 by " + isa() + ", bf16 by " + isa(Precision::bf16) + ", int8 by " + isa(Precision::int8) +
-      ". The error is against float64: of products as a part of the result's length, of attention the "
-      "largest."};
+  report.tables.push_back(
+      table_of("Attention: B, heads, tokens, head size", std::span(report.records).subspan(products), 2));
+  report.notes = {"int8 by " + isa(Precision::int8) + ", bf16 by " + isa(Precision::bf16) + ", f32 by " +
+                  isa() + ". The error is that of the result's length, against float64."};
   return report;
 }
 

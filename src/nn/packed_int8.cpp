@@ -110,14 +110,15 @@ class Int8Rows {
         row_bytes_(kernels::int8_row_bytes(depth_, form)),
         whole_(cut.column_blocks > 1),
         numbers_(whole_ ? 1 : lanes_for(cut.count()), (whole_ ? cut.m : cut.rows) * row_bytes_),
-        scales_(whole_ ? 1 : lanes_for(cut.count()), whole_ ? cut.m : cut.rows) {
+        scales_(whole_ ? 1 : lanes_for(cut.count()),
+                (whole_ ? cut.m : cut.rows) * static_cast<std::int64_t>(sizeof(kernels::Int8Row))) {
     if (!whole_) return;
     const RowChunks chunks(cut.m, depth_);
     // Below this a second thread would come too late: it takes some microseconds.
     constexpr std::int64_t kFewNumbers = 1 << 14;
     const int lanes = cut.m * depth_ < kFewNumbers ? 1 : lanes_for(chunks.count());
     for_each_row(chunks, lanes, [&](std::int64_t row, int) noexcept {
-      quantise(row, 1, numbers_.of(0) + row * row_bytes_, scales_.of(0) + row);
+      quantise(row, 1, numbers_.of(0) + row * row_bytes_, scales_of(0) + row);
     });
   }
 
@@ -126,7 +127,7 @@ class Int8Rows {
     const std::int64_t first = whole_ ? at.row : 0;
     const int lane = whole_ ? 0 : at.lane;
     std::int8_t* const numbers = numbers_.of(lane) + first * row_bytes_;
-    kernels::Int8Row* const scales = scales_.of(lane) + first;
+    kernels::Int8Row* const scales = scales_of(lane) + first;
     if (!whole_) quantise(at.row, at.rows, numbers, scales);
     block.a = numbers;
     block.a_row = row_bytes_;
@@ -140,12 +141,16 @@ class Int8Rows {
     kernels::quantise_rows(from, depth_ > 0 ? rows_.row_step() : 0, rows, depth_, form_, to, scales);
   }
 
+  kernels::Int8Row* scales_of(int lane) const noexcept {
+    return reinterpret_cast<kernels::Int8Row*>(scales_.of(lane));
+  }
+
   RowsInOrder rows_;
   kernels::Int8Form form_;
   std::int64_t depth_, row_bytes_;
   bool whole_;
   LaneScratch<std::int8_t> numbers_;
-  LaneScratch<kernels::Int8Row> scales_;
+  LaneScratch<std::int8_t> scales_;
 };
 
 void multiply_int8(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue) {

@@ -57,7 +57,8 @@ def test_figures_agree_with_each_other(name, records):
             assert record["share"] == pytest.approx(record["gflops"] / record["peak_gflops"])
         assert 0 < record["seconds_low"] <= record["seconds"] <= record["seconds_high"]
         assert 0 < record["share_low"] <= record["share_high"]
-        assert 0 < record["max_error"] <= (0.05 if name == "precision" else 1e-3)
+        largest = 0.05 if name == "precision" else 4e-3 if record["dtype"] == "bf16" else 1e-3
+        assert 0 < record["max_error"] <= largest
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -101,7 +102,7 @@ def test_precisions_are_compared_with_f32(records):
         exact = next(other for other in reversed(measured[: i + 1]) if other["case"].endswith(" f32"))
         case, precision = record["case"].rsplit(" ", 1)
         assert case == exact["case"].rsplit(" ", 1)[0]
-        assert record["speed_over_f32"] == pytest.approx(exact["seconds"] / record["seconds"])
+        assert record["time_of_f32_over_time"] == pytest.approx(exact["seconds"] / record["seconds"])
         assert record["max_error"] <= {"f32": 1e-5, "bf16": 1e-2, "int8": 5e-2}[precision]
     assert {record["case"].rsplit(" ", 1)[1] for record in measured} == {"f32", "bf16", "int8"}
 

@@ -106,6 +106,34 @@ TEST_P(MatmulInt8, EveryPairOfShapesAndOptionsIsTheProductOfWhatIsHeld) {
   }
 }
 
+// A few elements far beyond the others, which are as exact as without them; too many; and so far beyond that
+// the range has to grow.
+TEST_P(MatmulInt8, OutliersOfARow) {
+  const std::int64_t k = 384, n = 50;
+  const Tensor w = random_normal({k, n}, DType::f32, 2, per_root(k));
+  const PackedMatrix packed(w, PackedAs::int8);
+  const Tensor plain = random_normal({1, k}, DType::f32, 1);
+  const auto error_of = [&](ConstTensorView a) {
+    Tensor expected(DType::f64, {1, n});
+    reference::matmul(a, held_columns(w), expected);
+    const Tensor found = int8_product(a, packed);
+    EXPECT_LE(max_abs_difference(found, held_product(a, w)), 1e-6 * (1 + max_abs_difference(a, plain)));
+    return max_abs_difference(found, expected);
+  };
+  const double usual = error_of(plain);
+  for (const float size : {5.0f, -50.0f, 300.0f}) {
+    Tensor a = copy_of(plain);
+    a.values<float>()[7] = size;
+    a.values<float>()[200] = -size / 2;
+    EXPECT_LT(error_of(a), 3 * usual) << size;
+  }
+  Tensor beyond = copy_of(plain), many = copy_of(plain);
+  beyond.values<float>()[383] = -1e5f;
+  EXPECT_GT(error_of(beyond), 10 * usual);
+  for (std::size_t i = 0; i < 9; ++i) many.values<float>()[16 * i] = 50;  // at one place modulo 16
+  EXPECT_GT(error_of(many), 3 * usual);
+}
+
 // Nothing but the exact sums and the same few roundings of f32: so the bits are the same on every instruction
 // set, whichever packed the matrix.
 TEST_P(MatmulInt8, TheBitsAreThoseOfEveryOtherInstructionSet) {
@@ -240,7 +268,7 @@ TEST(MatmulInt8Edges, TakesAQuarterOfTheMemory) {
 TEST(MatmulInt8Edges, RefusesADepthWhoseSumsCouldOverflow) {
   const Tensor w(DType::f32, {kernels::kMaxInt8Depth + 1, 1});
   EXPECT_REFUSES(PackedMatrix(w, PackedAs::int8),
-                 "[PackedMatrix] w has 66312 rows, more than the 66311 whose int8 sums fit in 32 bits");
+                 "[PackedMatrix] w has 65281 rows, more than the 65280 whose int8 sums fit in 32 bits");
 }
 
 }  // namespace

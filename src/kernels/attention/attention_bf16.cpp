@@ -52,8 +52,7 @@ struct PairTile {
   Slot rounded_sum[kV], tile_rounded[kV];  // of what became of them in bf16
 
   static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
-    return ScoreTile<kV>::scratch_size(d + 1) + (dv + kKeyTile + kKeyTile / 2) * kV * lanes() +
-           kKeyTile / 2 * dv;
+    return ScoreTile<kV>::scratch_size(d) + (dv + kKeyTile + kKeyTile / 2) * kV * lanes() + kKeyTile / 2 * dv;
   }
 
   PairTile(const HeadBf16& h, std::int64_t first_row, std::int64_t rows, float* scratch)

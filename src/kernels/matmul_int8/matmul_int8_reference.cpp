@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+
+#include "kernels/matmul_int8/matmul_int8.h"
 
 namespace attend::kernels {
 namespace {
@@ -19,20 +22,32 @@ void not_a_number(std::int64_t n, double* held) noexcept {
 
 void int8_row_reference(const float* row, std::int64_t n, double* held) noexcept {
   if (!finite_all(row, n)) return not_a_number(n, held);
-  double low = 0, high = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    low = std::min<double>(low, row[i]);
-    high = std::max<double>(high, row[i]);
-  }
-  const double step = (high - low) / 255;
   std::fill_n(held, n, 0.0);
-  if (!(255 / (high - low) < 3e38)) return;  // so narrow that it counts as 0
-  // The kernels multiply by the inverse in f32, which decides elements that are halfway between two numbers.
-  const auto inverse = static_cast<float>(255 / (high - low));
-  const auto whole = [&](double x) { return std::nearbyint(static_cast<float>(x) * inverse); };
-  const double zero = whole(-low);
-  for (std::int64_t i = 0; i < n; ++i)
-    held[i] = (std::clamp<double>(whole(row[i]) + zero, 0, 255) - zero) * static_cast<float>(step);
+  double high[16] = {}, low[16] = {};
+  for (std::int64_t i = 0; i < n; ++i) {
+    high[i % 16] = std::max<double>(high[i % 16], row[i]);
+    low[i % 16] = std::max<double>(low[i % 16], -row[i]);
+  }
+  std::sort(high, high + 16, std::greater<>());
+  std::sort(low, low + 16, std::greater<>());
+  // Elements as whole numbers, for a range. The kernels multiply by the inverse in f32, which decides those
+  // that are halfway between two.
+  const auto write = [&](double from, double to, bool clamp) {
+    const double width = from + to;
+    if (!(255 / width < 3e38)) return false;  // so narrow that it counts as 0
+    const auto inverse = static_cast<float>(255 / width);
+    const auto whole = [&](double x) { return std::nearbyint(static_cast<float>(x) * inverse); };
+    const double zero = whole(from), step = static_cast<float>(width / 255);
+    int outliers = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double q = whole(row[i]) + zero, within = std::clamp<double>(q, 0, 255);
+      outliers += q != within;
+      held[i] = ((clamp ? within : q) - zero) * step;
+    }
+    return clamp || outliers <= kInt8Outliers;
+  };
+  const double factor = std::max(1.0, (low[0] + high[0]) / (kInt8Reach * (low[2] + high[2])));
+  if (!write(low[2] * factor, high[2] * factor, false)) write(low[0], high[0], true);
 }
 
 void int8_column_reference(const float* column, std::int64_t n, double* held) noexcept {

@@ -6,8 +6,8 @@
 
 namespace attend::kernels {
 
-// A row of the left-hand matrix: 256 numbers from its least to its greatest element, of which one is 0. All
-// NaN if one of its elements is NaN or infinite.
+// A row of the left-hand matrix, by the rule of quantise_rows(). All NaN if one of its elements is NaN or
+// infinite.
 void int8_row_reference(const float* row, std::int64_t n, double* held) noexcept;
 
 // A column of the right-hand matrix: 255 numbers about 0, of which the greatest is the element furthest from
