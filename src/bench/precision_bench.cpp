@@ -111,6 +111,24 @@ std::vector<Record> measure_products(const ProductCase& one, const BenchSettings
   return measure_variants(record, variants, settings);
 }
 
+// On tensors of each type, into an output of that type.
+std::vector<Record> measure_attention(const AttentionCase& one, const BenchSettings& settings) {
+  Record record = attention_record(one);
+  record.bench = "precision";
+  const Inputs exact = random_inputs(one.shape, DType::f32);
+  AttentionOptions options;
+  options.causal = one.causal;
+  std::vector<Variant> variants;
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const auto in = std::make_shared<const Inputs>(random_inputs(one.shape, dtype));
+    const auto out = std::make_shared<Tensor>(dtype, exact.q.shape());
+    variants.push_back({dtype == DType::f32 ? Precision::f32 : Precision::bf16,
+                        [&, in, out] { attention(in->q, in->k, in->v, options, *out); },
+                        [&, out] { return relative_error(exact, options, *out); }});
+  }
+  return measure_variants(record, variants, settings);
+}
+
 // Each case a row: the time in f32, then for every other precision how many times as fast, and its error.
 draw::Table table_of(std::string title, std::span<const Record> records, std::size_t precisions) {
   draw::Table table{
@@ -145,6 +163,13 @@ Report bench_precision(const BenchSettings& settings) {
     for (Record& record : measure_products(one, settings)) report.records.push_back(std::move(record));
   }
   report.tables = {table_of("m x n x k: (m, k) times packed weights (k, n)", report.records, 3)};
+  const std::size_t products = report.records.size();
+  for (const AttentionCase& one : precision_cases(settings.quick)) {
+    settings.progress("precision " + to_string(one));
+    for (Record& record : measure_attention(one, settings)) report.records.push_back(std::move(record));
+  }
+  report.tables.push_back(
+      table_of("Attention: B, heads, tokens, head size", std::span(report.records).subspan(products), 2));
   report.notes = {"int8 by " + isa(Precision::int8) + ", bf16 by " + isa(Precision::bf16) + ", f32 by " +
                   isa() + ". The error is that of the result's length, against float64."};
   return report;

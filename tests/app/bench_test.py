@@ -57,7 +57,8 @@ def test_figures_agree_with_each_other(name, records):
             assert record["share"] == pytest.approx(record["gflops"] / record["peak_gflops"])
         assert 0 < record["seconds_low"] <= record["seconds"] <= record["seconds_high"]
         assert 0 < record["share_low"] <= record["share_high"]
-        assert 0 < record["max_error"] <= (0.05 if name == "precision" else 1e-3)
+        largest = 0.05 if name == "precision" else 4e-3 if record["dtype"] == "bf16" else 1e-3
+        assert 0 < record["max_error"] <= largest
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

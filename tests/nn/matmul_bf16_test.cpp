@@ -64,12 +64,12 @@ double f32_error(std::int64_t k) {
 // Against the product of the numbers as they are multiplied the error is that of f32; against that of the
 // numbers as they were given, the rounding of each factor comes on top: 2^-8 of it at most.
 TEST_P(MatmulBf16, EveryPairOfShapesAndOptionsIsWithinItsBounds) {
-  const std::vector<std::int64_t> rows{0, 1, 2, 7, 8, 9, 17, 65, 129, 200};
-  const std::vector<std::int64_t> sizes{0, 1, 2, 7, 15, 16, 17, 31, 33, 47, 48, 49, 127, 129, 257, 384, 515};
+  const std::vector<std::int64_t> rows{0, 1, 2, 7, 8, 9, 17, 65, 129};
+  const std::vector<std::int64_t> sizes{0, 1, 2, 7, 15, 16, 17, 31, 33, 47, 48, 49, 127, 129, 200, 257};
   const std::vector<DType> types{DType::f32, DType::bf16, DType::f16};
   constexpr Activation kActivations[] = {Activation::none, Activation::gelu, Activation::gelu_tanh,
                                          Activation::relu};
-  const std::vector<int> knobs{10, 17, 17, 3, 3, 2, 2, 4, 3};
+  const std::vector<int> knobs{9, 16, 16, 3, 3, 2, 2, 4, 3};
   std::uint64_t seed = 1;
   for (const auto& row : covering_array(knobs)) {
     const std::int64_t m = rows[static_cast<std::size_t>(row[0])];

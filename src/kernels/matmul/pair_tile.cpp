@@ -11,6 +11,17 @@ HWY_PUSH_ATTRIBUTES("avx512f,avx512vl,avx512bf16")
 namespace attend::kernels {
 namespace {
 
+// clang 16 crashes where the first form meets the product, gcc 12 warns of the second.
+inline __m512i pair_in_every_lane(const bfloat16* from) noexcept {
+  std::int32_t pair;
+  std::memcpy(&pair, from, sizeof(pair));
+#if !defined(__clang__)
+  return _mm512_set1_epi32(pair);
+#else
+  return _mm512_broadcastd_epi32(_mm_cvtsi32_si128(pair));
+#endif
+}
+
 template <int kR, int kV, bool kAhead>
 void multiply_pairs(const PairTile& tile) noexcept {
   __m512 sums[kR][kV];
@@ -38,9 +49,7 @@ void multiply_pairs(const PairTile& tile) noexcept {
       for (int v = 0; v < kV; ++v) line[v] = _mm512_load_si512(b[v] + i * 16);
 #pragma GCC unroll 8
       for (int r = 0; r < kR; ++r) {
-        std::int32_t pair;
-        std::memcpy(&pair, a + r * a_row + 2 * i, sizeof(pair));
-        const __m512i x = _mm512_set1_epi32(pair);
+        const __m512i x = pair_in_every_lane(a + r * a_row + 2 * i);
 #pragma GCC unroll 4
         for (int v = 0; v < kV; ++v)
           sums[r][v] = _mm512_dpbf16_ps(sums[r][v], (__m512bh)x, (__m512bh)line[v]);

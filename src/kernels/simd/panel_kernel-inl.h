@@ -22,6 +22,8 @@ namespace HWY_NAMESPACE {
 // floats hold 5 x 4, one panel: gcc loads the elements of all rows first, and at 6 x 4 spills two sums.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr int kTileRows = 8, kTileVectors = 3;
+#elif HWY_TARGET == HWY_AVX2
+constexpr int kTileRows = 4, kTileVectors = 3;
 #elif HWY_TARGET == HWY_NEON
 constexpr int kTileRows = 5, kTileVectors = 4;
 #elif HWY_TARGET == HWY_SCALAR
