@@ -130,7 +130,8 @@ class Rivals:
                 sys.exit(f"rivals: {reason}")
             print(f"rivals: no encoder is measured: {reason}", file=sys.stderr)
             return
-        self.comparisons += encoder.EncoderCases(folder, threads, self.quick).run()
+        for precision in ("f32", "int8"):
+            self.comparisons += encoder.EncoderCases(folder, threads, self.quick, precision).run()
         self.names += encoder.NAMES
 
     def train(self, program: Path, threads: int):
