@@ -162,7 +162,6 @@ TEST(ModelFiles, BadModulesAreRefused) {
   refuses("{}", "", "expected an array, found an object");
   refuses("[]", "", "expected one Transformer, one Pooling");
   refuses("[" + pooling + "," + transformer + "]", "", "in this order");
-  refuses("[" + transformer + "]", "", "expected one Transformer, one Pooling");
   refuses("[" + transformer + "," + pooling + "," + pooling + "]", "",
           "expected one Transformer, one Pooling");
   refuses("[" + transformer + "," + module("1_WordWeights", "WordWeights") + "]", "type",
