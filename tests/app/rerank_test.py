@@ -133,3 +133,8 @@ def test_mistakes(small_bert, classifier, tmp_path):
         assert done.err.count("\n") == code, done
     # Vectors need no head.
     assert run("embed", "-", "-m", labels, stdin="the bank").code == 0
+
+
+def test_the_list_of_models_says_what_it_is():
+    (model,) = run_json("models", ENCODER)["models"]
+    assert model["readable"] and model["scores"] and not model["writes"] and not model["sentence_vectors"]

@@ -151,6 +151,18 @@ TEST(ModelFiles, TransformerAndDenseInFoldersOfTheirOwn) {
                     "\"os.system\" is not Tanh or Identity");
 }
 
+TEST(ModelFiles, ACrossEncoderIsATransformerAlone) {
+  const TemporaryFolder folder;
+  write_sentence_model(folder);
+  folder.write("modules.json", "[" + module("", "Transformer") + "]");
+  folder.write("config_sentence_transformers.json",
+               R"({"activation_fn": "torch.nn.modules.linear.Identity", "prompts": {}})");
+  const ModelFiles files = find_model(folder.path().string());
+  EXPECT_FALSE(files.is_sentence_model);
+  EXPECT_TRUE(files.pooling.empty());
+  EXPECT_EQ(files.activation, "torch.nn.modules.linear.Identity");
+}
+
 TEST(ModelFiles, BadModulesAreRefused) {
   const TemporaryFolder folder;
   write_sentence_model(folder);
