@@ -38,6 +38,7 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
 void add_models_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_next_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_pull_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_serve_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_train_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 

@@ -24,6 +24,7 @@ constexpr const char* kProgramFooter = R"(Try:
   attend chat -m MODEL                     talk to a model, and see what it looks at
   attend models                            which models are on this machine
   attend embed texts.txt -o vectors.npy    one vector per line of a file
+  attend serve                             vectors over HTTP, for clients you already have
   attend bench --quick                     speed, as a share of this machine's peak
   attend doctor                            what this machine and the model will use, and why)";
 
@@ -108,6 +109,7 @@ int main(int argc, char** argv) {
   app::add_chat_command(program, globals, run);
   app::add_bench_command(program, globals, run);
   app::add_embed_command(program, globals, run);
+  app::add_serve_command(program, globals, run);
   app::add_models_command(program, globals, run);
   app::add_pull_command(program, globals, run);
   app::add_doctor_command(program, globals, run);
