@@ -26,7 +26,7 @@ Call::Call(std::shared_ptr<http::Exchange> exchange, std::string route, Family f
 }
 
 Call::~Call() {
-  if (!answered_) finish(kClientGone);
+  if (!over_) finish(kClientGone);
 }
 
 void Call::count(std::int64_t texts, std::int64_t tokens) {
@@ -41,25 +41,29 @@ void Call::computed(const Work& work) {
 }
 
 void Call::answer(http::Response response) {
-  if (answered_) return;  // a stream that has begun cannot become something else
+  if (begun_) {  // the status is sent already
+    send(response.body);
+    return end();
+  }
   if (finished_.texts > 0) add_times(response);
   finish(response.status);
   exchange_->answer(std::move(response));
 }
 
-void Call::begin(http::Response head) {
-  finished_.status = head.status;
-  answered_ = true;
-  exchange_->begin(std::move(head));
+void Call::begin() {
+  begun_ = true;
+  exchange_->begin({.type = "text/event-stream"});
 }
 
+void Call::send(const std::string& data) { exchange_->send("data: " + data + "\n\n"); }
+
 void Call::end() {
-  finish(exchange_->gone() ? kClientGone : finished_.status);
+  finish(exchange_->gone() ? kClientGone : 200);
   exchange_->end();
 }
 
 void Call::finish(int status) {
-  answered_ = true;
+  over_ = true;
   finished_.status = status;
   finished_.seconds = seconds_between(start_, Clock::now());
   if (in_progress_ != nullptr) --*in_progress_;

@@ -31,9 +31,9 @@ class Call {
 
   void answer(http::Response response);
   void refuse(const Refused& refused) { answer(refusal(family_, refused)); }
-  // In pieces.
-  void begin(http::Response head);
-  void send(std::string piece) { exchange_->send(std::move(piece)); }
+  // In pieces, as server-sent events: a refusal after begin() is the last of them.
+  void begin();
+  void send(const std::string& data);  // one event: JSON, which has no line ends
   void end();
 
  private:
@@ -46,7 +46,7 @@ class Call {
   std::atomic<std::int64_t>* const in_progress_;
   const Clock::time_point start_ = Clock::now();
   Finished finished_;
-  bool answered_ = false;
+  bool begun_ = false, over_ = false;
 };
 
 // Runs part of an answer; what it throws is the answer.

@@ -54,7 +54,8 @@ Context::Context(std::vector<ServedModel> served, const ServeOptions& given)
       journal(journal_of(metrics, options)),
       workers(threads()),
       batcher({.batch_tokens = given.max_batch_tokens},
-              [this](std::int64_t texts, std::int64_t tokens) { metrics.add_batch(texts, tokens); }) {}
+              [this](std::int64_t texts, std::int64_t tokens) { metrics.add_batch(texts, tokens); }),
+      writers(models) {}
 
 void Context::compute(const std::shared_ptr<Call>& call, std::shared_ptr<Work> work,
                       std::function<http::Response(Work&)> finish) {

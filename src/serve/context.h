@@ -11,6 +11,7 @@
 #include "serve/metrics.h"
 #include "serve/models.h"
 #include "serve/options.h"
+#include "serve/writers.h"
 
 namespace attend::serve {
 
@@ -25,6 +26,7 @@ class Context {
   const Journal journal;
   http::Workers workers;  // parse, tokenize, and write answers
   Batcher batcher;        // computes
+  Writers writers;        // and so do these
 
   // Computes, then answers with what `finish` makes of it, unless the client goes away meanwhile. Throws
   // Refused when too much waits.

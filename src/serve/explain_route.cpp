@@ -59,22 +59,24 @@ void require_heads(const TextModel& model, const HeadChoice& heads) {
 
 // One pass over the rows: only the map, which is asked for, takes more than a row's memory.
 JsonObject attention_json(const Reading& reading, const ExplainBody& body) {
-  const std::vector<Word> units = body.words ? reading.words() : single_tokens(reading);
+  const std::vector<Word> all = body.words ? reading.words() : single_tokens(reading);
+  std::vector<Word> units = all;  // those that are told
+  if (!body.special) std::erase_if(units, [](const Word& unit) { return unit.special; });
   const auto n = static_cast<std::int64_t>(units.size());
-  std::vector<double> received(units.size()), entropy(units.size());
+  std::vector<double> received(units.size()), entropy;
   Json top = Json::array();
   Tensor map;
   if (body.map) map = Tensor(DType::f64, {n, n});
-  lens_each_row(reading, {.method = body.method, .heads = body.heads}, units,
+  const auto take = [&](std::span<const double> row) {
+    for (std::size_t key = 0; key < row.size(); ++key) received[key] += row[key];
+    if (body.map) std::ranges::copy(row, map.values<double>().data() + std::ssize(entropy) * n);
+    entropy.push_back(entropy_of(row));
+    top.push_back(top_of(row, body.top_k));
+  };
+  lens_each_row(reading, {.method = body.method, .heads = body.heads}, all,
                 [&](std::size_t unit, std::span<const double> row) {
-                  const std::vector<double> rest =
-                      body.special ? std::vector<double>() : without_special(row, units);
-                  if (!body.special) row = rest;
-                  for (std::size_t key = 0; key < row.size(); ++key) received[key] += row[key];
-                  entropy[unit] = entropy_of(row);
-                  top.push_back(top_of(row, body.top_k));
-                  if (body.map)
-                    std::ranges::copy(row, map.values<double>().data() + static_cast<std::int64_t>(unit) * n);
+                  if (body.special) return take(row);
+                  if (!all[unit].special) take(without_special(row, all));
                 });
   JsonObject json;
   json.add(body.words ? "words" : "tokens", explain::units_json(units));

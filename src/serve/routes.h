@@ -13,6 +13,8 @@ using Answer = void (*)(Context& context, const SharedCall& call);
 
 // OpenAI's
 void answer_embeddings(Context& context, const SharedCall& call);
+void answer_completion(Context& context, const SharedCall& call);
+void answer_chat(Context& context, const SharedCall& call);
 http::Response model_list(const Context& context);
 http::Response model_entry(const Context& context, const std::string& name);
 

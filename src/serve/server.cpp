@@ -19,6 +19,8 @@ struct Route {
 constexpr Route kRoutes[] = {
     {"POST", "/v1/embeddings", Family::openai, answer_embeddings},
     {"POST", "/embeddings", Family::openai, answer_embeddings},
+    {"POST", "/v1/completions", Family::openai, answer_completion},
+    {"POST", "/v1/chat/completions", Family::openai, answer_chat},
     {"POST", "/", Family::tei, answer_main},
     {"POST", "/embed", Family::tei, answer_embed},
     {"POST", "/embed_all", Family::tei, answer_embed_all},
@@ -130,7 +132,10 @@ class Service {
 
   void require_room() {
     const std::int64_t most = context_.options.max_concurrent_requests;
-    if (context_.in_progress > most) context_.batcher.drop_unwanted();
+    if (context_.in_progress > most) {
+      context_.batcher.drop_unwanted();
+      context_.writers.drop_unwanted();
+    }
     if (context_.in_progress > most)
       throw Refused(Fault::overloaded, joined(most, " requests are being answered, which is the most"));
   }

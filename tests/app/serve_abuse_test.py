@@ -46,7 +46,7 @@ def server(small_bert):
     (request("/embed", b"x" * 2_000_001), 413), (b"POST /embed HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n", 413),
     (b"POST /embed HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431), (b"nonsense\r\n\r\n", 400),
     (request("/embed", b'{"inputs":' + b"[" * 50_000), 400), (request("/embed", b'{"inputs": "' + b"x" * 1_900_000 + b'"}', b"Connection: close\r\n"), 200),
-])
+], ids=["body", "claimed body", "header", "not http", "deep json", "one long text"])
 def test_large_and_broken_requests(server, data, status):
     connection = server.connect()
     try:

@@ -100,18 +100,19 @@ def test_texts_that_are_too_long(server, small_bert):
     assert np.array_equal(openai_vectors(server, input=long, truncate=True), embedded(small_bert, [long]))
 
 
+@pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("method", ["raw", "norm", "rollout"])
 @pytest.mark.parametrize("heads", [{"layer": 2, "head": 1}, {"layer": 1}, {}])
 @pytest.mark.parametrize("units", ["tokens", "words"])
-def test_explain_is_that_of_the_program(server, small_bert, units, heads, method):
+def test_explain_is_that_of_the_program(server, small_bert, units, heads, method, special):
     text = "The river-bank of the river, money."
     if method == "rollout":
         heads = {name: value for name, value in heads.items() if name != "head"}
-    got = server.get("/explain", {"inputs": text, "units": units, "map": True, "top_k": 3, "method": method} | heads)
+    got = server.get("/explain", {"inputs": text, "units": units, "map": True, "top_k": 3, "method": method, "special": special} | heads)
     part, weights = got["attention"], np.array(got["attention"]["map"])
-    options = [f"--{name}={value}" for name, value in heads.items()] + [f"--{units}"] * (units == "tokens")
-    expected = json.loads(run("explain", text, "-m", str(small_bert), "--json", "--method", method, "--special", *options).out)
-    assert [unit["text"] for unit in part[units]] == [unit["text"] for unit in expected[units]]
+    options = [f"--{name}={value}" for name, value in heads.items()] + ["--tokens"] * (units == "tokens") + ["--special"] * special
+    expected = json.loads(run("explain", text, "-m", str(small_bert), "--json", "--method", method, *options).out)
+    assert [unit["text"] for unit in part[units]] == [unit["text"] for unit in expected["units" if units == "tokens" else "words"]]
     assert np.allclose(weights, expected["weights"], atol=1e-12) and np.allclose(weights.sum(1), 1)
     assert np.allclose(part["received"], weights.sum(0))
     assert np.allclose(part["entropy"], -(weights * np.log(np.maximum(weights, 1e-300))).sum(1))
@@ -122,10 +123,8 @@ def test_explain_is_that_of_the_program(server, small_bert, units, heads, method
     assert (got["layer"], got["head"], got["method"]) == (heads.get("layer"), heads.get("head"), method)
 
 
-def test_explain_without_special_tokens(server):
+def test_explain_gives_the_map_on_request(server):
     assert "map" not in server.get("/explain", {"inputs": "the bank"})["attention"]
-    weights = np.array(server.get("/explain", {"inputs": "the bank of", "special": False, "map": True})["attention"]["map"])
-    assert weights.shape == (5, 5) and np.allclose(weights[:, [0, -1]], 0) and np.allclose(weights.sum(1), 1)
 
 
 @pytest.mark.parametrize("body", [{"layer": 3}, {"layer": 0}, {"head": 1}, {"layer": 1, "head": 99}, {"method": "flow"}, {"units": 1}, {"top_k": -1}, {"inputs": []}])
@@ -168,14 +167,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("body, status", WRONG)
+@pytest.mark.parametrize("body, status", WRONG, ids=range(len(WRONG)))
 def test_tei_refusals(server, body, status):
     got, error = server.refused("/embed", body)
     assert got == status and set(error) == {"error", "error_type"}
     assert error["error_type"] == ("Empty" if body in ({"inputs": []}, {"inputs": [[]]}) else "Validation")
 
 
-@pytest.mark.parametrize("body", [{"input": body["inputs"]} if isinstance(body, dict) and set(body) == {"inputs"} else body for body, _ in WRONG])
+@pytest.mark.parametrize("body", [{"input": body["inputs"]} if isinstance(body, dict) and set(body) == {"inputs"} else body for body, _ in WRONG], ids=range(len(WRONG)))
 def test_openai_refusals(server, body):
     if body == {"input": ["a"] * 33}:
         body = {"input": ["a"] * 2049}

@@ -1,5 +1,5 @@
-// Any bytes as the body of each route of `attend serve`. Whatever is read makes sense; whatever is not is refused in
-// one sentence that may be sent and logged.
+// Any bytes as the body of each route of `attend serve`. Whatever is read makes sense; whatever is not is
+// refused in one sentence that may be sent and logged.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "serve/bodies.h"
 #include "serve/refused.h"
+#include "serve/writing_bodies.h"
 
 namespace {
 
@@ -28,7 +29,8 @@ void parse_or_refuse(const Action& action) {
     require(refused.fault <= Fault::too_many && !sentence.empty() && sentence.size() < 600);
     require(std::none_of(sentence.begin(), sentence.end(),
                          [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }));
-    for (const Family family : {Family::openai, Family::tei}) require(refusal(family, refused).status / 100 == 4);
+    for (const Family family : {Family::openai, Family::tei})
+      require(refusal(family, refused).status / 100 == 4);
   }
 }
 
@@ -51,6 +53,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   parse_or_refuse([&] {
     const ExplainBody explain = parse_explain(body);
     require(explain.top_k >= 0 && explain.top_k <= 1000 && (!explain.heads.head || explain.heads.layer));
+  });
+  parse_or_refuse([&] { require_inputs(parse_completion(body).prompts, kMostPrompts); });
+  parse_or_refuse([&] {
+    const WritingBody chat = parse_chat(body);
+    require(!chat.messages.empty() && chat.messages.size() <= kMostMessages && chat.choices >= 1);
   });
   return 0;
 }

@@ -63,7 +63,8 @@ TEST_F(BatcherTest, TakesWhatWaitsInItsOrderAndWithinTheLimit) {
   std::vector<std::int64_t> batches;
   Awaited first(texts(3), model_), second(texts(4), model_), third(texts(1, 40), model_);
   {
-    Batcher batcher({.batch_tokens = 20}, [&](std::int64_t, std::int64_t tokens) { batches.push_back(tokens); });
+    Batcher batcher({.batch_tokens = 20},
+                    [&](std::int64_t, std::int64_t tokens) { batches.push_back(tokens); });
     batcher.add(gate());
     for (Awaited* awaited : {&first, &second, &third}) EXPECT_TRUE(batcher.add(awaited->work));
     open_.set_value();
@@ -75,7 +76,8 @@ TEST_F(BatcherTest, TakesWhatWaitsInItsOrderAndWithinTheLimit) {
   const Tensor alone = model_->embed(second.work->texts, {.normalize = false});
   ASSERT_EQ(second.work->vectors.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) {
-    const auto row = copy_of(alone.view().slice(0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1));
+    const auto row =
+        copy_of(alone.view().slice(0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1));
     EXPECT_TRUE(std::ranges::equal(second.work->vectors[i].values<float>(), row.values<float>()));
   }
 }
