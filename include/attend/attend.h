@@ -41,6 +41,7 @@
 #include <attend/relu.h>
 #include <attend/rms_norm.h>
 #include <attend/save.h>
+#include <attend/sequence_head.h>
 #include <attend/softmax.h>
 #include <attend/stage.h>
 #include <attend/stream.h>

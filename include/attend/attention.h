@@ -5,8 +5,8 @@
 // Packed:  q (total_q, Hq, D) k (total_k, Hkv, D) v (total_k, Hkv, Dv) out (total_q, Hq, Dv), see
 // cumulative_query_lengths.
 //
-// Any strides. q, k and v are of one dtype: f32, or bf16 / f16 (stored so, computed in f32), or f64, which is
-// the reference. Functions throw std::invalid_argument with one sentence when the input makes no sense; they
+// Any strides. q, k and v are of one dtype: f32, or f16 (stored so, computed in f32), or bf16 (see precision),
+// or f64, which is the reference. Functions throw std::invalid_argument with one sentence when the input makes no sense; they
 // never print, exit or abort. They may be called from several threads at once. Outputs must not overlap
 // inputs in memory.
 #pragma once
@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <attend/precision.h>
 #include <attend/stage.h>
 #include <attend/tensor.h>
 
@@ -90,6 +91,12 @@ struct AttentionOptions {
   // dropout a result does depend on it. The row state and the stages are those without dropout.
   double dropout = 0;
   std::uint64_t dropout_seed = 0;
+
+  // In which numbers q k^T and weights v are multiplied; sums and softmax are f32. Default: bf16 for bf16
+  // tensors, f32 for f32 and f16. bf16 rounds tensors of f32 and f16 and needs a processor with instructions
+  // for it: without them, and for up to 8 queries, products are of f32 whatever this says, which is no less
+  // exact. f32 is exact for every type. int8 is refused, and so is any for f64, which computes in f64.
+  std::optional<Precision> precision{};
 
   // Packed sequences, never padded: sequence s is rows [c[s], c[s + 1]) of q (and of k and v), where c starts
   // at 0 and ends at the total. Mask and bias then broadcast to (sequences, Hq, longest Lq, longest Lk),

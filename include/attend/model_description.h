@@ -12,6 +12,7 @@
 #include <attend/attention.h>
 #include <attend/file_error.h>
 #include <attend/matmul.h>
+#include <attend/pooling_kind.h>
 #include <attend/positions.h>
 
 namespace attend {
@@ -92,6 +93,19 @@ struct LayerDescription {
   std::optional<std::int64_t> weights_of{};  // the number of an earlier layer that has the same: ALBERT
 };
 
+// What makes scores of the logits of a text.
+enum class ScoreFunction : std::uint8_t { identity, sigmoid, softmax };
+
+// Of a checkpoint that scores whole texts: a classifier, or a cross-encoder of pairs.
+struct SequenceHeadDescription {
+  std::vector<std::string> labels{};                           // one for each score, at least one
+  ScoreFunction classifier_function = ScoreFunction::softmax;  // by problem_type and the number of labels
+  std::string activation{};  // sentence-transformers' activation_fn, the path of a class of Python; or empty
+  Pooling pooling = Pooling::cls;  // the vector that is scored: cls, mean or last_token
+  // With last_token: tokens that do not count as the last one, if any other is there.
+  std::optional<std::int64_t> padding{};
+};
+
 struct ModelDescription {
   std::string family{};                      // the name of its file in src/model/families: "bert", "gpt2"
   std::string model_type{};                  // as config.json has it: "xlm-roberta", of the family roberta
@@ -119,6 +133,8 @@ struct ModelDescription {
   bool tied_output = true;    // it is the table of words
   double output_scale = 1;    // of what enters it: 1 / sqrt(hidden_size) in T5 where it is tied
   double output_softcap = 0;  // c: a logit x becomes c tanh(x / c); 0: it stays as it is
+
+  std::optional<SequenceHeadDescription> sequence_head{};  // where config.json names such a class
 
   // How many of the first layers are the encoder, where there are an encoder and a decoder; else 0. The final
   // norm then comes once after them and once after the last.
@@ -155,6 +171,9 @@ std::string_view name_of(NormKind kind) noexcept;          // "layer", "rms"
 std::string_view name_of(NormPlace place) noexcept;        // "before", ...
 std::string_view name_of(PositionKind kind) noexcept;      // "none", "sinusoidal", ...
 std::string_view name_of(Activation activation) noexcept;  // "none", "gelu", "gelu_tanh", "relu", "silu"
+
+std::string_view name_of(ScoreFunction function) noexcept;  // "identity", "sigmoid", "softmax"
+std::optional<ScoreFunction> score_function_named(std::string_view name) noexcept;
 
 // The largest that any size of a model may be, so that the product of two fits in 64 bits.
 inline constexpr std::int64_t kLargestModelSize = std::int64_t{1} << 24, kMostModelLayers = 4096 * 3;

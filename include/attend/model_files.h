@@ -66,6 +66,7 @@ struct ModelFiles {
   bool lower_case = false;                     // of the text, before it is tokenized
   std::map<std::string, std::string> prompts;  // text to put in front, by its name
   std::string default_prompt;                  // a name among them, or empty
+  std::string activation;  // of a cross-encoder's scores: the path of a class of Python, or empty
 
   // The most tokens a text may have, where the folder says; the positions of config.json may allow fewer.
   std::optional<std::int64_t> max_tokens;

@@ -3,6 +3,7 @@
 
 #include <attend/model_files.h>
 #include <attend/pooling.h>
+#include <attend/sequence_head.h>
 #include <attend/token_head.h>
 #include <attend/tokenizer.h>
 #include <attend/transformer.h>
@@ -29,6 +30,26 @@ struct EmbedOptions {
   std::int64_t batch_tokens = 2048;
 };
 
+// A text alone, or a pair that is read as one: a query and a passage, a premise and a hypothesis.
+struct TextPair {
+  std::string_view first{};
+  std::optional<std::string_view> second{};
+};
+
+struct PredictOptions {
+  std::optional<ScoreFunction> function{};  // default: SequenceHead::cross_encoder_function()
+  std::optional<std::int64_t>
+      max_tokens{};                     // of a text or pair, special ones included; what is longer is cut
+  std::optional<std::string> prompt{};  // put in front of the first text of each pair; default: the folder's
+  std::int64_t batch_tokens = 2048;     // as in EmbedOptions
+};
+
+// A passage and how well it answers.
+struct RankedPassage {
+  std::int64_t index = 0;  // among those that were given
+  float score = 0;
+};
+
 class TextModel {
  public:
   // A folder, or the name of a model in the hub's cache. Throws FileError, also where its files contradict
@@ -40,6 +61,9 @@ class TextModel {
   const Transformer& transformer() const noexcept;
   // The part that guesses tokens, where the checkpoint has one.
   std::optional<TokenHead> token_head() const;
+  // The part that scores whole texts, where config.json names one; read once. Throws FileError where the
+  // checkpoint does not have what it says.
+  std::optional<SequenceHead> sequence_head() const;
 
   // The most tokens that a text may have: the least of what folder, tokenizer and positions allow.
   std::int64_t max_tokens() const noexcept;
@@ -62,6 +86,16 @@ class TextModel {
   // are given. Texts may also be given already tokenized.
   Tensor embed(std::span<const std::string_view> texts, const EmbedOptions& options = {}) const;
   Tensor embed(std::span<const Encoding> texts, const EmbedOptions& options = {}) const;
+
+  // The scores of each text or pair, one for each label of the model: (texts, labels), f32. The same bits
+  // whatever other texts are given. Throws std::invalid_argument for a model without a sequence_head().
+  Tensor predict(std::span<const TextPair> texts, const PredictOptions& options = {}) const;
+  Tensor predict(std::span<const Encoding> texts, const PredictOptions& options = {}) const;
+
+  // The passages by their score for a query, the best first, equal ones in the order in which they are given,
+  // NaN last. Throws std::invalid_argument for a model that gives more than one score.
+  std::vector<RankedPassage> rank(std::string_view query, std::span<const std::string_view> passages,
+                                  const PredictOptions& options = {}) const;
 
  private:
   struct Parts;

@@ -7,7 +7,8 @@
 namespace attend {
 
 // The number in use: what set_threads() said, else the environment variable ATTEND_THREADS, else the cores
-// this process may run on. Throws when ATTEND_THREADS is not a whole number from 1 to 1024.
+// this process may run on, and no more than its control group (a container) has time for. Throws when
+// ATTEND_THREADS is not a whole number from 1 to 1024.
 int threads();
 
 // Takes effect at the next call; must not run at the same time as another call into the library. 0 = back to

@@ -23,7 +23,8 @@ constexpr std::array kNames{"scale",
                             "dropout",
                             "dropout_seed",
                             "cumulative_query_lengths",
-                            "cumulative_key_lengths"};
+                            "cumulative_key_lengths",
+                            "precision"};
 
 attend::QueryOffset query_offset_from(nb::handle value) {
   if (PyUnicode_Check(value.ptr())) {
@@ -132,6 +133,8 @@ bool Options::take(std::string_view key, nb::handle value) {
     if (given) options_.cumulative_query_lengths = integers_from(value, "cumulative_query_lengths");
   } else if (key == "cumulative_key_lengths") {
     if (given) options_.cumulative_key_lengths = integers_from(value, "cumulative_key_lengths");
+  } else if (key == "precision") {
+    if (given) options_.precision = precision_from(value);
   } else {
     return false;
   }

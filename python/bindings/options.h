@@ -19,7 +19,7 @@
   "bias: Array | None = None, alibi_slopes: Floats | None = None, softcap: float = 0.0, sinks: Floats | " \
   "None = None, "                                                                                         \
   "dropout: float = 0.0, dropout_seed: int = 0, cumulative_query_lengths: Integers | None = None, "       \
-  "cumulative_key_lengths: Integers | None = None"
+  "cumulative_key_lengths: Integers | None = None, precision: Precision | None = None"
 
 namespace attend_python {
 

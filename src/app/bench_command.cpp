@@ -41,6 +41,7 @@ struct Benchmark {
 constexpr Benchmark kBenchmarks[] = {
     {"attention", "forward and backward, full and causal, by shape", bench::bench_attention},
     {"matmul", "the matrix product with packed weights", bench::bench_matmul},
+    {"precision", "products and attention in bf16 and int8, and the error of each", bench::bench_precision},
     {"weights", "what weights on demand cost compared with the output", bench::bench_weights},
     {"decode", "one query on a long cache, as a share of memory bandwidth", bench::bench_decode},
     {"length", "time and memory by length, until n x n does not fit", bench::bench_length, false},

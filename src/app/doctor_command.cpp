@@ -65,6 +65,7 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
     bool finite = true, passed = false;
     sections.push_back(doctor::model_section(*model, finite));
     sections.push_back(doctor::self_test_section(*model, passed));
+    if (finite && passed) sections.push_back(doctor::precisions_section(*model));
     if (!passed) failure = "the self test failed";
     if (!finite) failure = "the weights of the model contain NaN or infinity";
   }
@@ -92,8 +93,9 @@ void run_doctor(const DoctorArguments& given, const Globals& globals) {
 }  // namespace
 
 void add_doctor_command(CLI::App& program, Globals& globals, std::function<void()>& run) {
-  CLI::App* const command = program.add_subcommand(
-      "doctor", "Report what this machine and a model will use; check parity with a reference");
+  CLI::App* const command = program.add_subcommand("doctor",
+                                                   "Report what this machine and a model will use and what "
+                                                   "each precision costs; check parity with a reference");
   const auto given = std::make_shared<DoctorArguments>();
   command->add_option("-m,--model", given->model, "A folder, or a name in the hub's cache")
       ->type_name("MODEL");

@@ -1,6 +1,8 @@
 #include "attention/kernels.h"
 
+#include "attention/as_multiplied.h"
 #include "attention/decode.h"
+#include "attention/forward_bf16.h"
 #include "attention/host_operations.h"
 #include "attention/outputs.h"
 #include "attention/problem.h"
@@ -58,7 +60,7 @@ void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTe
   outputs.deliver();
 }
 
-bool computes_in_f32(DType query) { return query != DType::f64; }
+bool computes_in_f32(DType query, const Layout&) { return query != DType::f64; }
 bool any_sequence(const SequenceLayout&, const AttentionOptions&) { return true; }
 
 constexpr AttentionKernel kKernels[] = {
@@ -73,6 +75,15 @@ constexpr AttentionKernel kKernels[] = {
      rows_fused,
      summarize_fused,
      DType::f32},
+    {{"fused_bf16",
+      "vectors of queries, scores made and used tile by tile, products of bf16 summed in fp32, where the "
+      "precision is bf16 and the processor has AVX512-BF16"},
+     [](DType, const Layout& layout) { return computes_in_bf16(layout); },
+     any_sequence,
+     forward_bf16,
+     rows_fused,
+     summarize_fused,
+     DType::f32},
     {{"fused", "fp32 vectors of queries, scores made and used tile by tile, for f32, bf16 and f16"},
      computes_in_f32,
      any_sequence,
@@ -81,7 +92,7 @@ constexpr AttentionKernel kKernels[] = {
      summarize_fused,
      DType::f32},
     {{"reference", "plain float64 loops, for f64 and as the judge of the others"},
-     [](DType) { return true; },
+     [](DType, const Layout&) { return true; },
      any_sequence,
      forward<ReferenceF64>,
      rows_reference,
@@ -96,49 +107,58 @@ std::span<const AttentionKernel> detail::attention_kernels() noexcept { return k
 
 const AttentionKernel& detail::reference_kernel() noexcept { return attention_kernels().back(); }
 
-const AttentionKernel& detail::pick_attention_kernel(DType query, const SequenceLayout& sequence,
-                                                     const AttentionOptions& options) noexcept {
+const AttentionKernel& detail::pick_attention_kernel(DType query, const Layout& layout,
+                                                     const SequenceLayout& sequence,
+                                                     const AttentionOptions& options) {
   for (const AttentionKernel& kernel : attention_kernels()) {
-    if (kernel.supports(query) && kernel.takes(sequence, options)) return kernel;
+    if (kernel.supports(query, layout) && kernel.takes(sequence, options)) return kernel;
   }
   return reference_kernel();
 }
 
-const AttentionKernel& detail::pick_attention_kernel(DType query) noexcept {
+const AttentionKernel& detail::pick_any_sequence_kernel(DType query, const Layout& layout) {
   for (const AttentionKernel& kernel : attention_kernels()) {
-    if (kernel.supports(query) && kernel.takes == any_sequence) return kernel;
+    if (kernel.supports(query, layout) && kernel.takes == any_sequence) return kernel;
   }
   return reference_kernel();
 }
 
 const AttentionKernel* detail::pick_attention_kernel(DType query, const Layout& layout,
-                                                     const AttentionOptions& options) noexcept {
+                                                     const AttentionOptions& options) {
   const AttentionKernel* picked = nullptr;
   for (const SequenceLayout& sequence : layout.sequences) {
     if (sequence.queries == 0) continue;
-    const AttentionKernel& kernel = pick_attention_kernel(query, sequence, options);
+    const AttentionKernel& kernel = pick_attention_kernel(query, layout, sequence, options);
     if (picked != nullptr && picked != &kernel) return nullptr;
     picked = &kernel;
   }
-  return picked == nullptr ? &pick_attention_kernel(query) : picked;
+  return picked == nullptr ? &pick_any_sequence_kernel(query, layout) : picked;
 }
 
 KernelChoice host::attention_kernel(const Layout& layout, DType query, const AttentionOptions& options) {
   const AttentionKernel* const kernel = pick_attention_kernel(query, layout, options);
   if (kernel != nullptr) return kernel->choice;
+  if (computes_in_bf16(layout)) {
+    return {"decode and fused_bf16",
+            "each sequence by its own number of queries: decode up to 8, fused_bf16 beyond"};
+  }
   return {"decode and fused", "each sequence by its own number of queries: decode up to 8, fused beyond"};
 }
 
 void host::attention_rows(const Layout& layout, ConstTensorView q, ConstTensorView k,
                           const AttentionOptions& options, Stage stage, const RowSelection& selection,
                           const ConstRowStateView& row_state, TensorView out) {
-  pick_attention_kernel(q.dtype()).rows(layout, q, k, options, stage, selection, row_state, out);
+  const OperandsAsMultiplied seen(layout, q, k, {}, options);
+  pick_any_sequence_kernel(q.dtype(), layout)
+      .rows(layout, seen.q.view(), seen.k.view(), options, stage, selection, row_state, out);
 }
 
 void host::summarize_weights(const Layout& layout, ConstTensorView q, ConstTensorView k,
                              const AttentionOptions& options, const WeightsRequest& request,
                              const ConstRowStateView& row_state, WeightsSummary& summary) {
-  pick_attention_kernel(q.dtype()).summarize(layout, q, k, options, request, row_state, summary);
+  const OperandsAsMultiplied seen(layout, q, k, {}, options);
+  pick_any_sequence_kernel(q.dtype(), layout)
+      .summarize(layout, seen.q.view(), seen.k.view(), options, request, row_state, summary);
 }
 
 void host::attention(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
@@ -152,7 +172,7 @@ void host::attention(const Layout& layout, ConstTensorView q, ConstTensorView k,
   for (const AttentionKernel& kernel : attention_kernels()) {
     Layout part = layout;
     for (SequenceLayout& sequence : part.sequences) {
-      if (&pick_attention_kernel(q.dtype(), sequence, options) != &kernel) sequence.queries = 0;
+      if (&pick_attention_kernel(q.dtype(), layout, sequence, options) != &kernel) sequence.queries = 0;
     }
     kernel.forward(part, q, k, v, options, staged_out.view(), {staged_max.view(), staged_sum.view()});
   }

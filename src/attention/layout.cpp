@@ -163,6 +163,20 @@ struct Checker {
     for (const double sink : options.sinks) {
       if (sink != -INFINITY) require_finite("sinks holds ", sink);
     }
+    precision();
+  }
+
+  void precision() {
+    const auto is_bf16 = [](ConstTensorView view) { return !view.given() || view.dtype() == DType::bf16; };
+    const bool all_bf16 = is_bf16(q) && is_bf16(k) && is_bf16(v);
+    layout.precision = options.precision.value_or(all_bf16 ? Precision::bf16 : Precision::f32);
+    if (!options.precision) return;
+    if (layout.precision != Precision::f32 && layout.precision != Precision::bf16) {
+      no("precision is ", name_of(layout.precision), ", expected f32 or bf16");
+    }
+    if (q.dtype() == DType::f64) {
+      no("precision is ", name_of(layout.precision), ", but f64 is computed in f64");
+    }
   }
 
   // What the computing type can hold: f32, unless the queries are f64.

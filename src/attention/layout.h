@@ -27,6 +27,7 @@ struct Layout {
   std::int64_t query_heads = 0, key_heads = 0;
   std::int64_t d = 0, dv = 0;  // dv is 0 when no value is given
   double scale = 1;
+  Precision precision = Precision::f32;  // of the products; f64 queries have theirs
   Window window{};
   std::vector<SequenceLayout> sequences;
   std::int64_t longest_queries = 0, longest_keys = 0;

@@ -24,8 +24,8 @@ struct Placement {
   }
 };
 
-// Keeps references to layout and options: they must outlive it. k and v may be not given: their heads are
-// then null.
+// Keeps references to layout and options: they must outlive it. q, k and v may be not given: their
+// heads are then null.
 template <Element T>
 class Problem {
  public:
@@ -38,7 +38,7 @@ class Problem {
         v_(v),
         bias_(options.bias),
         mask_strides_(options.mask) {
-    q_place_ = Placement(q_, layout.packed);
+    if (q.given()) q_place_ = Placement(q_, layout.packed);
     if (k.given()) k_place_ = Placement(k_, layout.packed);
     if (v.given()) v_place_ = Placement(v_, layout.packed);
   }

@@ -5,49 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
+
+#include "base/control_groups.h"
 
 namespace attend::detail {
 namespace {
-
-namespace fs = std::filesystem;
-
-// A file of one number; infinity where there is none ("max"), or no such file.
-double limit_in(const fs::path& file) {
-  std::ifstream stream(file);
-  double value = 0;
-  return stream >> value && value > 0 ? value : INFINITY;
-}
-
-// A group is limited by its own file and by those of all groups around it.
-double limit_of_groups(const fs::path& root, const std::string& group, const char* name) {
-  double least = limit_in(root / name);
-  fs::path place = root;
-  for (const fs::path& part : fs::path(group).relative_path()) {
-    place /= part;
-    least = std::min(least, limit_in(place / name));
-  }
-  return least;
-}
-
-// Lines "0::/user.slice" (version 2) and "5:memory:/docker/ab12" (version 1).
-double limit_of_control_groups() {
-  double least = INFINITY;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == line.npos || second == line.npos) continue;
-    const std::string kinds = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string group = line.substr(second + 1);
-    if (kinds == ",,") least = std::min(least, limit_of_groups("/sys/fs/cgroup", group, "memory.max"));
-    if (kinds.find(",memory,") != kinds.npos) {
-      least = std::min(least, limit_of_groups("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
-    }
-  }
-  return least;
-}
 
 // RLIMIT_AS, RLIMIT_DATA: an enum here, an int elsewhere.
 double limit_of_process(auto resource) {
@@ -64,7 +27,7 @@ double memory_of_machine() {
 }  // namespace
 
 double memory_limit() {
-  return std::min({memory_of_machine(), limit_of_control_groups(), limit_of_process(RLIMIT_AS),
+  return std::min({memory_of_machine(), memory_of_control_groups(), limit_of_process(RLIMIT_AS),
                    limit_of_process(RLIMIT_DATA)});
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/control_groups.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/parallel.h"
@@ -35,13 +37,20 @@ void relax() noexcept {
 #endif
 }
 
-// Those this process may run on, which taskset and containers make fewer than the machine has.
-int usable_cores() {
+// Those this process may run on, which taskset makes fewer than the machine has.
+int allowed_cores() {
 #if defined(__linux__)
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
 #endif
   return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+// A container may have all cores but little time on them. Threads beyond that time do not run side by side:
+// they use it up together, and then all of them wait for the next period.
+int usable_cores() {
+  const double quota = std::ceil(detail::cores_of_control_groups());
+  return quota < allowed_cores() ? static_cast<int>(quota) : allowed_cores();
 }
 
 int default_threads() {

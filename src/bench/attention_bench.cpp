@@ -26,7 +26,7 @@ Record measure_forward(const AttentionCase& one, const BenchSettings& settings) 
   Tensor out(DType::f32, inputs.q.shape());
   const auto run = [&] { attention(inputs.q, inputs.k, inputs.v, options, out); };
   run();
-  record.error = check_output(record.name, inputs, options, out);
+  record.error = check_output(record.name, inputs, options, out, output_bound(inputs, options));
   measure(std::array{MeasuredCall{record, run}}, settings);
   return record;
 }

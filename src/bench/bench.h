@@ -26,6 +26,9 @@ Report bench_attention(const BenchSettings& settings);
 // The matrix product with packed weights, as a share of the multiply-add peak.
 Report bench_matmul(const BenchSettings& settings);
 
+// The same products, and attention, in each precision, with the error of each.
+Report bench_precision(const BenchSettings& settings);
+
 // What weights on demand cost compared with the output alone, and that memory stays O(n).
 Report bench_weights(const BenchSettings& settings);
 

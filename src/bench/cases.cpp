@@ -45,6 +45,25 @@ std::vector<AttentionCase> attention_cases(bool quick) {
   return cases;
 }
 
+std::vector<AttentionCase> precision_cases(bool quick) {
+  std::vector<Shape> shapes = short_shapes();
+  if (!quick) {
+    shapes.insert(shapes.end(), {square(1, 8, 2048, 64),
+                                 square(1, 8, 4096, 64),
+                                 square(1, 8, 512, 128),
+                                 square(1, 8, 2048, 128),
+                                 square(1, 8, 4096, 128),
+                                 square(1, 4, 16384, 64),
+                                 square(1, 8, 512, 256),
+                                 {1, 32, 8, 1024, 1024, 128}});
+  }
+  std::vector<AttentionCase> cases;
+  for (const Shape& shape : shapes) {
+    for (const bool causal : {false, true}) cases.push_back({shape, DType::f32, Direction::forward, causal});
+  }
+  return cases;
+}
+
 std::string to_string(const ProductCase& product_case) {
   const auto [m, n, k] = product_case.size;
   return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) +

@@ -21,6 +21,9 @@ Record attention_record(const AttentionCase& one);  // what is known before it i
 // sizes that kernels are tuned for, grouped heads, 16-bit storage. Quick: the short ones.
 std::vector<AttentionCase> attention_cases(bool quick);
 
+// Forward, in f32 and in bf16: from one short text to one long one.
+std::vector<AttentionCase> precision_cases(bool quick);
+
 struct ProductCase {
   ProductSize size;
   bool gelu = false;  // with bias and GELU, as in the first half of an encoder's feed-forward layer

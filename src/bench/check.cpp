@@ -117,6 +117,26 @@ double check_output(const std::string& what, const Inputs& inputs, const Attenti
   return error;
 }
 
+double output_bound(const Inputs& inputs, const AttentionOptions& options) {
+  return attention_kernel(inputs.q, inputs.k, options).name.ends_with("bf16") ? 4e-3 : 1e-5;
+}
+
+double relative_error(const Inputs& inputs, const AttentionOptions& options, ConstTensorView out) {
+  double difference = 0, length = 0;
+  for (const SampledRow& row : sample_rows(shape_of(inputs))) {
+    const OneRow one(inputs, options, row);
+    Tensor expected(DType::f64, {1, 1, 1, inputs.v.size(3)});
+    reference::attention(one.q, one.k, one.v, one.options, expected);
+    const Tensor got = copy_of(row_of(out, row), DType::f64);
+    for (std::size_t c = 0; c < expected.values<double>().size(); ++c) {
+      const double wanted = expected.values<double>()[c], off = got.values<double>()[c] - wanted;
+      difference += off * off;
+      length += wanted * wanted;
+    }
+  }
+  return std::sqrt(difference / length);
+}
+
 double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
                       const std::function<Gradients(ConstTensorView d_out)>& backward, double relative) {
   const Shape shape = shape_of(inputs);

@@ -37,6 +37,11 @@ std::vector<SampledRow> sample_rows(const Shape& shape);
 // the largest gradient. A mask or a bias has two axes: queries and keys.
 double check_output(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
                     ConstTensorView out, double bound = 1e-5);
+// What an output that attention() made on the host must be within: weights of 8 bits where it multiplies
+// bf16.
+double output_bound(const Inputs& inputs, const AttentionOptions& options);
+// |out - expected| / |expected| over the sampled rows: how far an output is that was made of rounded inputs.
+double relative_error(const Inputs& inputs, const AttentionOptions& options, ConstTensorView out);
 
 struct Gradients {
   Tensor q, k, v;

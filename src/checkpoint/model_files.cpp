@@ -59,8 +59,9 @@ void find_transformer(const fs::path& folder, ModelFiles& files) {
 }
 
 void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
-  files.is_sentence_model = true;
-  for (const Module& module : parse_modules(text_inside(folder, "modules.json"))) {
+  const std::vector<Module> modules = parse_modules(text_inside(folder, "modules.json"));
+  files.is_sentence_model = modules.size() > 1;
+  for (const Module& module : modules) {
     const fs::path config = fs::path(module.folder) / "config.json";
     switch (module.kind) {
       case ModuleKind::transformer: {

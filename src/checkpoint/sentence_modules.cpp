@@ -55,6 +55,8 @@ void check_order(const std::string& file, const std::vector<Module>& modules) {
   };
   const bool sorted = std::is_sorted(modules.begin(), modules.end(),
                                      [](const Module& a, const Module& b) { return a.kind < b.kind; });
+  // A cross-encoder's folder has a Transformer and nothing else.
+  if (modules.size() == 1 && count(ModuleKind::transformer) == 1) return;
   if (!sorted || count(ModuleKind::transformer) != 1 || count(ModuleKind::pooling) != 1 ||
       count(ModuleKind::normalize) > 1) {
     io::fail(file, "",
@@ -136,6 +138,7 @@ void parse_prompts(io::FileText text, ModelFiles& files) {
     return true;
   });
   files.default_prompt = fields.string("default_prompt_name", "");
+  files.activation = fields.string("activation_fn", "");
   if (!files.default_prompt.empty() && !files.prompts.contains(files.default_prompt)) {
     fields.refuse("default_prompt_name", "\"", io::shown(files.default_prompt),
                   "\" is not among the prompts");

@@ -18,7 +18,7 @@ struct Module {
 };
 
 // modules.json: a transformer, one pooling, any number of dense layers, perhaps a normalisation, in this
-// order. Refuses other modules by name.
+// order; or the transformer alone, of a cross-encoder. Refuses other modules by name.
 std::vector<Module> parse_modules(io::FileText text);
 
 // Each reads one file into what it says about the model.

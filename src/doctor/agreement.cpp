@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
+#include "draw/number.h"
+
 namespace attend::doctor {
 namespace {
 
@@ -83,6 +86,11 @@ Agreement compare(ConstTensorView ours, ConstTensorView reference) {
   result.worst_cosine = sorted.front();
   result.median_cosine = sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   return result;
+}
+
+std::string cosine_text(double cosine) {
+  if (cosine > 1 - 1e-6) return joined("1 - ", draw::format_short(std::max(0.0, 1 - cosine), 2));
+  return draw::format_short(cosine, 6);
 }
 
 std::optional<DType> narrow_type_of(ConstTensorView numbers) {

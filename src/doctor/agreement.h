@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct Agreement {
 // ours (texts, E) f32 or f64, reference (texts, E) f64. Computed in float64; a zero vector has the cosine 1
 // with another zero vector and 0 with anything else.
 Agreement compare(ConstTensorView ours, ConstTensorView reference);
+
+// A cosine near 1 is shown as 1 minus the difference.
+std::string cosine_text(double cosine);
 
 // The 16-bit type that can represent all these numbers exactly, if there is one. Most bf16 numbers are exact
 // in f16 too, which has more digits, but not the other way round.

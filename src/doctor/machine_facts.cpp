@@ -58,7 +58,7 @@ void add_isa(Section& section) {
 void add_threads(Section& section) {
   const int count = threads();
   const std::string why = is_set("ATTEND_THREADS") ? "because ATTEND_THREADS says so"
-                                                   : "one for each core that this process may run on";
+                                                   : "one for each core that this process may use";
   const unsigned cores = std::thread::hardware_concurrency();
   section.add("threads", Json{{"count", count}, {"why", why}, {"cores", cores}},
               std::to_string(count) + ", " + why + " (the machine has " + std::to_string(cores) + ")");

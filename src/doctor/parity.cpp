@@ -16,12 +16,6 @@ namespace {
 
 constexpr double kReducedTokenNoise = 0.1;  // bf16 gives 0.05 in the sixth layer
 
-// A cosine near 1 is shown as 1 minus the difference.
-std::string cosine_text(double cosine) {
-  if (cosine > 1 - 1e-6) return joined("1 - ", draw::format_short(std::max(0.0, 1 - cosine), 2));
-  return draw::format_short(cosine, 6);
-}
-
 Json json_of(const Agreement& agreement) {
   return {{"worst_cosine", agreement.worst_cosine},   {"worst_text", agreement.worst_text},
           {"median_cosine", agreement.median_cosine}, {"max_abs_error", agreement.max_abs_error},

@@ -27,6 +27,10 @@ Section model_section(const TextModel& model, bool& finite);
 // nothing to compare, and the section says where that begins.
 Section self_test_section(const TextModel& model, bool& passed);
 
+// What each precision costs this model in exactness, on the texts that the program carries. Loads the model
+// once for each of them.
+Section precisions_section(const TextModel& model);
+
 // Whether a model's vectors equal those of a reference and, if not, why. `holds`: everything in the reference
 // is within noise, and its ids equal ours. Texts may be missing if the reference has no embeddings. Throws
 // FileError if reference and model do not match.

@@ -32,8 +32,9 @@ class JsonFields {
   explicit JsonFields(FileText text, const Nested& nested = {}, std::span<const std::string_view> kept = {});
 
   const std::string& file() const noexcept { return text_.name; }
-  bool has(std::string_view key) const;      // and it is not null
-  bool is_null(std::string_view key) const;  // it is there, and null
+  bool has(std::string_view key) const;                          // and it is not null
+  bool is_null(std::string_view key) const;                      // it is there, and null
+  std::size_t count() const noexcept { return values_.size(); }  // of keys
 
   // A whole number in [low, high], under the first of these keys that is there. Without a fallback one must
   // be.

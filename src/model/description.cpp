@@ -144,6 +144,19 @@ std::string_view name_of(Activation activation) noexcept {
   return kNames[static_cast<std::size_t>(activation)];
 }
 
+std::string_view name_of(ScoreFunction function) noexcept {
+  constexpr std::string_view kNames[] = {"identity", "sigmoid", "softmax"};
+  return kNames[static_cast<std::size_t>(function)];
+}
+
+std::optional<ScoreFunction> score_function_named(std::string_view name) noexcept {
+  for (const ScoreFunction known :
+       {ScoreFunction::identity, ScoreFunction::sigmoid, ScoreFunction::softmax}) {
+    if (name == name_of(known)) return known;
+  }
+  return std::nullopt;
+}
+
 void check(const ModelDescription& description) {
   check_count("vocabulary", description.vocabulary_size, 1);
   check_count("hidden", description.hidden_size, 1);

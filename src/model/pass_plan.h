@@ -54,7 +54,8 @@ class EveryRotaryTable {
 
 // What a description says about scores, for packed texts; without what depends on places and on source and
 // target.
-AttentionOptions attention_options(const AttentionDescription& attention, std::span<const double> sinks);
+AttentionOptions attention_options(const AttentionDescription& attention, std::span<const double> sinks,
+                                   Precision precision = Precision::f32);
 
 class PassPlan {
  public:

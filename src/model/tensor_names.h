@@ -1,6 +1,7 @@
 // What the tensors of a model are called in a file: one slot for each, whatever the family.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,17 @@ struct OutputNames {
   bool table_input_first = false;               // (E, vocabulary)
 };
 
+// The part that scores a whole text: from its vector through `dense`, an activation and `norm` to `score`.
+// No `score`: the family has no such part; no `dense`: the vector itself is scored.
+enum class SequenceActivation : std::uint8_t { tanh, relu, gelu };
+struct SequenceNames {
+  std::string dense{}, norm{}, score{};
+  SequenceActivation activation = SequenceActivation::tanh;
+  bool pooler = false;     // `dense` has the prefix of the layers' tensors
+  bool dense_bias = true;  // else it has one if the file does
+  bool score_bias = true;
+};
+
 struct TensorNames {
   std::string words{}, positions{}, types{};  // whole names
   std::string words_also{};                   // what some files call the table of words, in place of that
@@ -41,6 +53,7 @@ struct TensorNames {
   std::string final_norm{}, source_final_norm{};
   std::string relative_bias{}, source_relative_bias{};  // whole names
   OutputNames output{};
+  SequenceNames sequence{};
 
   bool projected_by_head = false;  // rows of the one tensor `projected` are (heads, 3, size): GPT-NeoX
   bool input_first = false;        // matrices are (in, out), as GPT-2's Conv1D has them; else (out, in)

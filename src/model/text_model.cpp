@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -12,8 +13,15 @@
 #include "base/interrupt.h"
 #include "model/dense.h"
 #include "model/source_target.h"
+#include "model/text_batches.h"
 
 namespace attend {
+
+// Read on first use: a model whose checkpoint lacks its tensors can still make vectors.
+struct KeptSequenceHead {
+  std::once_flag once;
+  std::optional<SequenceHead> head;
+};
 
 struct TextModel::Parts {
   ModelFiles files;
@@ -22,6 +30,7 @@ struct TextModel::Parts {
   Transformer transformer;
   std::vector<model::DenseLayer> dense;
   std::int64_t max_tokens;
+  std::shared_ptr<KeptSequenceHead> sequence_head = std::make_shared<KeptSequenceHead>();
 };
 
 namespace {
@@ -37,7 +46,9 @@ std::vector<Pooling> pooling_of(const ModelFiles& files, const EmbedOptions& opt
 
 TextModel TextModel::load(std::string_view name_or_folder, const ModelOptions& options) {
   const ModelFiles files = find_model(name_or_folder);
-  const ModelDescription description = read_model_description(files.config);
+  ModelDescription description = read_model_description(files.config);
+  if (description.sequence_head && !files.activation.empty())
+    description.sequence_head->activation = files.activation;
   const Checkpoint checkpoint = Checkpoint::open(files.weights);
   Tokenizer tokenizer = Tokenizer::load(files);
   std::int64_t max_tokens = description.max_tokens();
@@ -104,6 +115,15 @@ std::optional<TokenHead> TextModel::token_head() const {
   return TokenHead::find(parts_->transformer.description(), tensors_of(parts_->checkpoint));
 }
 
+std::optional<SequenceHead> TextModel::sequence_head() const {
+  KeptSequenceHead& kept = *parts_->sequence_head;
+  std::call_once(kept.once, [&] {
+    kept.head = SequenceHead::find(parts_->transformer.description(), tensors_of(parts_->checkpoint));
+    require_intact();
+  });
+  return kept.head;
+}
+
 void TextModel::require_intact() const { parts_->checkpoint.require_intact(); }
 
 std::int64_t TextModel::embedding_size(const EmbedOptions& options) const {
@@ -155,26 +175,15 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
   const std::int64_t layer = options.layer.value_or(layers);
   if (layer < 0 || layer > layers)
     refuse(kTextModelOperation, "layer is ", layer, ", expected 0 to ", layers);
-  if (options.batch_tokens < 1)
-    refuse(kTextModelOperation, "batch_tokens is ", options.batch_tokens,
-           ", expected a number of at least 1");
   const std::vector<Pooling> poolings = pooling_of(parts_->files, options);
 
-  const auto count = static_cast<std::int64_t>(texts.size());
-  Tensor pooled(DType::f32, {count, e * static_cast<std::int64_t>(poolings.size())});
-  for (std::int64_t first = 0; first < count;) {
-    TokenBatch batch;
-    std::int64_t last = first;
-    do {
-      const Encoding& text = texts[static_cast<std::size_t>(last++)];
-      batch.add(text.ids, text.type_ids);
-    } while (last < count && !transformer.description().has_source() &&  // such a model reads one at a time
-             batch.tokens() + static_cast<std::int64_t>(texts[static_cast<std::size_t>(last)].size()) <=
-                 options.batch_tokens);
-    const TensorView target = pooled.view().slice(0, first, last);
-    pool(transformer.forward(batch, {}, layer), batch.ends, poolings, target);
-    first = last;
-  }
+  Tensor pooled(DType::f32,
+                {static_cast<std::int64_t>(texts.size()), e * static_cast<std::int64_t>(poolings.size())});
+  model::for_each_batch(kTextModelOperation, transformer.description(), texts, options.batch_tokens,
+                        [&](const TokenBatch& batch, std::int64_t first) {
+                          pool(transformer.forward(batch, {}, layer), batch.ends, poolings,
+                               pooled.view().slice(0, first, first + batch.texts()));
+                        });
   require_intact();
   Tensor result = std::move(pooled);
   for (const model::DenseLayer& dense : parts_->dense) result = dense.apply(result);

@@ -152,7 +152,8 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
   for (std::size_t i = 0; i < cache.layers_.size(); ++i) {
     const std::int64_t index = model.encoder_layers + static_cast<std::int64_t>(i);
     const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
-    AttentionOptions options = attention_options(layer.attention, weights.stored(index).sinks);
+    AttentionOptions options =
+        attention_options(layer.attention, weights.stored(index).sinks, weights.precision());
     if (layer.attention.positions == PositionKind::relative) {
       if (!distances)
         distances.emplace(weights.relative_bias, layer.attention.relative_buckets, first, n, first + n);

@@ -246,7 +246,7 @@ class ModelWeights::Loader {
 
 ModelWeights::ModelWeights(const ModelDescription& description, const TensorSource& tensors,
                            Precision precision)
-    : source(tensors) {
+    : source(tensors), precision_(precision) {
   const Loader compare(description, tensors, precision);
   read(description, compare);
   packed_ = Tensor(DType::f32, {compare.packed_size()});

@@ -41,6 +41,8 @@ class ModelWeights {
   ModelWeights(const ModelDescription& description, const TensorSource& tensors,
                Precision precision = Precision::f32);
 
+  Precision precision() const noexcept { return precision_; }
+
   TensorSource source;                      // keeps alive what the next three look at
   ConstTensorView words, positions, types;  // in place, not copied: a text touches few rows
   StoredNorm embedding_norm, source_embedding_norm;
@@ -71,6 +73,7 @@ class ModelWeights {
   class Loader;
   void read(const ModelDescription& description, const Loader& load);
 
+  Precision precision_;
   Tensor packed_;  // all matrices, side by side: a text reads them all, and large pages halve that
   std::vector<StoredLayer> layers_;  // each once
   std::vector<std::size_t> owners_;  // of each layer of the model: its place in layers_

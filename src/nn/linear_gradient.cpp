@@ -9,7 +9,7 @@
 #include "base/rows.h"
 #include "nn/host_operations.h"
 #include "nn/linear.h"
-#include "nn/packed_f32.h"
+#include "nn/packed_product.h"
 #include "nn/row_sums.h"
 
 namespace attend {

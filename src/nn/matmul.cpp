@@ -6,7 +6,9 @@
 #include "kernels/gelu/gelu_reference.h"
 #include "kernels/matmul/matmul_reference.h"
 #include "nn/host_operations.h"
+#include "nn/packed_bf16.h"
 #include "nn/packed_f32.h"
+#include "nn/packed_int8.h"
 
 namespace attend {
 namespace {
@@ -90,7 +92,7 @@ PackedAs packed_as(Precision precision) noexcept {
 }
 
 const PackedFormat& detail::packed_format(PackedAs as) {
-  static constexpr const PackedFormat* kFormats[] = {&kPackedF32};
+  static constexpr const PackedFormat* kFormats[] = {&kPackedF32, &kPackedBf16, &kPackedInt8};
   for (const PackedFormat* const format : kFormats) {
     if (format->as == as) return *format;
   }

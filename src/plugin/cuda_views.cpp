@@ -5,6 +5,18 @@
 #include "base/error.h"
 
 namespace attend {
+namespace {
+
+// A GPU's kernels compute in the numbers of the tensors they are given.
+void check_precision(DType query, const AttentionOptions& options) {
+  if (!options.precision) return;
+  if (query == DType::f32 && *options.precision == Precision::f32) return;
+  if (query == DType::bf16 && *options.precision == Precision::bf16) return;
+  refuse("attention", "precision is ", name_of(*options.precision), ", but a GPU multiplies ", name_of(query),
+         " tensors as ", name_of(query));
+}
+
+}  // namespace
 
 plugin::Place detail::place_of(Device device) { return {device.index, current_stream(device)}; }
 
@@ -26,6 +38,7 @@ plugin::RowState detail::plugin_state(const ConstRowStateView& state) {
 
 detail::PluginAttention::PluginAttention(const Layout& layout, ConstTensorView q, ConstTensorView k,
                                          ConstTensorView v, const AttentionOptions& options) {
+  if (q.given()) check_precision(q.dtype(), options);
   for (const SequenceLayout& at : layout.sequences) {
     sequences_.push_back({at.query_begin, at.key_begin, at.queries, at.keys, at.key_count, at.query_offset});
   }

@@ -99,6 +99,34 @@ def test_why_an_instruction_set_is_used(model):
     assert doctor(model, env={"ATTEND_ISA": "avx9"}, code=1).err.startswith('attend doctor: [ATTEND_ISA] there is no instruction set "avx9"')
 
 
+def precisions(model, **how):
+    said = json.loads(doctor(model, "--json", **how).out)["precisions"]
+    assert said["texts"] >= 10 and said["tokens"] > said["texts"]
+    assert [one["precision"] for one in said["errors"]] == ["bf16", "int8"]
+    return {one["precision"]: one for one in said["errors"] if "why_not" not in one}
+
+
+def test_what_each_precision_costs_an_encoder(model):
+    for isa in attend.available_isas("bf16"):
+        found = precisions(model, env={"ATTEND_ISA": isa})
+        assert found["bf16"]["isa"] == isa
+        for error in found.values():
+            assert 0.99 < error["worst_cosine"] <= error["mean_cosine"] < 1 and 0 < error["distance"] < 0.1
+    text = doctor(model).out
+    assert "Precisions, beside f32" in text and "least cosine" in text
+
+
+def test_what_each_precision_costs_a_model_that_writes(tmp_path):
+    (tmp_path / "text.txt").write_text("the animal was tired. " * 200)
+    sizes = ["data.length=64", "model.layers=2", "model.hidden=32", "model.heads=2", "model.inner=64", "training.steps=20", "training.batch=4"]
+    done = run("train", "text", "-o", str(tmp_path / "model"), "--set", f"data.file={tmp_path / 'text.txt'}", *(part for key in sizes for part in ("--set", key)))
+    assert done.code == 0, done.err
+    for error in precisions(tmp_path / "model").values():
+        assert 100 < error["places"] and 0 < error["mean_difference"] < error["largest_difference"] < 0.5
+        assert abs(error["mean_shift"]) <= error["mean_difference"] and 0.9 < error["same_first"] <= 1
+    assert "same first guess" in doctor(tmp_path / "model").out
+
+
 def test_without_the_default_model(tmp_path):
     done = run("doctor", env={"HF_HUB_CACHE": str(tmp_path), "ATTEND_MODELS": str(tmp_path)})
     assert done.code == 0 and done.err == ""

@@ -57,6 +57,7 @@ TEST(Cache, DecodingEqualsAttentionOverTheWholeText) {
     AttentionOptions causal;
     causal.causal = true;
     causal.alibi_slopes.assign(2 * kHeads, 0.05);
+    causal.precision = Precision::f32;
     Tensor whole(DType::f32, {kBatch, 2 * kHeads, n, kDv});
     attention(q, rows.k, rows.v, causal, whole);
     KeyValueCache cache = empty_cache(dtype), at_once = empty_cache(dtype, n);

@@ -147,7 +147,7 @@ TEST(Decode, ASequenceGivesTheSameBitsInAnyBatch) {
     AttentionOptions options;
     options.cumulative_query_lengths = queries;
     options.cumulative_key_lengths = keys;
-    EXPECT_EQ(attention_kernel(q, k, options).name, "decode and fused");
+    EXPECT_EQ(attention_kernel(q, k, options).name.substr(0, 16), "decode and fused");
     Tensor together(dtype, {39, 6, 24});
     RowState state(q);
     attention(q, k, v, options, together, state);

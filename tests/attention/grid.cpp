@@ -23,7 +23,16 @@ struct Sight {
 const std::vector<Sight> kSights = {{false, CaseOffset::top_left},    {true, CaseOffset::top_left},
                                     {true, CaseOffset::bottom_right}, {true, CaseOffset::one},
                                     {true, CaseOffset::per_sequence}, {false, CaseOffset::bottom_right}};
-const std::vector<DType> kStorage = {DType::f32, DType::bf16, DType::f16};
+struct Numbers {
+  DType dtype;
+  std::optional<Precision> precision;
+};
+const std::vector<Numbers> kNumbers = {{DType::f32, {}},
+                                       {DType::bf16, {}},
+                                       {DType::f16, {}},
+                                       {DType::f32, Precision::bf16},
+                                       {DType::f16, Precision::bf16},
+                                       {DType::bf16, Precision::f32}};
 const std::vector<Window> kWindows = {{}, {0, 0}, {3, -1}, {-1, 2}, {100, 40}};
 
 std::vector<std::int64_t> lengths() {
@@ -62,7 +71,7 @@ std::vector<int> grid_knob_sizes() {
   return {size(lengths()), size(lengths()), size(kHeadSizes),  size(kSights), size(kWindows),
           5 /*mask*/,      5 /*bias*/,      4 /*memory*/,      4 /*dv*/,      3 /*group*/,
           3 /*key heads*/, 3 /*batch*/,     2 /*key lengths*/, 2 /*alibi*/,   2 /*softcap*/,
-          2 /*sinks*/,     2 /*scale*/,     2 /*packed*/,      size(kStorage)};
+          2 /*sinks*/,     2 /*scale*/,     2 /*packed*/,      size(kNumbers)};
 }
 
 AttentionCase grid_case(const std::vector<int>& row) {
@@ -88,7 +97,8 @@ AttentionCase grid_case(const std::vector<int>& row) {
   c.sinks = pick(15) == 1;
   c.own_scale = pick(16) == 1;
   c.packed = pick(17) == 1;
-  c.dtype = kStorage[pick(18)];
+  c.dtype = kNumbers[pick(18)].dtype;
+  c.precision = kNumbers[pick(18)].precision;
   if (c.queries * c.keys > 300'000) c.batch = c.key_heads = 1;  // long ones: the shape matters, not how often
   if (c.queries * c.keys > 3'000'000) c.group = 1;
   return c;
@@ -101,7 +111,8 @@ void expect_exact(const AttentionCase& c, double near) {
   attention(in.q, in.k, in.v, in.options, out, state);
   Tensor lse(DType::f32, state.max.shape());
   log_sum_exp(state, lse);
-  expect_exact_output(c, in, out, lse, near);
+  const bool rounds = attention_kernel(in.q, in.k, in.options).name.ends_with("bf16");
+  expect_exact_output(c, in, out, lse, near, rounds ? kBf16Weights : WeightRounding{});
 }
 
 void expect_exact_output(const AttentionCase& c, const AttentionInputs& in, ConstTensorView out,

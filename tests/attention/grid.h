@@ -28,6 +28,9 @@ void expect_exact(const AttentionCase& c, double near = std::numeric_limits<doub
 struct WeightRounding {
   double relative = 0, least = 0;
 };
+// bf16 has 8 bits: a weight that is rounded to it is off by up to 2^-8 of itself, and so is the sum of
+// rounded weights by which the output is divided.
+inline constexpr WeightRounding kBf16Weights{0x1p-7, 0};
 void expect_exact_output(const AttentionCase& c, const AttentionInputs& in, ConstTensorView out,
                          ConstTensorView lse, double near = std::numeric_limits<double>::infinity(),
                          WeightRounding rounding = {});

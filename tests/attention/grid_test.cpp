@@ -21,7 +21,8 @@ TEST(Grid, EveryPairOfShapesAndOptionsIsExact) {
   for (const auto& row : rows) {
     AttentionCase c = grid_case(row);
     c.seed = 100 * seed++;
-    c.dtype = DType::f32;  // every pair of lengths in fp32; isa_test turns the types
+    c.dtype = DType::f32;  // every pair of lengths in fp32 and in bf16; isa_test turns the types
+    if (c.precision != Precision::bf16) c.precision.reset();
     expect_exact(c);
     if (HasFatalFailure()) return;
   }
@@ -49,7 +50,7 @@ TEST(Grid, TheErrorGrowsNoFasterThanTheScores) {
 }
 
 // What storage in 16 bits costs: no more than twice the error of computing in 16 bits throughout.
-TEST(Grid, HalfPrecisionStorageComputesInF32) {
+TEST(Grid, HalfPrecisionStorageComputesInF32OrInItself) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     for (const std::int64_t length : {1, 7, 33, 128}) {
       AttentionCase c;
@@ -57,6 +58,7 @@ TEST(Grid, HalfPrecisionStorageComputesInF32) {
       c.key_heads = 2;
       c.d = c.dv = 64;
       c.dtype = dtype;
+      c.precision = Precision::f32;
       c.causal = true;
       const AttentionInputs in = make_inputs(c);
       Tensor expected = in.output(DType::f64);
@@ -89,6 +91,10 @@ TEST(Grid, HalfPrecisionStorageComputesInF32) {
         }
       }
       EXPECT_LE(max_abs_difference(out, expected), 2 * naive) << name_of(dtype) << " " << length;
+      AttentionOptions own = in.options;  // products in bf16, where the tensors are and the machine can
+      own.precision.reset();
+      EXPECT_LE(max_abs_difference(attention(in.q, in.k, in.v, own), expected), 2 * naive)
+          << name_of(dtype) << " " << length;
     }
   }
 }

@@ -49,8 +49,8 @@ Tensor product(const Tensor& a, const Tensor& b, std::int64_t first, std::int64_
     block.a = a.view().data<float>() + row * k;
     block.a_row = k;
     block.panels = panels.view().data<float>();
-    block.out = c.view().data<float>() + (row - first) * (n + 3);
-    block.out_row = n + 3;
+    block.finish.out = c.view().data<float>() + (row - first) * (n + 3);
+    block.finish.out_row = n + 3;
     matmul(block);
   }
   const Tensor margin = copy_of(c.view().slice(1, n, n + 3));

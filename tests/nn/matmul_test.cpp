@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "nn/products.h"
 #include "support/compare.h"
 #include "support/covering_array.h"
 #include "support/each_isa.h"
@@ -25,35 +26,6 @@ INSTANTIATE_TEST_SUITE_P(Isa, Matmul, testing::ValuesIn(available_isas()), isa_n
 
 constexpr Activation kActivations[] = {Activation::none, Activation::gelu, Activation::gelu_tanh,
                                        Activation::relu};
-
-Dims with_columns(ConstTensorView a, std::int64_t n) {
-  Dims shape(a.shape());
-  shape[a.rank() - 1] = n;
-  return shape;
-}
-
-Tensor product(ConstTensorView a, const PackedMatrix& w, const MatmulEpilogue& epilogue = {}) {
-  Tensor out(a.dtype(), with_columns(a, w.columns()));
-  matmul(a, w, out, epilogue);
-  return out;
-}
-
-Tensor product(ConstTensorView a, ConstTensorView w, const MatmulEpilogue& epilogue = {}) {
-  Tensor out(a.dtype(), with_columns(a, w.size(1)));
-  matmul(a, w, out, epilogue);
-  return out;
-}
-
-Tensor reference_product(ConstTensorView a, ConstTensorView w, const MatmulEpilogue& epilogue = {}) {
-  Tensor out(DType::f64, with_columns(a, w.size(1)));
-  reference::matmul(a, w, out, epilogue);
-  return out;
-}
-
-// Weights of 1 / sqrt(k), so that results are near 1.
-Tensor random_weight(const Dims& shape, std::int64_t k, DType dtype, std::uint64_t seed) {
-  return random_normal(shape, dtype, seed, 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, k))));
-}
 
 double tolerance_of(DType dtype) {
   return dtype == DType::bf16 ? 0.03 : dtype == DType::f16 ? 0.004 : dtype == DType::f64 ? 1e-14 : 4e-6;

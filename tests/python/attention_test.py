@@ -100,6 +100,27 @@ def test_the_kernel_says_why():
     assert attend.attention_kernel(long, long).why
 
 
+def test_products_are_rounded_when_asked():
+    rng = np.random.default_rng(8)
+    q, k, v = oracle.random_heads(rng, queries=40, keys=70)
+    exact, rounded = attend.attention(q, k, v), attend.attention(q, k, v, precision="bf16")
+    expected = oracle.attention(q, k, v)
+    np.testing.assert_allclose(rounded, expected.output, atol=0.05)
+    faster = attend.available_isas("bf16")[0] == "avx512_bf16"
+    assert attend.attention_kernel(q, k, precision="bf16").name == ("fused_bf16" if faster else "fused")
+    assert (exact != rounded).any() == faster
+    np.testing.assert_array_equal(exact, attend.attention(q, k, v, precision="f32"))
+    np.testing.assert_array_equal(exact, attend.attention(q, k, v, precision=None))
+    # Weights are those of the rounded queries and keys, and go with the row state.
+    _, state = attend.attention(q, k, v, precision="bf16", return_state=True)
+    weights = attend.weights(q, k, precision="bf16", row_state=state)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+    with pytest.raises(ValueError, match="precision is int8, expected f32 or bf16"):
+        attend.attention(q, k, v, precision="int8")
+    with pytest.raises(ValueError, match="precision is bf16, but f64 is computed in f64"):
+        attend.attention(q.astype(np.float64), k.astype(np.float64), v.astype(np.float64), precision="bf16")
+
+
 def test_textbook_forms():
     x = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1]], np.float64)
     result = attend.self_attention(x)

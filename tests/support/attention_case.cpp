@@ -93,6 +93,12 @@ AttentionInputs make_inputs(const AttentionCase& c) {
   in.q = laid_out(in.q_storage, q_shape, c.memory, c.dtype, c.seed);
   in.k = laid_out(in.k_storage, k_shape, c.memory, c.dtype, c.seed + 1);
   in.v = laid_out(in.v_storage, v_shape, c.memory, c.dtype, c.seed + 2);
+  options.precision = c.precision;
+  if (c.precision == Precision::bf16) {
+    for (Tensor* storage : {&in.q_storage, &in.k_storage, &in.v_storage}) {
+      copy(copy_of(*storage, DType::bf16), *storage);
+    }
+  }
 
   options.causal = c.causal;
   options.window = {c.window_left, c.window_right};
@@ -161,13 +167,14 @@ Dims AttentionInputs::output_shape() const {
 
 std::string describe(const AttentionCase& c) {
   std::ostringstream text;
-  text << name_of(c.dtype) << (c.packed ? " packed" : "") << " B=" << c.batch << " Hkv=" << c.key_heads
-       << " group=" << c.group << " Lq=" << c.queries << " Lk=" << c.keys << " d=" << c.d << " dv=" << c.dv
-       << " causal=" << c.causal << " offset=" << kOffsets[static_cast<int>(c.offset)] << " window=("
-       << c.window_left << "," << c.window_right << ") key_lengths=" << c.key_lengths
-       << " mask=" << kMasks[static_cast<int>(c.mask)] << " bias=" << kBiases[static_cast<int>(c.bias)]
-       << " alibi=" << c.alibi << " softcap=" << c.softcap << " sinks=" << c.sinks
-       << " own_scale=" << c.own_scale << " dropout=" << c.dropout
+  text << name_of(c.dtype);
+  if (c.precision) text << " in " << name_of(*c.precision);
+  text << (c.packed ? " packed" : "") << " B=" << c.batch << " Hkv=" << c.key_heads << " group=" << c.group
+       << " Lq=" << c.queries << " Lk=" << c.keys << " d=" << c.d << " dv=" << c.dv << " causal=" << c.causal
+       << " offset=" << kOffsets[static_cast<int>(c.offset)] << " window=(" << c.window_left << ","
+       << c.window_right << ") key_lengths=" << c.key_lengths << " mask=" << kMasks[static_cast<int>(c.mask)]
+       << " bias=" << kBiases[static_cast<int>(c.bias)] << " alibi=" << c.alibi << " softcap=" << c.softcap
+       << " sinks=" << c.sinks << " own_scale=" << c.own_scale << " dropout=" << c.dropout
        << " memory=" << kMemories[static_cast<int>(c.memory)] << " seed=" << c.seed;
   return text.str();
 }

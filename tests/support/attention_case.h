@@ -5,6 +5,7 @@
 #include <attend/attention.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace attend {
@@ -23,6 +24,8 @@ struct AttentionCase {
   std::int64_t d = 8;
   std::int64_t dv = 8;
   DType dtype = DType::f32;
+  std::optional<Precision>
+      precision{};  // bf16: q, k and v hold numbers that bf16 can hold, whatever their type
   bool causal = false;
   CaseOffset offset = CaseOffset::top_left;
   std::int64_t window_left = -1;

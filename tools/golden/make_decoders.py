@@ -213,4 +213,5 @@ def main():
     write_ropes()
 
 
-main()
+if __name__ == "__main__":
+    main()

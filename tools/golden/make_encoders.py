@@ -289,4 +289,5 @@ def main():
             (make_encoder if name in ENCODERS else make_pairs)(name, seed)
 
 
-main()
+if __name__ == "__main__":
+    main()

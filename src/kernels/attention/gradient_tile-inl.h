@@ -192,36 +192,6 @@ struct GradientTile {
     }
   }
 
-  // What is left of keys [begin, n) from vector kV - kSeeing on. Towards the diagonal of a causal tile fewer
-  // and fewer vectors see a key, and those that do not are passed over.
-  template <int kSeeing, class Work>
-  HWY_ATTR void for_each_sight(std::int64_t first_key, std::int64_t begin, std::int64_t n, const Work& work) {
-    std::int64_t end = n;
-    if constexpr (kSeeing > 1) {
-      const std::int64_t last_lane = std::min((kV - kSeeing + 1) * lanes(), count) - 1;
-      end = std::clamp<std::int64_t>(head.visible.keys_of(first + last_lane).end - first_key, begin, n);
-    }
-    if (begin < end) work.template run<kSeeing>(*this, first_key, begin, end);
-    if constexpr (kSeeing > 1) {
-      if (end < n) for_each_sight<kSeeing - 1>(first_key, end, n, work);
-    }
-  }
-  struct DWeights {
-    template <int kSeeing>
-    HWY_ATTR void run(GradientTile& tile, std::int64_t first_key, std::int64_t begin,
-                      std::int64_t end) const {
-      tile.template make_d_weights<kSeeing>(first_key, begin, end);
-    }
-  };
-  struct Products {
-    const KeyBlock& block;
-    template <int kSeeing>
-    HWY_ATTR void run(GradientTile& tile, std::int64_t first_key, std::int64_t begin,
-                      std::int64_t end) const {
-      tile.template add_products<kSeeing>(first_key, begin, end, block);
-    }
-  };
-
   // The same sums in the same order, leaving out what takes no part: 0 x NaN is NaN.
   HWY_ATTR void add_products_guarded(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
     const D d;
@@ -263,7 +233,9 @@ struct GradientTile {
   HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t n, const KeyBlock& block) {
     if (head.softcap != 0) make_slope(first_key, n);
     const bool masked = scores.make(first_key, n);
-    for_each_sight<kV>(first_key, 0, n, DWeights{});
+    scores.template for_each_sight<kV>(first_key, 0, n,
+                                       [&]<int kSeeing>(std::int64_t begin, std::int64_t end)
+                                           HWY_ATTR { make_d_weights<kSeeing>(first_key, begin, end); });
     const bool guarded =
         masked && !(queries_finite() && all_finite(head.key(first_key), head.k_stride, n, head.d));
     if (guarded) std::copy(p, p + n * width, seen);
@@ -277,7 +249,10 @@ struct GradientTile {
     if (guarded) {
       add_products_guarded(first_key, n, block);
     } else {
-      for_each_sight<kV>(first_key, 0, n, Products{block});
+      scores.template for_each_sight<kV>(first_key, 0, n,
+                                         [&]<int kSeeing>(std::int64_t begin, std::int64_t end) HWY_ATTR {
+                                           add_products<kSeeing>(first_key, begin, end, block);
+                                         });
     }
   }
 

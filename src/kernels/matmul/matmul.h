@@ -2,9 +2,9 @@
 // One source over Google Highway, compiled for each instruction set, chosen at run time.
 #pragma once
 
-#include <attend/activation.h>
-
 #include <cstdint>
+
+#include "kernels/matmul/finish.h"
 
 namespace attend::kernels {
 
@@ -26,12 +26,7 @@ struct MatmulBlock {
   std::int64_t a_row = 0;
   const float* panels = nullptr;  // (panel_count(columns), depth, 16), 64-byte aligned
   const float* ahead = nullptr;   // the panels that this thread will probably read next, or null
-  const float* bias = nullptr;    // (columns) or null
-  Activation activation = Activation::none;
-  const float* residual = nullptr;  // (rows, columns) or null; may be out
-  std::int64_t residual_row = 0;
-  float* out = nullptr;  // (rows, columns), overlaps nothing else
-  std::int64_t out_row = 0;
+  MatmulFinish finish;
 };
 
 // Each element of out is a function of its row of a, its column of b, its bias and its residual, to the bit:

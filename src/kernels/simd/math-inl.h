@@ -22,27 +22,51 @@ HWY_ATTR HWY_INLINE V at_least(V low, V y) {
 #endif
 }
 
-// exp(x) for x <= 88, NaN for NaN, 0 below -87.7. 2^(x log2 e): the whole part becomes the exponent, where
-// -127 is the bits of 0; the fraction goes through a polynomial whose error is 9.2e-8 (fitted to the relative
-// error on [-1/2, 1/2], with constant term 1, so that exp(0) is exactly 1).
-HWY_ATTR HWY_INLINE V exponential(V x) {
+// exp(x) of kN vectors, for x <= 88, NaN for NaN, 0 below -87.7. 2^(x log2 e): the whole part becomes the
+// exponent, where -127 is the bits of 0; the fraction goes through a polynomial whose error is 9.2e-8 (fitted
+// to the relative error on [-1/2, 1/2], with constant term 1, so that exp(0) is exactly 1).
+//
+// Step by step for all of them: two or four at once take 5.3 cycles each on Zen 4 with AVX2, one after the
+// other 5.6.
+template <int kN>
+HWY_ATTR HWY_INLINE void exponentials(Slot (&x)[kN]) {
   const D d;
   const DI di;
   const V log2e = hn::Set(d, 1.44269504f);
-  const V magic = hn::Set(
-      d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number, which stands in the low bits
-  const V y = at_least(hn::Set(d, -88.029694f), x);
-  const V shifted = hn::MulAdd(y, log2e, magic);
-  const V f =
-      hn::MulSub(y, log2e, hn::Sub(shifted, magic));  // one rounding: the error does not grow with |x|
-  V p = hn::Set(d, 0x1.5bba14p-10f);
-  p = hn::MulAdd(p, f, hn::Set(d, 0x1.3cea88p-7f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0x1.c6b752p-5f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0x1.ebf9bcp-3f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0x1.62e42ap-1f));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
-  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::BitCast(di, shifted), hn::Set(di, 127)));
-  return hn::Mul(p, hn::BitCast(d, exponent));
+  // 1.5 * 2^23: adding it rounds to a whole number, which stands in the low bits. With AVX2 the exponent's
+  // bias of 127 is part of it, which saves an addition.
+  constexpr bool kBiased = HWY_TARGET == HWY_AVX2;
+  const V magic = hn::Set(d, kBiased ? 12582912.0f + 127.0f : 12582912.0f);
+  Slot shifted[kN], f[kN], p[kN];
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) x[i] = at_least(hn::Set(d, -88.029694f), x[i]);
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) shifted[i] = hn::MulAdd(x[i], log2e, magic);
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) {  // one rounding: the error does not grow with |x|
+    f[i] = hn::MulSub(x[i], log2e, hn::Sub(shifted[i], magic));
+  }
+  constexpr float kPolynomial[] = {0x1.3cea88p-7f, 0x1.c6b752p-5f, 0x1.ebf9bcp-3f, 0x1.62e42ap-1f, 1.0f};
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) p[i] = hn::Set(d, 0x1.5bba14p-10f);
+#pragma GCC unroll 5
+  for (int k = 0; k < 5; ++k) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kN; ++i) p[i] = hn::MulAdd(p[i], f[i], hn::Set(d, kPolynomial[k]));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) {
+    const V whole = shifted[i];
+    const auto exponent = hn::BitCast(di, whole);
+    const auto biased = kBiased ? exponent : hn::Add(exponent, hn::Set(di, 127));
+    x[i] = hn::Mul(p[i], hn::BitCast(d, hn::ShiftLeft<23>(biased)));
+  }
+}
+
+HWY_ATTR HWY_INLINE V exponential(V x) {
+  Slot one[1] = {x};
+  exponentials(one);
+  return one[0];
 }
 
 // tanh(x): an odd polynomial near 0 (relative error 4.4e-9 up to 0.625), and (1 - e) / (1 + e) with e =

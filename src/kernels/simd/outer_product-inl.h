@@ -23,10 +23,15 @@ constexpr int rows_for(int vectors) { return vectors == 4 ? 6 : 8; }
 #elif HWY_TARGET == HWY_SCALAR
 constexpr int kColumnVectors = 1;
 constexpr int rows_for(int) { return 4; }
+#elif HWY_TARGET == HWY_AVX2
+constexpr int kColumnVectors = 3;
+constexpr int rows_for(int vectors) { return 12 / vectors; }
 #else
 constexpr int kColumnVectors = 2;
 constexpr int rows_for(int) { return 6; }
 #endif
+
+constexpr int kVectorsOfLine = HWY_LANES(float) < 16 ? 16 / HWY_LANES(float) : 1;
 
 // kV vectors of columns, all rows. Rows of b are `width` apart and aligned, those of c `c_row` apart and need
 // not be.
@@ -37,10 +42,10 @@ HWY_ATTR void outer_columns(std::int64_t rows, std::int64_t n, const float* a, s
     Slot acc[kR][kV];
     load_block(acc, c + r * c_row, c_row);
     // The rows that come next: they were last touched a tile of queries ago.
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int next = kR; next < 2 * kR; ++next) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kV; ++v) hwy::Prefetch(c + (r + next) * c_row + v * lanes());
+      for (int v = 0; v < kV; v += kVectorsOfLine) hwy::Prefetch(c + (r + next) * c_row + v * lanes());
     }
     accumulate(acc, n, a + r * a_row, a_row, 1, b, width);
     store_block(acc, c + r * c_row, c_row);

@@ -60,17 +60,27 @@ HWY_ATTR inline float dot(const float* a, const float* b, std::int64_t n) {
 HWY_ATTR inline bool all_finite(const float* rows, std::int64_t stride, std::int64_t count, std::int64_t n) {
   const D d;
   // x - x is 0 for finite x and NaN otherwise.
-  V wrong = hn::Zero(d);
+  // Four sums, so that none waits for the addition before it: with one, this took a tenth of causal attention
+  // to 128 keys.
+  V wrong0 = hn::Zero(d), wrong1 = wrong0, wrong2 = wrong0, wrong3 = wrong0;
+  const auto difference = [&](const float* at) HWY_ATTR {
+    const V x = hn::LoadU(d, at);
+    return hn::Sub(x, x);
+  };
   float rest = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const float* const row = rows + i * stride;
     std::int64_t c = 0;
-    for (; c + lanes() <= n; c += lanes()) {
-      const V x = hn::LoadU(d, row + c);
-      wrong = hn::Add(wrong, hn::Sub(x, x));
+    for (; c + 4 * lanes() <= n; c += 4 * lanes()) {
+      wrong0 = hn::Add(wrong0, difference(row + c));
+      wrong1 = hn::Add(wrong1, difference(row + c + lanes()));
+      wrong2 = hn::Add(wrong2, difference(row + c + 2 * lanes()));
+      wrong3 = hn::Add(wrong3, difference(row + c + 3 * lanes()));
     }
+    for (; c + lanes() <= n; c += lanes()) wrong0 = hn::Add(wrong0, difference(row + c));
     for (; c < n; ++c) rest += row[c] - row[c];
   }
+  const V wrong = hn::Add(hn::Add(wrong0, wrong1), hn::Add(wrong2, wrong3));
   return rest == 0 && hn::AllTrue(d, hn::Eq(wrong, hn::Zero(d)));
 }
 

@@ -60,6 +60,7 @@ TensorNames name_albert(const ModelDescription& description) {
                   .norm = "predictions.LayerNorm",
                   .tables = {"predictions.decoder.weight"},
                   .biases = {"predictions.bias", "predictions.decoder.bias"}};
+  names.sequence = {.dense = "pooler", .score = "classifier", .pooler = true};
   return names;
 }
 

@@ -30,6 +30,7 @@ TensorNames name_bert(const ModelDescription& description) {
                   .norm = "cls.predictions.transform.LayerNorm",
                   .tables = {"cls.predictions.decoder.weight"},
                   .biases = {"cls.predictions.bias", "cls.predictions.decoder.bias"}};
+  names.sequence = pooler_names();
   return names;
 }
 

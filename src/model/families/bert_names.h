@@ -34,6 +34,16 @@ inline TensorNames bert_names(const ModelDescription& description, const std::st
   return names;
 }
 
+// BERT's pooler, and the classifier of what it gives.
+inline SequenceNames pooler_names() {
+  return {.dense = "pooler.dense", .score = "classifier", .pooler = true};
+}
+
+// RoBERTa's, MPNet's and ELECTRA's: RoBERTa's file may have a pooler as well, which is not used.
+inline SequenceNames roberta_sequence_names() {
+  return {.dense = "classifier.dense", .score = "classifier.out_proj"};
+}
+
 // RoBERTa's and MPNet's.
 inline OutputNames roberta_output_names() {
   return {.dense = "lm_head.dense",

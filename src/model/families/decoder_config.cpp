@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/families/config_keys.h"
+#include "model/families/sequence_config.h"
 
 namespace attend::model {
 namespace {
@@ -105,6 +106,7 @@ void read_decoder_rest(const io::JsonFields& config, ModelDescription& descripti
   const bool causal = config.boolean("is_causal", true);
   for (LayerDescription& layer : description.layers) layer.attention.causal = causal;
   read_end_tokens(config, description);
+  description.sequence_head = read_last_token_head(config);
 }
 
 Activation read_gate_activation(const io::JsonFields& config, std::string_view key,
@@ -178,6 +180,7 @@ TensorNames llama_names(const ModelDescription& description) {
     own.feed_forward_out_norm = prefix + "post_feedforward_layernorm";
   }
   names.output.tables = {"lm_head.weight"};
+  score_last_token(description, names);
   return names;
 }
 

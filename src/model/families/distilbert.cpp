@@ -39,6 +39,7 @@ TensorNames name_distilbert(const ModelDescription& description) {
                   .norm = "vocab_layer_norm",
                   .tables = {"vocab_projector.weight"},
                   .biases = {"vocab_projector.bias"}};
+  names.sequence = {.dense = "pre_classifier", .score = "classifier", .activation = SequenceActivation::relu};
   return names;
 }
 

@@ -26,6 +26,8 @@ TensorNames name_electra(const ModelDescription& description) {
                   .own_activation = false,
                   .tables = {"generator_lm_head.weight"},
                   .biases = {"generator_lm_head.bias"}};
+  names.sequence = roberta_sequence_names();
+  names.sequence.activation = SequenceActivation::gelu;  // whatever the layers have
   return names;
 }
 

@@ -4,6 +4,7 @@
 
 #include "model/families/config_keys.h"
 #include "model/families/families.h"
+#include "model/families/sequence_config.h"
 
 namespace attend::model {
 namespace {
@@ -22,6 +23,7 @@ ModelDescription describe_gpt2(const io::JsonFields& config) {
   ModelDescription description = uniform_model(sizes, layer);
   read_pad_token(config, description);
   description.tied_output = config.boolean("tie_word_embeddings", true);
+  description.sequence_head = read_last_token_head(config);
   return description;
 }
 
@@ -41,6 +43,7 @@ TensorNames name_gpt2(const ModelDescription& description) {
                             .feed_forward_norm = layer + "ln_2"});
   }
   names.output.tables = {"lm_head.weight"};
+  score_last_token(description, names);
   return names;
 }
 

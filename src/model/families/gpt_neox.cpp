@@ -5,6 +5,7 @@
 #include "model/families/config_keys.h"
 #include "model/families/decoder_config.h"
 #include "model/families/families.h"
+#include "model/families/sequence_config.h"
 
 namespace attend::model {
 namespace {
@@ -48,6 +49,7 @@ TensorNames name_gpt_neox(const ModelDescription& description) {
                             .feed_forward_norm = layer + "post_attention_layernorm"});
   }
   names.output.tables = {"embed_out.weight", "lm_head.weight"};
+  score_last_token(description, names);
   return names;
 }
 

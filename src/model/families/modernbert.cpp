@@ -5,6 +5,7 @@
 
 #include "model/families/config_keys.h"
 #include "model/families/families.h"
+#include "model/families/sequence_config.h"
 
 namespace attend::model {
 namespace {
@@ -39,6 +40,13 @@ std::vector<bool> read_global_layers(const io::JsonFields& config, std::int64_t 
   if (std::ssize(global) != layers)
     config.refuse("layer_types", "has ", global.size(), " names for ", layers, " layers");
   return global;
+}
+
+Pooling read_classifier_pooling(const io::JsonFields& config) {
+  const std::string_view pooling = config.string("classifier_pooling", "cls");
+  if (pooling != "cls" && pooling != "mean")
+    config.refuse("classifier_pooling", "\"", io::shown(pooling), "\" is neither \"cls\" nor \"mean\"");
+  return pooling == "cls" ? Pooling::cls : Pooling::mean;
 }
 
 ModelDescription describe_modernbert(const io::JsonFields& config) {
@@ -76,6 +84,7 @@ ModelDescription describe_modernbert(const io::JsonFields& config) {
     attention.rotary.base = global ? global_base : local_base;
     if (!global) attention.window = {.left = side, .right = side};
   }
+  description.sequence_head = read_sequence_head(config, read_classifier_pooling(config));
   return description;
 }
 
@@ -99,6 +108,12 @@ TensorNames name_modernbert(const ModelDescription& description) {
                   .own_activation = false,
                   .tables = {"decoder.weight"},
                   .biases = {"decoder.bias"}};
+  names.output.none = description.sequence_head.has_value();  // `head` is then that of the classifier
+  names.sequence = {.dense = "head.dense",
+                    .norm = "head.norm",
+                    .score = "classifier",
+                    .activation = SequenceActivation::gelu,
+                    .dense_bias = false};
   return names;
 }
 

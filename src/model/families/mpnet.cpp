@@ -39,6 +39,7 @@ TensorNames name_mpnet(const ModelDescription& description) {
     names.layers[i].attention_norm = attention + "LayerNorm";
   }
   names.output = roberta_output_names();
+  names.sequence = roberta_sequence_names();
   return names;
 }
 

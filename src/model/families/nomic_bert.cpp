@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/families/bert_names.h"
 #include "model/families/config_keys.h"
 #include "model/families/families.h"
 
@@ -105,6 +106,7 @@ TensorNames name_nomic_bert(const ModelDescription& description) {
                   .dense_bias = false,
                   .tables = {"cls.predictions.decoder.weight"},
                   .biases = {"cls.predictions.decoder.bias", "cls.predictions.bias"}};
+  names.sequence = pooler_names();
   return names;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "model/families/families.h"
 #include "model/families/gguf_form.h"
+#include "model/families/sequence_config.h"
 
 namespace attend {
 namespace model {
@@ -20,9 +21,10 @@ constexpr std::array kFamilies = {
 };
 
 // Objects and lists that families look into.
-constexpr std::array<std::string_view, 10> kKeptKeys = {
-    "architectures",     "text_config",  "rope_parameters", "rope_scaling", "full_attention",
-    "sliding_attention", "short_factor", "long_factor",     "layer_types",  "eos_token_id",
+constexpr std::array<std::string_view, 12> kKeptKeys = {
+    "architectures",  "text_config",       "rope_parameters", "rope_scaling",
+    "full_attention", "sliding_attention", "short_factor",    "long_factor",
+    "layer_types",    "eos_token_id",      "id2label",        "sentence_transformers",
 };
 
 const Family& family_of_type(const io::JsonFields& config) {
@@ -75,6 +77,8 @@ ModelDescription describe_model(io::FileText config_json) {
   description.family = family.name;
   description.model_type = config.string("model_type");
   for (const std::string_view name : read_architectures(config)) description.architectures.emplace_back(name);
+  // Of the families that score the vector of the first token, the most; the others have asked for theirs.
+  if (!description.sequence_head) description.sequence_head = read_sequence_head(config, Pooling::cls);
   return description;
 }
 

@@ -22,6 +22,7 @@ TensorNames name_roberta(const ModelDescription& description) {
   TensorNames names = bert_names(description, "roberta");
   names.prefixes.emplace_back("xlm-roberta.");
   names.output = roberta_output_names();
+  names.sequence = roberta_sequence_names();
   return names;
 }
 

@@ -1,0 +1,184 @@
+#include "nn/packed_int8.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/rows.h"
+#include "base/scratch.h"
+#include "kernels/convert/copy_row.h"
+#include "kernels/isa.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/matmul_int8/matmul_int8.h"
+#include "nn/packed_f32.h"
+#include "nn/packed_product.h"
+
+namespace attend::detail {
+namespace {
+
+using kernels::group_count, kernels::kInt8Group, kernels::kPanelColumns, kernels::panel_count;
+
+// Where the parts of a packed matrix are.
+struct Int8Layout {
+  Int8Layout(std::int64_t k, std::int64_t n)
+      : panel_bytes(group_count(k) * kInt8Group * kPanelColumns), columns(panel_count(n) * kPanelColumns) {}
+  std::int64_t scales() const { return columns / kPanelColumns * panel_bytes; }
+  std::int64_t sums() const { return scales() + columns * static_cast<std::int64_t>(sizeof(float)); }
+  std::int64_t bytes() const { return sums() + columns * static_cast<std::int64_t>(sizeof(std::int32_t)); }
+  // Of a number, in the panels.
+  std::int64_t place(std::int64_t row, std::int64_t column) const {
+    return column / kPanelColumns * panel_bytes +
+           (row / kInt8Group * kPanelColumns + column % kPanelColumns) * kInt8Group + row % kInt8Group;
+  }
+  std::int64_t panel_bytes, columns;
+};
+
+std::int64_t bytes_of_int8(std::int64_t k, std::int64_t n) {
+  if (k > kernels::kMaxInt8Depth) {
+    refuse("PackedMatrix", "w has ", k, " rows, more than the ", kernels::kMaxInt8Depth,
+           " whose int8 sums fit in 32 bits");
+  }
+  element_count({panel_count(n), group_count(k), kInt8Group * kPanelColumns});  // throws when it is too much
+  return Int8Layout(k, n).bytes();
+}
+
+// Whole numbers between -127 and 127, by the scale that makes the largest 127. A column with a NaN or an
+// infinity has a scale of NaN, so that all that comes of it is NaN.
+void pack_column(const float* column, std::int64_t k, std::int8_t* to, float& scale, std::int32_t& sum) {
+  float largest = 0, wrong = 0;
+  for (std::int64_t i = 0; i < k; ++i) {
+    largest = std::max(largest, std::abs(column[i]));
+    wrong += column[i] - column[i];
+  }
+  scale = wrong == 0 ? largest / 127 : std::numeric_limits<float>::quiet_NaN();
+  sum = 0;
+  if (!(scale > 0)) return;
+  // Adding 1.5 * 2^52 rounds to a whole number, to even halfway.
+  constexpr double kRound = 6755399441055744.0;
+  for (std::int64_t i = 0; i < k; ++i) {
+    const double whole = static_cast<double>(column[i]) / static_cast<double>(scale) + kRound - kRound;
+    // A subnormal scale is coarse: the quotient may pass 127.
+    const auto q = static_cast<std::int32_t>(std::clamp(whole, -127.0, 127.0));
+    to[i / kInt8Group * (kInt8Group * kPanelColumns) + i % kInt8Group] = static_cast<std::int8_t>(q);
+    sum += q;
+  }
+}
+
+void pack_int8(ConstTensorView w, void* memory) {
+  kernels::require_isa();
+  const std::int64_t k = w.size(0), n = w.size(1);
+  const Int8Layout layout(k, n);
+  auto* const panels = static_cast<std::int8_t*>(memory);
+  auto* const scales = reinterpret_cast<float*>(panels + layout.scales());
+  auto* const sums = reinterpret_cast<std::int32_t*>(panels + layout.sums());
+  std::fill_n(scales, layout.columns, 0.0F);
+  std::fill_n(sums, layout.columns, 0);
+  if (k == 0 || n == 0) return;
+  const int lanes = lanes_for(panel_count(n));
+  const LaneScratch<float> scratch(lanes, k);
+  with_float_type("matmul", w.dtype(), [&]<class T>(T) {
+    const T* const source = w.data<T>();
+    parallel_for(panel_count(n), lanes, [&](std::int64_t panel, int lane) noexcept {
+      std::fill_n(panels + panel * layout.panel_bytes, layout.panel_bytes, std::int8_t{0});
+      const std::int64_t first = panel * kPanelColumns, last = std::min(first + kPanelColumns, n);
+      for (std::int64_t j = first; j < last; ++j) {
+        copy_row(source + j * w.stride(1), w.stride(0), k, scratch.of(lane), 1);
+        pack_column(scratch.of(lane), k, panels + layout.place(0, j), scales[j], sums[j]);
+      }
+    });
+  });
+}
+
+void transpose_int8(const PackedMatrix& w, void* memory) {
+  const Int8Layout layout(w.rows(), w.columns());
+  const auto* const panels = static_cast<const std::int8_t*>(w.memory().raw());
+  const auto* const scales = reinterpret_cast<const float*>(panels + layout.scales());
+  pack_transpose(w.rows(), w.columns(), memory, [&](std::int64_t row, std::int64_t column) noexcept {
+    return static_cast<float>(panels[layout.place(row, column)]) * scales[column];
+  });
+}
+
+// The rows of a tensor as whole numbers for the blocks of a product, each row made once: all of them first
+// where several blocks of columns read them, else block by block, while they are in the cache.
+class Int8Rows {
+ public:
+  Int8Rows(ConstTensorView given, const ProductCut& cut, kernels::Int8Form form)
+      : rows_(given),
+        form_(form),
+        depth_(row_size(given)),
+        row_bytes_(kernels::int8_row_bytes(depth_, form)),
+        whole_(cut.column_blocks > 1),
+        numbers_(whole_ ? 1 : lanes_for(cut.count()), (whole_ ? cut.m : cut.rows) * row_bytes_),
+        scales_(whole_ ? 1 : lanes_for(cut.count()),
+                (whole_ ? cut.m : cut.rows) * static_cast<std::int64_t>(sizeof(kernels::Int8Row))) {
+    if (!whole_) return;
+    const RowChunks chunks(cut.m, depth_);
+    // Below this a second thread would come too late: it takes some microseconds.
+    constexpr std::int64_t kFewNumbers = 1 << 14;
+    const int lanes = cut.m * depth_ < kFewNumbers ? 1 : lanes_for(chunks.count());
+    for_each_row(chunks, lanes, [&](std::int64_t row, int) noexcept {
+      quantise(row, 1, numbers_.of(0) + row * row_bytes_, scales_of(0) + row);
+    });
+  }
+
+  // Fills in what a block has of them.
+  void give(const ProductBlock& at, kernels::Int8Block& block) const noexcept {
+    const std::int64_t first = whole_ ? at.row : 0;
+    const int lane = whole_ ? 0 : at.lane;
+    std::int8_t* const numbers = numbers_.of(lane) + first * row_bytes_;
+    kernels::Int8Row* const scales = scales_of(lane) + first;
+    if (!whole_) quantise(at.row, at.rows, numbers, scales);
+    block.a = numbers;
+    block.a_row = row_bytes_;
+    block.a_scales = scales;
+  }
+
+ private:
+  void quantise(std::int64_t first, std::int64_t rows, std::int8_t* to,
+                kernels::Int8Row* scales) const noexcept {
+    const float* const from = depth_ > 0 ? rows_.at(first) : nullptr;  // no memory to point into
+    kernels::quantise_rows(from, depth_ > 0 ? rows_.row_step() : 0, rows, depth_, form_, to, scales);
+  }
+
+  kernels::Int8Row* scales_of(int lane) const noexcept {
+    return reinterpret_cast<kernels::Int8Row*>(scales_.of(lane));
+  }
+
+  RowsInOrder rows_;
+  kernels::Int8Form form_;
+  std::int64_t depth_, row_bytes_;
+  bool whole_;
+  LaneScratch<std::int8_t> numbers_;
+  LaneScratch<std::int8_t> scales_;
+};
+
+void multiply_int8(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue) {
+  if (out.count() == 0) return;
+  kernels::require_isa();
+  const ProductCut cut(row_count(a), w.columns(), w.rows());
+  const Int8Layout layout(w.rows(), w.columns());
+  const Int8Rows rows(a, cut, kernels::int8_kernel().form);
+  const auto* const panels = static_cast<const std::int8_t*>(w.memory().raw());
+  const std::int64_t column_bytes = layout.panel_bytes / kPanelColumns;
+  for_each_block(cut, out, epilogue,
+                 [&](const ProductBlock& at, const kernels::MatmulFinish& finish) noexcept {
+                   kernels::Int8Block block;
+                   block.rows = at.rows;
+                   block.columns = at.columns;
+                   block.groups = group_count(w.rows());
+                   rows.give(at, block);
+                   block.panels = panels + at.column * column_bytes;
+                   if (at.next_column >= 0) block.ahead = panels + at.next_column * column_bytes;
+                   block.b_scales = reinterpret_cast<const float*>(panels + layout.scales()) + at.column;
+                   block.b_sums = reinterpret_cast<const std::int32_t*>(panels + layout.sums()) + at.column;
+                   block.finish = finish;
+                   kernels::matmul_int8(block);
+                 });
+}
+
+}  // namespace
+
+const PackedFormat kPackedInt8{PackedAs::int8, bytes_of_int8, pack_int8, transpose_int8, multiply_int8};
+
+}  // namespace attend::detail

@@ -1,0 +1,127 @@
+// What the products with packed matrices share, whatever the matrix is packed as: how they are cut into
+// blocks, and how tensors of any strides and types become the f32 rows that kernels read and write.
+#pragma once
+
+#include <attend/matmul.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/parallel.h"
+#include "base/rows.h"
+#include "kernels/matmul/finish.h"
+#include "nn/row_of.h"
+
+namespace attend::detail {
+
+// Floats rounded up to whole cache lines, so that what follows them begins on one.
+inline std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+
+// (A, B, L, E) -> (A * B * L, E), so far as the rows are evenly spaced in memory.
+template <class View>
+View with_merged_rows(View view) {
+  while (view.rank() > 2) {
+    const int axis = view.rank() - 3;
+    if (view.stride(axis) != view.stride(axis + 1) * view.size(axis + 1)) break;
+    Dims shape = view.shape().without(axis);
+    shape[axis] = view.size(axis) * view.size(axis + 1);
+    view = view.with_layout(shape, view.strides().without(axis));
+  }
+  return view;
+}
+
+// How a product (m, k) (k, n) is cut: by its shape alone. Blocks of rows are equal and whole tiles; columns
+// are cut where the blocks of rows are too few to go round, but never so fine that a block takes less than
+// microseconds.
+struct ProductCut {
+  ProductCut(std::int64_t m, std::int64_t n, std::int64_t k);
+  std::int64_t count() const { return row_blocks * column_blocks; }
+  std::int64_t m, n, rows, columns, row_blocks, column_blocks;
+};
+
+// One block of a product.
+struct ProductBlock {
+  std::int64_t row, rows, column, columns;
+  std::int64_t next_column;  // of the block that this thread will probably take next, or -1
+  int lane;                  // of lanes_for(cut.count())
+};
+
+// A tensor as rows; those that a kernel can work on where they lie are f32, contiguous and evenly spaced.
+template <class View>
+struct Rows {
+  explicit Rows(View given) : view(with_merged_rows(given)) {
+    direct = view.given() && view.dtype() == DType::f32 && view.rank() == 2 &&
+             (view.stride(1) == 1 || view.size(1) == 1);
+  }
+  bool staged() const { return view.given() && !direct; }
+  auto* at(std::int64_t row, std::int64_t column) const {
+    return view.template data<float>() + row * view.stride(0) + column;
+  }
+  View view;
+  bool direct = false;
+};
+
+// Rows [first, first + rows), `columns` of them from `column`, to or from f32 rows side by side.
+void gather(ConstTensorView view, std::int64_t first, std::int64_t rows, std::int64_t column,
+            std::int64_t columns, float* to);
+void scatter(const float* from, TensorView view, std::int64_t first, std::int64_t rows, std::int64_t column,
+             std::int64_t columns);
+
+// All of a tensor as f32 rows: where it lies if it can be read there, else a copy, made once because every
+// block of columns reads it.
+class RowsInOrder {
+ public:
+  explicit RowsInOrder(ConstTensorView given);
+  const float* at(std::int64_t row) const { return rows_.at(row, 0); }
+  std::int64_t row_step() const { return rows_.view.stride(0); }
+
+ private:
+  Tensor copy_;
+  Rows<ConstTensorView> rows_;
+};
+
+// Calls multiply(block, finish) for every block of a product, on the library's threads. `finish` has the
+// block's bias, residual and out, as f32 wherever those of the caller are not.
+template <class Multiply>
+void for_each_block(const ProductCut& cut, TensorView out_given, const MatmulEpilogue& epilogue,
+                    const Multiply& multiply) {
+  const Rows residual(epilogue.residual);
+  const Rows out(out_given);
+  const RowOf<float> bias(epilogue.bias);
+  const float* const bias_data = bias.data();
+  const std::int64_t out_room = whole_lines(cut.rows * cut.columns);
+  const std::int64_t room = (residual.staged() ? out_room : 0) + (out.staged() ? out_room : 0);
+  const int lanes = lanes_for(cut.count());
+  Tensor scratch(DType::f32, {lanes, room});
+  float* const scratch_data = scratch.values<float>().data();
+
+  parallel_for(cut.count(), lanes, [&](std::int64_t index, int lane) noexcept {
+    ProductBlock block;
+    block.lane = lane;
+    block.row = index / cut.column_blocks * cut.rows;
+    block.rows = std::min(cut.rows, cut.m - block.row);
+    block.column = index % cut.column_blocks * cut.columns;
+    block.columns = std::min(cut.columns, cut.n - block.column);
+    const std::int64_t next = index + lanes;  // the others take those in between
+    block.next_column = next < cut.count() ? next % cut.column_blocks * cut.columns : -1;
+    float* const residual_rows = scratch_data + lane * room;
+    float* const out_rows = residual_rows + (residual.staged() ? out_room : 0);
+    kernels::MatmulFinish finish;
+    finish.bias = bias_data != nullptr ? bias_data + block.column : nullptr;
+    finish.activation = epilogue.activation;
+    if (residual.direct) {
+      finish.residual = residual.at(block.row, block.column);
+      finish.residual_row = residual.view.stride(0);
+    } else if (residual.staged()) {
+      gather(residual.view, block.row, block.rows, block.column, block.columns, residual_rows);
+      finish.residual = residual_rows;
+      finish.residual_row = block.columns;
+    }
+    finish.out = out.direct ? out.at(block.row, block.column) : out_rows;
+    finish.out_row = out.direct ? out.view.stride(0) : block.columns;
+    multiply(block, finish);
+    if (out.staged()) scatter(out_rows, out.view, block.row, block.rows, block.column, block.columns);
+  });
+}
+
+}  // namespace attend::detail
