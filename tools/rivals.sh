@@ -45,7 +45,7 @@ cmake --build "$build" --target attend_adapter attend_core attend_program
 export PYTHONPATH=$PWD/$build/python
 
 if [ -z "$only" ] || [ "$only" = tests ]; then
-  "$RIVALS_PYTHON" -m pytest tests/torch
+  ATTEND=$build/attend "$RIVALS_PYTHON" -m pytest tests/torch tests/clients
   "$RIVALS_PYTHON" examples/transformers_on_attend.py
 fi
 [ "$only" = tests ] || exec "$RIVALS_PYTHON" bench/rivals/run.py "$@"

@@ -164,11 +164,11 @@ arm_sysroot() {
   echo "${arm_libraries[*]}" >"$root/contents"
 }
 
-# Debian 12 has Boost 1.81 beside its usual one; other systems have a newer one. Without any there is no `attend explore`.
+# Debian 12 has Boost 1.81 beside its usual one; other systems have a newer one. Without any there is no `attend explore` and no `attend serve`.
 boost() {
   present libboost1.81-dev && return 0
   echo "setup: installing Boost"
-  apt_install libboost1.81-dev || apt_install libboost-dev || echo "the explorer's server: $reason" >>"$gaps"
+  apt_install libboost1.81-dev || apt_install libboost-dev || echo "the servers: $reason" >>"$gaps"
 }
 
 # NVIDIA's packages on PyPI, each by its version: one tree with bin/nvcc. They are not ours to pass on.

@@ -8,8 +8,8 @@
 #include "app/model_options.h"
 #include "app/output.h"
 #include "base/error.h"
-#include "explore/memory.h"
 #include "explore/server.h"
+#include "http/memory.h"
 
 namespace attend::app {
 namespace {
@@ -41,7 +41,7 @@ void serve(explore::Api& api, const ExploreArguments& given) {
 }
 
 void run_explore(const ExploreArguments& given) {
-  explore::return_free_memory_early();
+  http::return_free_memory_early();
   if (given.port && (*given.port < 1 || *given.port > 65535))
     throw UsageError(joined("--port is ", *given.port, ", expected 1 to 65535"));
   if (given.text && is_recording(*given.text)) {

@@ -26,6 +26,7 @@ constexpr const char* kProgramFooter = R"(Try:
   attend embed texts.txt -o vectors.npy    one vector per line of a file
   attend rerank "query" passages.txt -m MODEL
                                            the passages that answer a query best first
+  attend serve                             vectors over HTTP, for clients you already have
   attend bench --quick                     speed, as a share of this machine's peak
   attend doctor                            what this machine and the model will use, and why)";
 
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
   app::add_embed_command(program, globals, run);
   app::add_rerank_command(program, globals, run);
   app::add_classify_command(program, globals, run);
+  app::add_serve_command(program, globals, run);
   app::add_models_command(program, globals, run);
   app::add_pull_command(program, globals, run);
   app::add_doctor_command(program, globals, run);

@@ -10,10 +10,10 @@
 
 #include "base/error.h"
 #include "explore/bodies.h"
-#include "explore/callers.h"
-#include "explore/memory.h"
 #include "explore/reading_json.h"
-#include "explore/target.h"
+#include "http/callers.h"
+#include "http/memory.h"
+#include "http/target.h"
 #include "page/inside.h"
 
 namespace attend::explore {
@@ -21,13 +21,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Response json_response(const Json& json) {
+http::Response json_response(const Json& json) {
   return {.body = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
-Response numbers_response(std::span<const double> values) {
+http::Response numbers_response(std::span<const double> values) {
   static_assert(std::endian::native == std::endian::little, "the page reads little-endian numbers");
-  Response response{.type = "application/octet-stream"};
+  http::Response response{.type = "application/octet-stream"};
   response.body.resize(values.size_bytes());
   if (!values.empty()) std::memcpy(response.body.data(), values.data(), values.size_bytes());
   return response;
@@ -40,23 +40,23 @@ std::string digits(float value) {
   return error == std::errc() ? std::string(text, end) : "0";
 }
 
-MapName map_name(Target& target) {
+MapName map_name(http::Target& target) {
   MapName map;
   const std::string method = target.text("method").value_or("raw");
   const std::optional<LensMethod> known = lens_method_named(method);
   if (!known || (*known != LensMethod::raw && *known != LensMethod::norm && *known != LensMethod::rollout))
-    throw RequestError(400, "parameter method is not one of raw, norm and rollout");
+    throw http::RequestError(400, "parameter method is not one of raw, norm and rollout");
   map.method = *known;
   map.heads = {.layer = target.number("layer"), .head = target.number("head")};
   const std::string units = target.text("units").value_or("words");
   if (units != "words" && units != "tokens")
-    throw RequestError(400, "parameter units is not one of words and tokens");
+    throw http::RequestError(400, "parameter units is not one of words and tokens");
   map.tokens = units == "tokens";
   const std::int64_t special = target.number("special").value_or(1);
-  if (special > 1) throw RequestError(400, "parameter special is neither 0 nor 1");
+  if (special > 1) throw http::RequestError(400, "parameter special is neither 0 nor 1");
   map.special = special == 1;
   const std::int64_t first = target.number("first").value_or(1);
-  if (first > 1) throw RequestError(400, "parameter first is neither 0 nor 1");
+  if (first > 1) throw http::RequestError(400, "parameter first is neither 0 nor 1");
   map.first = first == 1;
   return map;
 }
@@ -72,44 +72,44 @@ Api::Api(std::filesystem::path recording, SinkChoice sink) : recording_(std::mov
 
 Models& Api::models_to_read_with() {
   if (!models_)
-    throw RequestError(400,
-                       "this is the recording of one pass: other texts need its model, which is not here");
+    throw http::RequestError(
+        400, "this is the recording of one pass: other texts need its model, which is not here");
   return *models_;
 }
 
-Response Api::answer(const Request& request) {
+http::Response Api::answer(const http::Request& request) {
   try {
-    require_own(request);
+    http::require_own(request);
     return route(request);
-  } catch (const RequestError& error) {
-    return error_response(error);
+  } catch (const http::RequestError& error) {
+    return http::error_response(error);
   } catch (const std::invalid_argument& error) {
-    return error_response(400, error.what());
+    return http::error_response(400, error.what());
   } catch (const FileError& error) {
-    return error_response(400, error.what());
+    return http::error_response(400, error.what());
   } catch (const std::bad_alloc&) {
-    return error_response(507, "there is not enough memory");
+    return http::error_response(507, "there is not enough memory");
   } catch (const std::exception& error) {
-    return error_response(500, error.what());
+    return http::error_response(500, error.what());
   }
 }
 
-Response Api::route(const Request& request) {
-  Target target(request.target);
+http::Response Api::route(const http::Request& request) {
+  http::Target target(request.target);
   const std::vector<std::string>& path = target.path();
   if (path.size() == 2 && (path[1] == "models" || path[1] == "read" || path[1] == "compare")) {
-    require_method(request, path[1] == "models" ? "GET" : "POST");
+    http::require_method(request, path[1] == "models" ? "GET" : "POST");
     target.require_all_used();
     return path[1] == "models" ? models() : path[1] == "read" ? read(request.body) : compare(request.body);
   }
-  if (path.size() != 3) throw RequestError(404, "there is no such address");
+  if (path.size() != 3) throw http::RequestError(404, "there is no such address");
   const std::string &id = path[1], &what = path[2];
   if (what == "change") {
-    require_method(request, "POST");
+    http::require_method(request, "POST");
     target.require_all_used();
     return change(id, request.body);
   }
-  using Question = Response (Api::*)(const std::string&, Target&);
+  using Question = http::Response (Api::*)(const std::string&, http::Target&);
   const Question question = what == "tile"      ? &Api::tile
                             : what == "row"     ? &Api::row
                             : what == "cell"    ? &Api::cell
@@ -118,20 +118,20 @@ Response Api::route(const Request& request) {
                             : what == "guesses" ? &Api::guesses
                             : what == "block"   ? &Api::block
                                                 : nullptr;
-  if (question == nullptr) throw RequestError(404, "there is no such address");
-  require_method(request, "GET");
+  if (question == nullptr) throw http::RequestError(404, "there is no such address");
+  http::require_method(request, "GET");
   readings_.reading(id);  // an id that is no longer kept is reported before its parameters are read
   return (this->*question)(id, target);
 }
 
-Response Api::models() {
+http::Response Api::models() {
   const std::vector<std::string> names = models_ ? models_->names() : std::vector{recording_->string()};
   Json list = Json::array();
   for (const std::string& name : names) list.push_back({{"name", name}});
   return json_response({{"models", std::move(list)}, {"default", names.front()}, {"text", text_}});
 }
 
-Response Api::read(const std::string& body) {
+http::Response Api::read(const std::string& body) {
   const ReadBody wanted = parse_read(body);
   // Of a recording, its own text is the only one that can be read.
   const bool recorded = recording_ && wanted.text == text_ && wanted.second.empty();
@@ -139,13 +139,13 @@ Response Api::read(const std::string& body) {
       recorded ? readings_.keep(Reading(load_recording(*recording_)))
                : readings_.read(models_to_read_with().load(wanted.model), wanted.text, wanted.second);
   const std::string name = recorded ? recording_->string() : models_->first();
-  Response response = json_response(
+  http::Response response = json_response(
       {{"id", id}, {"facts", facts_json(readings_.reading(id), wanted.model.value_or(name), sink_)}});
-  return_free_memory_now();
+  http::return_free_memory_now();
   return response;
 }
 
-Response Api::tile(const std::string& id, Target& target) {
+http::Response Api::tile(const std::string& id, http::Target& target) {
   const MapName map = map_name(target);
   const std::int64_t level = target.required_number("level"), y = target.required_number("y"),
                      x = target.required_number("x");
@@ -160,14 +160,14 @@ Response Api::tile(const std::string& id, Target& target) {
                       {"X-Top", std::to_string(tile.top())}}};
 }
 
-Response Api::row(const std::string& id, Target& target) {
+http::Response Api::row(const std::string& id, http::Target& target) {
   const MapName map = map_name(target);
   const std::int64_t row = target.required_number("row");
   target.require_all_used();
   return numbers_response(readings_.row(id, map, static_cast<std::size_t>(row)));
 }
 
-Response Api::cell(const std::string& id, Target& target) {
+http::Response Api::cell(const std::string& id, http::Target& target) {
   const std::int64_t layer = target.required_number("layer"), head = target.required_number("head");
   const std::int64_t query = target.required_number("query"), key = target.required_number("key");
   target.require_all_used();
@@ -184,39 +184,39 @@ Response Api::cell(const std::string& id, Target& target) {
   return json_response(cell_json(reading, layer, head, query, key, contribution));
 }
 
-Response Api::scores(const std::string& id, Target& target) {
+http::Response Api::scores(const std::string& id, http::Target& target) {
   const std::int64_t layer = target.required_number("layer"), head = target.required_number("head");
   const std::int64_t query = target.required_number("query");
   target.require_all_used();
   return numbers_response(softmax_row(readings_.reading(id), layer, head, query));
 }
 
-Response Api::next(const std::string& id, Target& target) {
+http::Response Api::next(const std::string& id, http::Target& target) {
   const std::int64_t place = target.required_number("place");
   target.require_all_used();
   return json_response(page::next_json(readings_.reading(id), place));
 }
 
-Response Api::guesses(const std::string& id, Target& target) {
+http::Response Api::guesses(const std::string& id, http::Target& target) {
   const std::int64_t first = target.required_number("first"), last = target.required_number("last");
   target.require_all_used();
   if (first >= last || last - first > kMostGuessPlaces)
-    throw RequestError(400, joined("first and last are ", first, " and ", last, ", expected 1 to ",
-                                   kMostGuessPlaces, " places between them"));
+    throw http::RequestError(400, joined("first and last are ", first, " and ", last, ", expected 1 to ",
+                                         kMostGuessPlaces, " places between them"));
   return json_response(page::guess_table_json(readings_.reading(id), first, last));
 }
 
-Response Api::block(const std::string& id, Target& target) {
+http::Response Api::block(const std::string& id, http::Target& target) {
   const std::int64_t place = target.required_number("place");
   const std::optional<std::int64_t> token = target.number("token");
   target.require_all_used();
   if (token && *token > kLargestModelSize)
-    throw RequestError(400, "parameter token is not one of the vocabulary");
+    throw http::RequestError(400, "parameter token is not one of the vocabulary");
   return json_response(page::block_json(
       readings_.reading(id), place, token ? std::optional(static_cast<std::int32_t>(*token)) : std::nullopt));
 }
 
-Response Api::change(const std::string& id, const std::string& body) {
+http::Response Api::change(const std::string& id, const std::string& body) {
   const Reading& reading = readings_.reading(id);
   PassEdits edits;
   for (const std::string& text : parse_change(body).edits) {
@@ -232,12 +232,13 @@ Response Api::change(const std::string& id, const std::string& body) {
   return json_response(json);
 }
 
-Response Api::compare(const std::string& body) {
+http::Response Api::compare(const std::string& body) {
   const CompareBody wanted = parse_compare(body);
   const TextModel model = models_to_read_with().load(wanted.model);
   const auto read = [&](const std::string& text) {
     if (static_cast<std::int64_t>(model.encode(text).size()) > kMostComparedTokens)
-      throw RequestError(400, joined("texts of more than ", kMostComparedTokens, " tokens are not compared"));
+      throw http::RequestError(
+          400, joined("texts of more than ", kMostComparedTokens, " tokens are not compared"));
     return Reading(model, text);
   };
   const Reading first = read(wanted.first), second = read(wanted.second);

@@ -5,9 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "explore/message.h"
 #include "explore/models.h"
 #include "explore/readings.h"
+#include "http/message.h"
+#include "http/target.h"
 
 namespace attend::explore {
 
@@ -26,21 +27,21 @@ class Api {
   explicit Api(std::filesystem::path recording, SinkChoice sink = SinkChoice::automatic);
 
   // Always returns an answer: errors are answers too.
-  Response answer(const Request& request);
+  http::Response answer(const http::Request& request);
 
  private:
-  Response route(const Request& request);
-  Response models();
-  Response read(const std::string& body);
-  Response compare(const std::string& body);
-  Response tile(const std::string& id, class Target& target);
-  Response row(const std::string& id, Target& target);
-  Response cell(const std::string& id, Target& target);
-  Response scores(const std::string& id, Target& target);
-  Response next(const std::string& id, Target& target);
-  Response guesses(const std::string& id, Target& target);
-  Response block(const std::string& id, Target& target);
-  Response change(const std::string& id, const std::string& body);
+  http::Response route(const http::Request& request);
+  http::Response models();
+  http::Response read(const std::string& body);
+  http::Response compare(const std::string& body);
+  http::Response tile(const std::string& id, http::Target& target);
+  http::Response row(const std::string& id, http::Target& target);
+  http::Response cell(const std::string& id, http::Target& target);
+  http::Response scores(const std::string& id, http::Target& target);
+  http::Response next(const std::string& id, http::Target& target);
+  http::Response guesses(const std::string& id, http::Target& target);
+  http::Response block(const std::string& id, http::Target& target);
+  http::Response change(const std::string& id, const std::string& body);
 
   Models& models_to_read_with();
 
@@ -52,7 +53,7 @@ class Api {
 };
 
 // Whether a request needs an Api, which may take time, or only the page and its modules.
-bool is_for_api(const Request& request);
-Response page_answer(const Request& request);
+bool is_for_api(const http::Request& request);
+http::Response page_answer(const http::Request& request);
 
 }  // namespace attend::explore

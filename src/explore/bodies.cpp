@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "explore/message.h"
+#include "http/message.h"
 #include "io/json_reader.h"
 
 namespace attend::explore {
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostEdits = 256;
 
-[[noreturn]] void refuse_body(const std::string& sentence) { throw RequestError(400, sentence); }
+[[noreturn]] void refuse_body(const std::string& sentence) { throw http::RequestError(400, sentence); }
 
 // An object of strings and lists of strings, each key once. A key that is not used is an error.
 class Fields {

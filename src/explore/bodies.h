@@ -1,5 +1,5 @@
-// Parses the JSON bodies of requests. They are untrusted: each function throws RequestError, 400, for what it
-// cannot read.
+// Parses the JSON bodies of requests. They are untrusted: each function throws http::RequestError, 400, for
+// what it cannot read.
 #pragma once
 
 #include <optional>

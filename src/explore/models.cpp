@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "explore/message.h"
+#include "http/message.h"
 
 namespace attend::explore {
 namespace {
@@ -72,7 +72,7 @@ TextModel Models::load(const std::optional<std::string>& given) {
   if (place == loaded_.end()) {
     const std::vector<std::string> known = name == first_ ? std::vector{first_} : names();
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw RequestError(400, "that model is not on this machine; /api/models lists those that are");
+      throw http::RequestError(400, "that model is not on this machine; /api/models lists those that are");
     loaded_.emplace_front(name, TextModel::load(name, options_));
     if (loaded_.size() > kMostLoaded) loaded_.pop_back();
     return loaded_.front().second;

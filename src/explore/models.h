@@ -21,7 +21,7 @@ class Models {
   std::vector<std::string> names() const;
 
   // Without a name, the first. Only models that names() lists: a page cannot make the server open other
-  // files. The two most recent stay loaded. Throws RequestError or FileError.
+  // files. The two most recent stay loaded. Throws http::RequestError or FileError.
   TextModel load(const std::optional<std::string>& name);
 
  private:

@@ -1,7 +1,7 @@
 // Serves the page and its modules, which are built in.
 #include "explore/api.h"
-#include "explore/callers.h"
-#include "explore/target.h"
+#include "http/callers.h"
+#include "http/target.h"
 #include "page/assets.h"
 
 namespace attend::explore {
@@ -33,19 +33,19 @@ std::string asset_name(const std::vector<std::string>& path) {
 
 }  // namespace
 
-bool is_for_api(const Request& request) { return request.target.starts_with("/api/"); }
+bool is_for_api(const http::Request& request) { return request.target.starts_with("/api/"); }
 
-Response page_answer(const Request& request) {
+http::Response page_answer(const http::Request& request) {
   try {
-    require_own(request);
-    const std::string name = asset_name(Target(request.target).path());
+    http::require_own(request);
+    const std::string name = asset_name(http::Target(request.target).path());
     const std::string_view bytes = page::asset(name);
-    if (bytes.empty()) return error_response(404, "there is no such address");
-    require_method(request, "GET");
+    if (bytes.empty()) return http::error_response(404, "there is no such address");
+    http::require_method(request, "GET");
     return {
         .type = type_of(name), .body = std::string(bytes), .headers = {{"Content-Security-Policy", kPolicy}}};
-  } catch (const RequestError& error) {
-    return error_response(error);
+  } catch (const http::RequestError& error) {
+    return http::error_response(error);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "explore/message.h"
+#include "http/message.h"
 
 namespace attend::explore {
 namespace {
@@ -51,7 +51,7 @@ Readings::Readings(std::size_t most_tile_bytes) : most_tile_bytes_(most_tile_byt
 
 std::string Readings::read(const TextModel& model, const std::string& text, const std::string& second) {
   const Encoding tokens = second.empty() ? model.encode(text) : model.encode(text, second);
-  if (tokens.size() == 0) throw RequestError(400, "the text has no tokens");
+  if (tokens.size() == 0) throw http::RequestError(400, "the text has no tokens");
   make_room_for(bytes_of(model, tokens.size()));
   return add(Reading(model, text, second, {.keep = Keep::attention}));
 }
@@ -80,11 +80,11 @@ void Readings::make_room_for(std::size_t bytes) {
 }
 
 Readings::Kept& Readings::kept(std::string_view id) const {
-  if (!is_id(id)) throw RequestError(404, "there is no such address");
+  if (!is_id(id)) throw http::RequestError(404, "there is no such address");
   for (const auto& kept : kept_) {
     if (kept->id == id) return *kept;
   }
-  throw RequestError(410, "that text is no longer kept: read it again");
+  throw http::RequestError(410, "that text is no longer kept: read it again");
 }
 
 const Reading& Readings::reading(std::string_view id) const { return kept(id).reading; }

@@ -46,7 +46,7 @@ class Readings {
   // The same for a reading that is there already.
   std::string keep(Reading reading);
 
-  // Throws RequestError: 410 for an id that is no longer kept, 404 for what is not an id.
+  // Throws http::RequestError: 410 for an id that is no longer kept, 404 for what is not an id.
   const Reading& reading(std::string_view id) const;
 
   // Asks the tiles of one map something; their memory counts, and the least recently used ones make room.

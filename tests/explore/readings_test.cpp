@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "explore/message.h"
 #include "explore/readings.h"
+#include "http/message.h"
 #include "lens/golden_reading.h"
 
 namespace attend::explore {
@@ -13,7 +13,7 @@ namespace {
 int status_of_reading(const Readings& readings, const std::string& id) {
   try {
     readings.reading(id);
-  } catch (const RequestError& error) {
+  } catch (const http::RequestError& error) {
     return error.status;
   }
   return 200;

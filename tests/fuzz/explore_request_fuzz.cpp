@@ -8,12 +8,13 @@
 
 #include "explore/api.h"
 #include "explore/bodies.h"
-#include "explore/callers.h"
-#include "explore/target.h"
+#include "http/callers.h"
+#include "http/target.h"
 
 namespace {
 
 using namespace attend::explore;
+using namespace attend::http;
 
 void require(bool condition) {
   if (!condition) __builtin_trap();

@@ -1,7 +1,7 @@
 // A server that runs for days must return free memory to the system.
 #pragma once
 
-namespace attend::explore {
+namespace attend::http {
 
 // glibc would otherwise keep up to 64 MB per thread for reuse.
 void return_free_memory_early();
@@ -9,4 +9,4 @@ void return_free_memory_early();
 // Call after an answer that took many small allocations.
 void return_free_memory_now();
 
-}  // namespace attend::explore
+}  // namespace attend::http

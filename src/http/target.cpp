@@ -1,13 +1,13 @@
-#include "explore/target.h"
+#include "http/target.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
-#include "explore/message.h"
+#include "http/message.h"
 #include "io/fail.h"
 
-namespace attend::explore {
+namespace attend::http {
 namespace {
 
 [[noreturn]] void refuse_target(std::string_view sentence) { throw RequestError(400, std::string(sentence)); }
@@ -98,4 +98,4 @@ void Target::require_all_used() const {
     refuse_target(joined("there is no parameter ", io::shown(parameters_.begin()->first)));
 }
 
-}  // namespace attend::explore
+}  // namespace attend::http

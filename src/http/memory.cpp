@@ -1,4 +1,4 @@
-#include "explore/memory.h"
+#include "http/memory.h"
 
 #include <cstdlib>
 
@@ -6,7 +6,7 @@
 #include <malloc.h>
 #endif
 
-namespace attend::explore {
+namespace attend::http {
 
 void return_free_memory_early() {
 #ifdef __GLIBC__
@@ -21,4 +21,4 @@ void return_free_memory_now() {
 #endif
 }
 
-}  // namespace attend::explore
+}  // namespace attend::http

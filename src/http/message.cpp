@@ -1,8 +1,8 @@
-#include "explore/message.h"
+#include "http/message.h"
 
 #include <nlohmann/json.hpp>
 
-namespace attend::explore {
+namespace attend::http {
 
 Response error_response(int status, std::string_view sentence) {
   const nlohmann::json json = {{"error", std::string(sentence)}};
@@ -20,4 +20,4 @@ void require_method(const Request& request, std::string_view method) {
   if (request.method != method) throw RequestError(405, "this address is for " + allowed, allowed);
 }
 
-}  // namespace attend::explore
+}  // namespace attend::http

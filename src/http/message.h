@@ -1,4 +1,4 @@
-// A request and its answer, as far as the explorer is concerned: no sockets, no HTTP library.
+// A request and its answer: no sockets, no HTTP library.
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace attend::explore {
+namespace attend::http {
 
 struct Request {
   std::string method;  // "GET"
@@ -15,6 +15,7 @@ struct Request {
   std::string host;    // from the header, or empty
   std::string origin;
   std::string body;
+  std::string authorization{};  // from the header, or empty
 };
 
 struct Response {
@@ -39,4 +40,4 @@ Response error_response(const RequestError& error);
 // Throws RequestError, 405, for a method that the address does not allow.
 void require_method(const Request& request, std::string_view method);
 
-}  // namespace attend::explore
+}  // namespace attend::http

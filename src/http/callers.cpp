@@ -1,8 +1,8 @@
-#include "explore/callers.h"
+#include "http/callers.h"
 
 #include <algorithm>
 
-namespace attend::explore {
+namespace attend::http {
 
 bool is_own_host(std::string_view host) noexcept {
   const std::size_t colon = host.find(':');
@@ -26,4 +26,4 @@ void require_own(const Request& request) {
     throw RequestError(403, "this server only answers its own page");
 }
 
-}  // namespace attend::explore
+}  // namespace attend::http

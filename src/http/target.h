@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attend::explore {
+namespace attend::http {
 
 // Each function throws RequestError, 400, for what it cannot read.
 class Target {
@@ -29,4 +29,4 @@ class Target {
   std::map<std::string, std::string> parameters_;
 };
 
-}  // namespace attend::explore
+}  // namespace attend::http

@@ -1,11 +1,10 @@
-// Parsing of requests: addresses, bodies, callers.
+// Parsing of requests: addresses, callers.
 #include <gtest/gtest.h>
 
-#include "explore/bodies.h"
-#include "explore/callers.h"
-#include "explore/target.h"
+#include "http/callers.h"
+#include "http/target.h"
 
-namespace attend::explore {
+namespace attend::http {
 namespace {
 
 template <class Action>
@@ -46,35 +45,6 @@ TEST(Target, RefusesWhatItCannotRead) {
   EXPECT_EQ(status_of([&] { none.required_number("n"); }), 400);
 }
 
-TEST(Bodies, AreTakenApart) {
-  const ReadBody read = parse_read(R"({"text": "a\u00e4", "second": "b", "model": "m"})");
-  EXPECT_EQ(read.text, "a\xC3\xA4");
-  EXPECT_EQ(read.second, "b");
-  EXPECT_EQ(read.model, "m");
-  EXPECT_EQ(parse_read(R"({"text": "a", "second": null})").second, "");
-  EXPECT_EQ(parse_read(R"({"text": "a"})").model, std::nullopt);
-  EXPECT_EQ(parse_change(R"({"edits": ["4.2", "it>animal"]})").edits,
-            (std::vector<std::string>{"4.2", "it>animal"}));
-  EXPECT_TRUE(parse_change(R"({"edits": []})").edits.empty());
-  EXPECT_EQ(parse_compare(R"({"first": "a", "second": "b", "word": "c"})").word, "c");
-}
-
-TEST(Bodies, RefuseWhatTheyCannotRead) {
-  for (const char* const body :
-       {"", "x", "1", "[]", "{}", R"({"text": 1})", R"({"text": ""})", R"({"text": " \n"})",
-        R"({"text": ["a"]})", R"({"text": "a", "x": "b"})", R"({"text": "a", "text": "b"})",
-        R"({"text": "a"} x)", "{\"text\": \"\xFF\"}", R"({"text": "a", "second": {"a": 1}})",
-        R"({"text": "\ud800"})"})
-    EXPECT_EQ(status_of([&] { parse_read(body); }), 400) << body;
-  EXPECT_EQ(status_of([] { parse_read(std::string(100000, '[')); }), 400);
-  EXPECT_EQ(status_of([] { parse_change(R"({"edits": [1]})"); }), 400);
-  EXPECT_EQ(status_of([] { parse_change(R"({"edits": "1"})"); }), 400);
-  std::string many = R"({"edits": ["1")";
-  for (int i = 0; i < 256; ++i) many += R"(,"1")";
-  EXPECT_EQ(status_of([&] { parse_change(many + "]}"); }), 400);
-  EXPECT_EQ(status_of([] { parse_compare(R"({"first": "a", "second": "b"})"); }), 400);
-}
-
 TEST(Callers, OnlyThisMachineByItsOwnNames) {
   for (const char* const host : {"127.0.0.1", "127.0.0.1:8080", "localhost", "localhost:1"})
     EXPECT_TRUE(is_own_host(host)) << host;
@@ -94,4 +64,4 @@ TEST(Callers, OnlyPagesThatCameFromHere) {
 }
 
 }  // namespace
-}  // namespace attend::explore
+}  // namespace attend::http

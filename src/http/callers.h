@@ -7,9 +7,9 @@
 
 #include <string_view>
 
-#include "explore/message.h"
+#include "http/message.h"
 
-namespace attend::explore {
+namespace attend::http {
 
 // 127.0.0.1 or localhost, with or without a port.
 bool is_own_host(std::string_view host) noexcept;
@@ -20,4 +20,4 @@ bool is_own_origin(std::string_view origin, std::string_view host) noexcept;
 // Throws RequestError, 403, for requests from anywhere else.
 void require_own(const Request& request);
 
-}  // namespace attend::explore
+}  // namespace attend::http

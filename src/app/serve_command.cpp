@@ -1,0 +1,112 @@
+// attend serve: vectors and what attention did, over HTTP.
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include <attend/threads.h>
+
+#include "app/command.h"
+#include "app/get_model.h"
+#include "app/model_options.h"
+#include "app/output.h"
+#include "base/error.h"
+#include "http/memory.h"
+#include "http/server.h"
+#include "serve/server.h"
+
+namespace attend::app {
+namespace {
+
+constexpr const char* kServeFooter = R"(
+Prints its address when it is ready, and one line for each request on standard
+error, without any text. It can only be reached from this machine unless --host
+says otherwise (0.0.0.0: from everywhere). SIGTERM makes /health say no, serves
+on for a while and answers what was accepted; Ctrl-C leaves out the while.
+
+Requests are those of OpenAI's clients (/v1/embeddings, /v1/models) and of Text
+Embeddings Inference (/embed, /embed_all, /similarity, /tokenize, /decode,
+/info, /health, /metrics); /explain says what attention did with a text.
+
+Try:
+  attend serve
+  curl localhost:8080/embed -d '{"inputs": "The bank of the river"}'
+  curl localhost:8080/explain -d '{"inputs": "The bank of the river", "layer": 1}'
+  attend serve -m ./my-model -m all-MiniLM-L6-v2 --port 9000)";
+
+struct ServeArguments {
+  ModelOptions model_options;
+  std::vector<std::string> models;
+  std::int64_t threads = 0, idle = 30, grace = 5;
+  serve::ServeOptions options;
+};
+
+void run_serve(ServeArguments& given) {
+  http::return_free_memory_early();
+  if (!http::has_server())
+    throw std::runtime_error("this attend was built without Boost.Beast, which a server needs");
+  if (given.threads > 0) set_threads(given.threads);
+  if (given.models.empty()) given.models.emplace_back(kDefaultModel);
+  std::vector<serve::ServedModel> models;
+  for (const std::string& name : given.models)
+    models.push_back(serve::served(name, open_model(name, given.model_options)));
+  given.options.idle = std::chrono::seconds(given.idle);
+  given.options.grace = std::chrono::seconds(given.grace);
+  given.options.ready = [](const std::string& address) { write_output(address + "\n"); };
+  given.options.log = say;
+  serve::serve(std::move(models), given.options);
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) {
+  CLI::App* const command =
+      program.add_subcommand("serve", "Serve vectors over HTTP, and what attention did with a text");
+  const auto given = std::make_shared<ServeArguments>();
+  serve::ServeOptions& options = given->options;
+  const auto number = [&](const char* name, std::int64_t& value, const char* help, std::int64_t least,
+                          std::int64_t most) {
+    command->add_option(name, value, help)
+        ->type_name("N")
+        ->check(CLI::Range(least, most))
+        ->take_last()
+        ->capture_default_str();
+  };
+  command
+      ->add_option("-m,--model", given->models,
+                   "A folder, a GGUF file, or a name on the hub; may come several times")
+      ->type_name("MODEL")
+      ->default_str(std::string(kDefaultModel));
+  command->add_option("--host", options.host, "The address to listen on; 0.0.0.0: all of this machine's")
+      ->type_name("ADDRESS")
+      ->take_last()
+      ->capture_default_str();
+  command->add_option("--port", options.port, "The port; 0: any that is free")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535))
+      ->take_last()
+      ->capture_default_str();
+  add_precision_option(*command, given->model_options);
+  number("--threads", given->threads, "How many threads compute; 0: as many as this process has cores", 0,
+         1024);
+  command
+      ->add_option(
+          "--api-key", options.api_key,
+          "Requests must have the header Authorization: Bearer KEY; but for /health, /ping and /metrics")
+      ->type_name("KEY")
+      ->envname("ATTEND_API_KEY")
+      ->take_last();
+  number("--max-concurrent-requests", options.max_concurrent_requests,
+         "Requests that are being answered; one more is refused at once with 429", 1, 1 << 20);
+  number("--max-batch-tokens", options.max_batch_tokens, "Tokens that are computed together", 1, 1 << 24);
+  number("--max-client-batch-size", options.max_client_batch_size,
+         "Texts of one request; those to /v1/embeddings may have 2048", 1, 1 << 20);
+  number("--payload-limit", options.payload_limit, "Bytes of a request's body", 1, 1 << 30);
+  number("--max-connections", options.max_connections, "Connections, idle ones included", 1, 1 << 16);
+  number("--idle-seconds", given->idle, "How long a client may take to send a request, or to take the answer",
+         1, 3600);
+  number("--grace-seconds", given->grace, "How long it goes on serving after SIGTERM", 0, 3600);
+  command->footer(kServeFooter);
+  command->callback([given, &run] { run = [given] { run_serve(*given); }; });
+}
+
+}  // namespace attend::app

@@ -1,0 +1,92 @@
+// Texts of many requests, computed together: first come, first served, without waiting for more.
+//
+// One thread computes, with all the threads that the library has. Whenever it is free it takes the texts that
+// wait, in their order, as many as their tokens allow. A text's vector has the same bits whatever it is
+// computed with.
+#pragma once
+
+#include <attend/text_model.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace attend::serve {
+
+using Clock = std::chrono::steady_clock;
+
+// What one request wants computed: vectors of its texts, or anything else that takes long.
+struct Work : std::enable_shared_from_this<Work> {
+  std::shared_ptr<const TextModel> model{};
+  std::vector<Encoding> texts{};
+  bool each_token = false;            // a vector of each token instead of one of the text
+  std::function<void()> task{};       // instead of texts; may throw
+  std::function<bool()> wanted{};     // whether somebody still waits for it; from any thread
+  std::function<void(Work&)> done{};  // on the computing thread, so it hands on what takes time
+
+  // The answer: (size) of each text or (tokens, size), not normalised; or what was thrown.
+  std::vector<Tensor> vectors{};
+  std::exception_ptr failure{};
+  Clock::time_point queued{}, begun{}, finished{};
+
+  std::int64_t tokens() const noexcept;
+};
+
+struct BatcherOptions {
+  std::int64_t batch_tokens = 16384;
+  std::int64_t waiting_tokens = std::int64_t{1} << 20;
+};
+
+class Batcher {
+ public:
+  // computed(texts, tokens): after each batch.
+  explicit Batcher(const BatcherOptions& options,
+                   std::function<void(std::int64_t, std::int64_t)> computed = {});
+  ~Batcher();  // after all work that was added
+  Batcher(const Batcher&) = delete;
+  Batcher& operator=(const Batcher&) = delete;
+
+  // false: as many tokens wait as may, and others are among them.
+  bool add(std::shared_ptr<Work> work);
+
+  // Drops the work that nobody waits for any more, without calling done().
+  void drop_unwanted();
+
+  std::int64_t waiting_tokens() const;
+  std::int64_t waiting_requests() const;
+
+ private:
+  // A request, of which the first texts may be computed already.
+  struct Waiting {
+    std::shared_ptr<Work> work;
+    std::size_t next = 0;
+  };
+  // Texts [first, last) of a request.
+  struct Part {
+    std::shared_ptr<Work> work;
+    std::size_t first, last;
+  };
+
+  void run();
+  std::vector<Part> take();
+  void compute(const std::vector<Part>& parts);
+  static void compute_together(const std::vector<Part>& parts);
+
+  const BatcherOptions options_;
+  const std::function<void(std::int64_t, std::int64_t)> computed_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Waiting> waiting_;
+  std::int64_t waiting_tokens_ = 0;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace attend::serve

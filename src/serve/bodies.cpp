@@ -1,0 +1,99 @@
+#include "serve/bodies.h"
+
+#include "serve/body_fields.h"
+
+namespace attend::serve {
+namespace {
+
+constexpr std::int64_t kMostTopKeys = 1000;
+
+// What TEI's routes share.
+InputOptions input_options_of(const BodyFields& fields) {
+  return {.truncate = fields.flag("truncate", true),
+          .cut_left = fields.word("truncation_direction", {"right", "left"}) == 1,
+          .prompt_name = fields.text("prompt_name")};
+}
+
+}  // namespace
+
+EmbeddingsBody parse_embeddings(std::string_view body, std::size_t most_inputs) {
+  const BodyFields fields(body);
+  EmbeddingsBody read{.model = fields.text("model"),
+                      .inputs = inputs_of(fields.required("input"), "input", most_inputs),
+                      .base64 = fields.word("encoding_format", {"float", "base64"}) == 1,
+                      .dimensions = fields.integer("dimensions", 1, kLargestInteger)};
+  read.reading.truncate = fields.flag("truncate", false);
+  for (const Input& input : read.inputs) {
+    const bool empty = std::visit([](const auto& given) { return given.empty(); }, input);
+    if (empty) throw Refused(Fault::empty, "\"input\" has an empty text", "input");
+  }
+  return read;
+}
+
+EmbedBody parse_embed(std::string_view body, std::size_t most_inputs) {
+  const BodyFields fields(body);
+  return {.model = fields.text("model"),
+          .inputs = inputs_of(fields.required("inputs"), "inputs", most_inputs),
+          .reading = input_options_of(fields),
+          .normalize = fields.flag("normalize", true),
+          .dimensions = fields.integer("dimensions", 1, kLargestInteger)};
+}
+
+EmbedBody parse_similarity(std::string_view body, std::size_t most_inputs) {
+  const BodyFields fields(body);
+  const io::JsonValue inputs = fields.required("inputs");
+  if (!inputs.is_object())
+    throw Refused(Fault::invalid, "\"inputs\" has to be an object with source_sentence and sentences",
+                  "inputs");
+  const BodyFields inside(inputs);
+  EmbedBody read{.model = fields.text("model")};
+  read.inputs.emplace_back(read_value(
+      "source_sentence", [&] { return std::string(inside.required("source_sentence").string()); }));
+  for (std::string& text : texts_of(inside.required("sentences"), "sentences", most_inputs))
+    read.inputs.emplace_back(std::move(text));
+  const auto parameters = fields.find("parameters");
+  if (parameters && !parameters->is_object())
+    throw Refused(Fault::invalid, "\"parameters\" is not an object", "parameters");
+  read.reading = input_options_of(parameters ? BodyFields(*parameters) : BodyFields(inputs));
+  return read;
+}
+
+TokenizeBody parse_tokenize(std::string_view body, std::size_t most_inputs) {
+  const BodyFields fields(body);
+  return {.model = fields.text("model"),
+          .texts = texts_of(fields.required("inputs"), "inputs", most_inputs),
+          .add_special_tokens = fields.flag("add_special_tokens", true),
+          .prompt_name = fields.text("prompt_name")};
+}
+
+DecodeBody parse_decode(std::string_view body, std::size_t most_inputs) {
+  const BodyFields fields(body);
+  DecodeBody read{.model = fields.text("model"),
+                  .skip_special_tokens = fields.flag("skip_special_tokens", true)};
+  for (Input& input : inputs_of(fields.required("ids"), "ids", most_inputs)) {
+    if (std::holds_alternative<std::string>(input))
+      throw Refused(Fault::invalid, "\"ids\" holds a text, expected token ids", "ids");
+    read.ids.push_back(std::move(std::get<std::vector<std::int32_t>>(input)));
+  }
+  return read;
+}
+
+ExplainBody parse_explain(std::string_view body) {
+  const BodyFields fields(body);
+  ExplainBody read{.model = fields.text("model"),
+                   .text = std::move(texts_of(fields.required("inputs"), "inputs", 1).front()),
+                   .reading = {.truncate = fields.flag("truncate", true)},
+                   .heads = {.layer = fields.integer("layer", 1, kLargestInteger),
+                             .head = fields.integer("head", 1, kLargestInteger)},
+                   .words = fields.word("units", {"tokens", "words"}) == 1,
+                   .special = fields.flag("special", true),
+                   .map = fields.flag("map", false),
+                   .top_k = fields.integer("top_k", 0, kMostTopKeys).value_or(5)};
+  constexpr LensMethod kMethods[] = {LensMethod::raw, LensMethod::norm, LensMethod::rollout};
+  read.method = kMethods[fields.word("method", {"raw", "norm", "rollout"})];
+  if (read.heads.head && !read.heads.layer)
+    throw Refused(Fault::invalid, "\"head\" is one of a layer, and there is no \"layer\"", "head");
+  return read;
+}
+
+}  // namespace attend::serve

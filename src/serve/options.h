@@ -1,0 +1,29 @@
+// How a server behaves. Names and defaults are those of Text Embeddings Inference where it has them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace attend::serve {
+
+struct ServeOptions {
+  std::string host = "127.0.0.1";
+  int port = 8080;  // 0: any that is free
+  std::string api_key{};
+  std::int64_t max_concurrent_requests = 512;  // accepted and not yet answered; one more gets 429
+  std::int64_t max_batch_tokens = 16384;       // that are computed together
+  std::int64_t max_client_batch_size = 32;     // texts in one request to TEI's routes
+  std::int64_t payload_limit = 2'000'000;      // bytes of a body
+  std::int64_t max_connections = 1024;
+  std::chrono::seconds idle{30};
+  std::chrono::seconds grace{5};  // after SIGTERM
+  std::function<void(const std::string& address)> ready{};
+  std::function<void(std::string_view line)> log{};  // one request; from any thread, one at a time
+};
+
+inline constexpr std::size_t kMostOpenAiInputs = 2048;
+
+}  // namespace attend::serve

@@ -1,0 +1,17 @@
+// Inputs of requests as the tokens that a model reads.
+#pragma once
+
+#include <attend/text_model.h>
+
+#include "serve/bodies.h"
+
+namespace attend::serve {
+
+// Throws Refused: for a text that is too long and may not be cut, ids outside the vocabulary, a prompt that
+// the model does not have, and for a text without tokens.
+Encoding tokens_of(const TextModel& model, const Input& input, const InputOptions& options);
+
+// What stands before every text: the prompt of that name, else the model's default.
+std::string prompt_of(const TextModel& model, const std::optional<std::string>& name);
+
+}  // namespace attend::serve
