@@ -76,7 +76,7 @@ Tensor reference_product(const Tensor& a, const Tensor& w) {
   return out;
 }
 
-Tensor product(ConstTensorView a, const PackedMatrix& w, const MatmulEpilogue& epilogue = {}) {
+Tensor block_product(ConstTensorView a, const PackedMatrix& w, const MatmulEpilogue& epilogue = {}) {
   Tensor out(a.dtype(), {a.size(0), w.columns()});
   matmul(a, w, out, epilogue);
   return out;
@@ -96,7 +96,7 @@ TEST_P(PackedBlocks, PartsOfSeveralTypesStandSideBySide) {
     const Tensor expected = reference_product(a, w);
     double largest = 0;
     for (const double value : expected.values<double>()) largest = std::max(largest, std::abs(value));
-    EXPECT_LT(max_abs_difference(product(a, packed), expected), 2e-6 * largest) << m;
+    EXPECT_LT(max_abs_difference(block_product(a, packed), expected), 2e-6 * largest) << m;
   }
 }
 
@@ -105,8 +105,9 @@ TEST_P(PackedBlocks, BiasActivationAndResidualFollow) {
   const PackedMatrix packed(std::span(&part.view, 1));
   const Tensor a = random_normal({5, 96}, DType::f32, 2), bias = random_normal({100}, DType::f32, 3),
                residual = random_normal({5, 100}, DType::f32, 4);
-  const Tensor plain = product(a, packed),
-               all = product(a, packed, {.bias = bias, .activation = Activation::gelu, .residual = residual});
+  const Tensor plain = block_product(a, packed),
+               all = block_product(a, packed,
+                                   {.bias = bias, .activation = Activation::gelu, .residual = residual});
   Tensor expected = copy_of(plain, DType::f64);
   for (std::int64_t i = 0; i < 500; ++i)
     expected.values<double>()[static_cast<std::size_t>(i)] +=
@@ -123,12 +124,12 @@ TEST_P(PackedBlocks, ARowHasTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
   const StoredPart part(BlockType::q4_1, 400, 256, 1);
   const PackedMatrix packed(std::span(&part.view, 1));
   const Tensor a = random_normal({300, 256}, DType::f32, 2);
-  const Tensor whole = product(a, packed);
+  const Tensor whole = block_product(a, packed);
   for (const int count : {1, 3}) {
     set_threads(count);
-    EXPECT_TRUE(same_bits(product(a, packed), whole));
+    EXPECT_TRUE(same_bits(block_product(a, packed), whole));
     for (const std::int64_t row : {0, 131, 299}) {
-      EXPECT_TRUE(same_bits(product(copy_of(a.view().slice(0, row, row + 1)), packed),
+      EXPECT_TRUE(same_bits(block_product(copy_of(a.view().slice(0, row, row + 1)), packed),
                             copy_of(whole.view().slice(0, row, row + 1))));
     }
   }
@@ -141,11 +142,12 @@ TEST_P(PackedBlocks, NumbersAreHeldAsQ8_0) {
     const Tensor w = random_normal({k, 37}, DType::f32, 1), a = random_normal({3, k}, DType::f32, 2);
     const PackedMatrix packed(w, PackedAs::blocks);
     const Tensor expected = reference_product(a, copy_of(w, DType::f64));
-    EXPECT_LT(max_abs_difference(product(a, packed), expected), 0.03 * std::sqrt(static_cast<double>(k)))
+    EXPECT_LT(max_abs_difference(block_product(a, packed), expected),
+              0.03 * std::sqrt(static_cast<double>(k)))
         << k;
     const Tensor strided = copy_of(w.view().transposed(0, 1));
-    EXPECT_TRUE(
-        same_bits(PackedMatrix(strided.view().transposed(0, 1), PackedAs::blocks).memory(), packed.memory()));
+    const PackedMatrix again(strided.view().transposed(0, 1), PackedAs::blocks);
+    EXPECT_TRUE(same_bits(again.memory(), packed.memory()));
   }
 }
 
@@ -158,7 +160,7 @@ TEST(PackedBlocksTransposed, HasTheNumbersThatAreStored) {
     Tensor identity(DType::f32, {21, 21});
     for (std::size_t i = 0; i < 21; ++i) identity.values<float>()[22 * i] = 1;
     const Tensor w = numbers_of_parts(parts);
-    EXPECT_LT(max_abs_difference(product(identity, transposed), w.view().transposed(0, 1)), 1e-5)
+    EXPECT_LT(max_abs_difference(block_product(identity, transposed), w.view().transposed(0, 1)), 1e-5)
         << name_of(type);
   }
 }
