@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 
 import attend
-from encoder_rivals import RIVALS, VERSIONS, Tokens
+from encoder_rivals import INT8_RIVALS, RIVALS, VERSIONS, Tokens
 from encoder_texts import Writer
 from report import Comparison
 from turns import take_turns
 
-LEAST_COSINE = 0.99999
+LEAST_COSINE = 0.99999  # in f32; with int8 each states its own
+LEAST_INT8_COSINE = 0.5   # below, something is wrong: ONNX Runtime has been seen at 0.88
 HEAP, QUICK_HEAP = 5000, 200
 TRIED = 256  # texts of the heap that settings are tried on
 NAMES = VERSIONS
@@ -32,36 +33,45 @@ def folder_of(model: str) -> Path | None:
 
 
 class EncoderCases:
-    def __init__(self, folder: Path, threads: int, quick: bool):
+    """In f32 the rivals' answers are compared with ours; in int8 theirs and ours with ours in f32."""
+
+    def __init__(self, folder: Path, threads: int, quick: bool, precision: str = "f32"):
         attend.set_threads(threads)
         self._quick = quick
-        self._ours = attend.TextModel.from_pretrained(folder)
+        self._int8 = precision == "int8"
+        self._ours = attend.TextModel.from_pretrained(folder, precision=precision)
+        self._exact = attend.TextModel.from_pretrained(folder) if self._int8 else self._ours
         self._layers, self._hidden = self._ours.layers, self._ours.hidden_size
         self._tokens = Tokens(folder, self._ours.max_tokens)
         self._writer = Writer(self._tokens.vocabulary())
         with tempfile.TemporaryDirectory() as scratch:
-            self._rivals = [rival(folder, self._tokens, threads, Path(scratch)) for rival in RIVALS]
+            self._rivals = [rival(folder, self._tokens, threads, Path(scratch))
+                            for rival in (INT8_RIVALS if self._int8 else RIVALS)]
 
     def run(self) -> list[Comparison]:
-        write = self._writer
+        write, encoder = self._writer, "encoder in int8" if self._int8 else "encoder"
         heap = write.mixed(QUICK_HEAP if self._quick else HEAP)
         return [
-            *self._compare("encoder, 32 texts of 128 tokens", [write.text(128) for _ in range(32)], tokenized=True),
-            *self._compare("encoder, one text of 128 tokens", [write.text(128)], tokenized=True),
-            *self._compare("encoder, one text of 16 tokens", [write.text(16)], tokenized=True),
-            *self._compare(f"encoder, {len(heap)} texts of mixed length", heap, tokenized=False),
+            *self._compare(f"{encoder}, 32 texts of 128 tokens", [write.text(128) for _ in range(32)], tokenized=True),
+            *self._compare(f"{encoder}, one text of 128 tokens", [write.text(128)], tokenized=True),
+            *self._compare(f"{encoder}, one text of 16 tokens", [write.text(16)], tokenized=True),
+            *self._compare(f"{encoder}, {len(heap)} texts of mixed length", heap, tokenized=False),
         ]
 
     def _compare(self, group: str, texts: list[str], tokenized: bool) -> list[Comparison]:
         """`tokenized`: rivals get ids, so that only their models are timed; we always start from the texts."""
         ours = lambda: self._ours.encode(texts, normalize_embeddings=True)  # noqa: E731
-        answer = ours()
+        answer = self._exact.encode(texts, normalize_embeddings=True)
+        least = LEAST_INT8_COSINE if self._int8 else LEAST_COSINE
+        our_loss = agree(group, "attend", answer, ours(), least)
         calls, names, differences = [], [], []
         for rival in self._rivals:
             way = self._fastest(group, rival, texts[:TRIED], tokenized)
             call = rival.ways(texts, tokenized)[way]
-            names.append(f"{rival.name}: {way}")
-            differences.append(agree(group, names[-1], answer, call()))
+            loss = agree(group, f"{rival.name}: {way}", answer, call(), least)
+            cosines = f" (least cosine {1 - loss:.4f}, ours {1 - our_loss:.4f})" if self._int8 else ""
+            names.append(f"{rival.name}: {way}{cosines}")
+            differences.append(loss)
             calls.append(call)
         seconds, rounds = (0.2, 3) if self._quick else (2.0, 7)
         most = 15.0 if self._quick or tokenized else 600.0
@@ -72,13 +82,13 @@ class EncoderCases:
 
     def _fastest(self, group: str, rival, texts: list[str], tokenized: bool) -> str:
         """Every way is tried; one that is clearly slower than another is dropped after a look or two."""
-        expected = self._ours.encode(texts, normalize_embeddings=True)
+        expected = self._exact.encode(texts, normalize_embeddings=True)
         taken: dict[str, float] = {}
         for way, call in rival.ways(texts, tokenized).items():
             start = time.perf_counter()
             answer = call()
             first = taken[way] = time.perf_counter() - start  # it may have things to set up
-            agree(group, f"{rival.name}: {way}", expected, answer)
+            agree(group, f"{rival.name}: {way}", expected, answer, LEAST_INT8_COSINE if self._int8 else LEAST_COSINE)
             for _ in range(3 if first < 2 * min(taken.values()) else 0):
                 start = time.perf_counter()
                 call()
@@ -98,9 +108,9 @@ class EncoderCases:
         return float(self._layers * sum(n * per_token + 4 * n * n * e for n in lengths))
 
 
-def agree(group: str, name: str, ours: np.ndarray, theirs: np.ndarray) -> float:
+def agree(group: str, name: str, ours: np.ndarray, theirs: np.ndarray, bound: float) -> float:
     """1 - the smallest cosine; all vectors have length 1."""
     least = float((ours.astype(float) * np.asarray(theirs, float)).sum(-1).min())
-    if not least >= LEAST_COSINE:
-        raise SystemExit(f"rivals: {group}: the cosine to {name} is {least:.7f}, less than {LEAST_COSINE}")
+    if not least >= bound:
+        raise SystemExit(f"rivals: {group}: the cosine to {name} is {least:.7f}, less than {bound}")
     return 1 - least

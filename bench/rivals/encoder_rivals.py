@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable
 
+import nncf
 import numpy as np
 import onnx
 import onnxruntime
@@ -16,10 +17,12 @@ import openvino
 import sentence_transformers
 import torch
 import transformers
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.transformers import optimizer as onnx_optimizer
 from tokenizers import Tokenizer
 
 from encoder_batches import padded_batches, sizes_for
+from encoder_texts import Writer
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -188,5 +191,50 @@ class SentenceTransformers:
                 for size in sizes_for(len(texts))}
 
 
+class OnnxRuntimeInt8(OnnxRuntime):
+    """Its dynamic quantisation: weights once, by column or as a whole, activations by their range at run time."""
+
+    name = f"ONNX Runtime {onnxruntime.__version__} int8"
+
+    def __init__(self, folder: Path, tokens: Tokens, threads: int, scratch: Path):
+        self._tokens, self._threads = tokens, threads
+        plain, fused = scratch / "plain.onnx", scratch / "fused.onnx"
+        if not plain.exists():
+            self._export(folder, plain)
+        if not fused.exists():
+            self._fuse(folder, plain, fused)
+        self._sessions = {}
+        for graph in (plain, fused):
+            for columns in (True, False):
+                held = scratch / f"{graph.stem} int8, {'a scale a column' if columns else 'one scale'}.onnx"
+                # It infers no types behind fused operators.
+                quantize_dynamic(graph, held, per_channel=columns, weight_type=QuantType.QInt8,
+                                 extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT})
+                for count in {threads, 1}:
+                    self._sessions[held.stem, count] = self._session(held, count)
+
+
+class OpenVinoInt8(OpenVino):
+    """NNCF's quantisation after training, for transformers, calibrated with texts of the kind that are measured."""
+
+    name = f"OpenVINO {openvino.__version__.split('-')[0]} int8 (NNCF {nncf.__version__})"
+    CALIBRATION = 128  # texts
+
+    def __init__(self, folder: Path, tokens: Tokens, threads: int, scratch: Path):
+        self._tokens = tokens
+        writer = Writer(tokens.vocabulary(), seed=2)
+        batches = [[matrix, mask] for _, matrix, mask in padded_batches(tokens(writer.mixed(self.CALIBRATION)), 1)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graph = openvino.convert_model(load_pooled(folder, "sdpa"), example_input=EXAMPLE)
+            held = nncf.quantize(graph, nncf.Dataset(batches), model_type=nncf.ModelType.TRANSFORMER,
+                                 subset_size=self.CALIBRATION)
+        core = openvino.Core()
+        self._compiled = {("from torch", hint): core.compile_model(held, "CPU", {
+            "PERFORMANCE_HINT": hint, "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"})
+            for hint in ("LATENCY", "THROUGHPUT")}
+
+
 RIVALS = (OnnxRuntime, OpenVino, SentenceTransformers)
-VERSIONS = [rival.name for rival in RIVALS] + [f"onnx {onnx.__version__}"]
+INT8_RIVALS = (OnnxRuntimeInt8, OpenVinoInt8)
+VERSIONS = [rival.name for rival in (*RIVALS, *INT8_RIVALS)] + [f"onnx {onnx.__version__}"]

@@ -38,6 +38,8 @@ class Rivals:
         self.model = arguments.model
         self.program = arguments.program
         self.training: dict = {}
+        self.writer = arguments.writer
+        self.errors: list[str] = []  # of language models, in words
         self.names = [torch_rivals.NAME, numpy_rivals.NAME, self.blas.name()]
         self.shapes = QUICK_SHAPES if self.quick else SHAPES
         self.comparisons: list[Comparison] = []
@@ -130,8 +132,24 @@ class Rivals:
                 sys.exit(f"rivals: {reason}")
             print(f"rivals: no encoder is measured: {reason}", file=sys.stderr)
             return
-        self.comparisons += encoder.EncoderCases(folder, threads, self.quick).run()
+        for precision in ("f32", "int8"):
+            self.comparisons += encoder.EncoderCases(folder, threads, self.quick, precision).run()
         self.names += encoder.NAMES
+
+    def language(self, threads: int):
+        """A language model in the blocks of its file."""
+        import language  # as above
+
+        files = attend_files(self.writer)
+        if not files:
+            reason = f"{self.writer} is no GGUF file of this machine; get the default one with `make model`, or give --writer FILE"
+            if self.only == "language":
+                sys.exit(f"rivals: {reason}")
+            print(f"rivals: no language model is measured: {reason}", file=sys.stderr)
+            return
+        comparisons, self.errors = language.compare(files[0], threads, self.quick)
+        self.comparisons += comparisons
+        self.names.append(language.NAME)
 
     def train(self, program: Path, threads: int):
         """A language model that learns, in processes of its own."""
@@ -160,11 +178,24 @@ class Rivals:
             self.transformers(threads)
         if self.wanted("encoder"):
             self.encoder(threads)
+        if self.wanted("language"):
+            self.language(threads)
         if self.wanted("training"):
             self.train(self.program, threads)
 
     def wanted(self, part: str) -> bool:
         return self.only in (None, part)
+
+
+def attend_files(model: str) -> list[Path]:
+    """The GGUF file of a model, where attend finds one; nothing is downloaded."""
+    import attend
+
+    try:
+        found = Path(attend.TextModel.from_pretrained(model).folder)
+    except attend.FileError:
+        return []
+    return [found] if found.is_file() else sorted(found.glob("*.gguf"))
 
 
 def case_name(shape, causal: bool) -> str:
@@ -209,10 +240,11 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path, default=ROOT / "build/rivals.json")
     parser.add_argument("--quick", action="store_true", help="short sequences, few rounds")
-    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers", "encoder", "training"],
+    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers", "encoder", "language", "training"],
                         help="one part instead of all")
     parser.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2",
                         help="of encoder: a folder, or a name in the hub's cache (default: %(default)s)")
+    parser.add_argument("--writer", default="smollm2", help="of language: a GGUF file, or a name in the hub's cache (default: %(default)s)")
     arguments = parser.parse_args()
 
     rivals = Rivals(arguments)
@@ -229,6 +261,8 @@ def main():
         summaries.append(everything)
         print(f"\ntorch SDPA, forward and backward: {everything['geometric_mean']:.2f}x over {everything['cases']} cases, "
               f"worst {everything['worst']:.2f}x ({everything['worst_case']})")
+    for line in rivals.errors:
+        print(f"\n{line}")
     if rivals.training:
         learned = rivals.training
         rates = "; ".join(f"{who} {rate:.0f}" for who, rate in learned["tokens_per_second"].items())
@@ -236,7 +270,7 @@ def main():
         print("training, most memory: " + "; ".join(learned.pop("lines")))
     arguments.json.write_text(json.dumps({
         "machine": machine, "results": [one.as_json() for one in rivals.comparisons], "summary": summaries,
-        "training": rivals.training}, indent=1) + "\n")
+        "training": rivals.training, "errors": rivals.errors}, indent=1) + "\n")
     print(f"written to {arguments.json}")
 
 

@@ -5,6 +5,7 @@
 #include <attend/add.h>
 #include <attend/attention.h>
 #include <attend/attention_backward.h>
+#include <attend/blocks.h>
 #include <attend/cache.h>
 #include <attend/chat_template.h>
 #include <attend/checkpoint.h>

@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <attend/blocks.h>
 #include <attend/file_error.h>
 #include <attend/tensor.h>
 
@@ -58,6 +60,10 @@ class Checkpoint {
 
   // The same, refused unless it has this shape: what config.json promises need not be what the file holds.
   ConstTensorView tensor(std::string_view name, const Dims& shape) const;
+
+  // A matrix of GGUF's types Q4_0, Q4_1, Q8_0, Q4_K or Q6_K as it is stored, of two dimensions; none where
+  // the tensor is something else. Valid as long as this checkpoint or a copy of it lives.
+  std::optional<StoredBlocks> blocks(std::string_view name) const;
 
   // Throws FileError when a file has been cut short or changed since it was opened. Lost memory reads as
   // zeros, so what was computed from views can be trusted only after this has returned.

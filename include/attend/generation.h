@@ -104,7 +104,7 @@ struct Generated {
 class Generator {
  public:
   // Throws FileError for a model that does not write.
-  explicit Generator(const TextModel& model);
+  explicit Generator(const TextModel& model, CacheType cache = CacheType::f32);
 
   const TextModel& model() const noexcept { return model_; }
   const GenerationDefaults& defaults() const noexcept { return defaults_; }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <attend/activation.h>
+#include <attend/blocks.h>
 #include <attend/precision.h>
 #include <attend/tensor.h>
 
@@ -18,7 +20,7 @@ struct MatmulEpilogue {
 };
 
 // How a packed matrix holds its numbers, and so in which it is multiplied: docs/precision.md.
-enum class PackedAs : std::uint8_t { f32, bf16, int8 };
+enum class PackedAs : std::uint8_t { f32, bf16, int8, blocks };
 std::string_view name_of(PackedAs as) noexcept;
 PackedAs packed_as(Precision precision) noexcept;  // what computes in it
 
@@ -35,6 +37,11 @@ class PackedMatrix {
   // aligned, of bytes_needed() or more; its type does not matter. The matrices of a model side by side in one
   // tensor get large pages, which those of a few megabytes each do not.
   PackedMatrix(ConstTensorView w, TensorView memory, PackedAs as = PackedAs::f32);
+  // The matrix whose columns are the rows of these parts, one part after another, in their own blocks
+  // (PackedAs::blocks). All parts have the same number of columns, and all but the last a number of rows that
+  // is a multiple of 16. memory: as above, of bytes_needed(parts); not given: its own.
+  explicit PackedMatrix(std::span<const BlockView> parts, TensorView memory = {});
+  static std::int64_t bytes_needed(std::span<const BlockView> parts);
   // A multiple of 64, so that a matrix that follows another is aligned, too.
   static std::int64_t bytes_needed(std::int64_t rows, std::int64_t columns, Device device = {},
                                    PackedAs as = PackedAs::f32);

@@ -2,6 +2,7 @@
 // place, or the one that comes next.
 #pragma once
 
+#include <attend/matmul.h>
 #include <attend/transformer.h>
 
 #include <cstdint>
@@ -17,7 +18,9 @@ class TokenHead {
  public:
   // None where the checkpoint has no such part, as with a sentence model. Throws FileError for one whose
   // tensors do not fit.
-  static std::optional<TokenHead> find(const ModelDescription& description, const TensorSource& tensors);
+  // options: those of the model. In int8 a table that a file stores in blocks stays in them.
+  static std::optional<TokenHead> find(const ModelDescription& description, const TensorSource& tensors,
+                                       const ModelOptions& options = {});
 
   // How strongly each token of the vocabulary is expected, from what leaves the last layer at one place, (E):
   // logits, f64.
@@ -46,6 +49,8 @@ class TokenHead {
   Tensor transformed(ConstTensorView hidden) const;  // what the table of tokens is multiplied by, f64
   void require_token(std::int32_t token) const;
   void require_writer() const;
+  std::int64_t vocabulary() const;
+  Tensor rows_of_table(std::int64_t first, std::int64_t last) const;  // f64
 
   // Before the table of tokens: dense, activation, norm. None in models that write.
   struct Transform {
@@ -59,9 +64,11 @@ class TokenHead {
   std::shared_ptr<const Tensor> rows_;  // for_writing: the table, where the file does not have it in rows
   std::optional<Transform> transform_;
   double scale_ = 1;       // of what enters
-  ConstTensorView table_;  // (vocabulary, T)
-  ConstTensorView bias_;   // (vocabulary), or not given
-  double softcap_ = 0;     // ModelDescription::output_softcap
+  ConstTensorView table_;  // (vocabulary, T); or
+  std::optional<StoredBlocks> blocks_;
+  std::shared_ptr<const PackedMatrix> packed_;  // for_writing: of the blocks
+  ConstTensorView bias_;                        // (vocabulary), or not given
+  double softcap_ = 0;                          // ModelDescription::output_softcap
 };
 
 }  // namespace attend

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <attend/attention.h>
+#include <attend/blocks.h>
 #include <attend/cache.h>
 #include <attend/checkpoint.h>
 #include <attend/model_description.h>
@@ -33,6 +34,9 @@ struct TensorSource {
       forget{};  // called after the last use of a tensor; may be empty
   // The type and shape of a tensor without its numbers; may be empty where tensor() costs nothing.
   std::function<TensorForm(const std::string& name)> form{};
+  // A matrix in the blocks in which it is stored; empty, or none, where it is stored as numbers. Valid as
+  // those of tensor().
+  std::function<std::optional<StoredBlocks>(const std::string& name)> blocks{};
 };
 
 // Those of a checkpoint, which they keep open.
@@ -135,9 +139,12 @@ struct LayerParts {
 // look at a source, those of the source.
 class TransformerCache {
  public:
-  explicit TransformerCache(const ModelDescription& description);
+  // In a smaller type the keys and values are rounded as they are written, and products are as exact as
+  // before.
+  explicit TransformerCache(const ModelDescription& description, CacheType type = CacheType::f32);
 
   std::int64_t length() const noexcept;  // tokens read so far, without the source
+  std::int64_t bytes() const;            // that it takes, with its spare room
   bool has_source() const noexcept { return has_source_; }
   void clear() noexcept;               // all tokens; not the source
   void truncate(std::int64_t length);  // keeps the first `length` tokens

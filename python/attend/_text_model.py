@@ -5,12 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 from . import _core
 from ._typing import Choice, Precision, Stage
 
 Text = Union[str, bytes]
+ScoreFunction = Literal["identity", "sigmoid", "softmax"]
+
+
+def _require_one_or_two(items: list[tuple[Text, ...]]) -> None:
+    for item in items:
+        if len(item) not in (1, 2):
+            raise ValueError(f"a list of {len(item)} texts is neither a text nor a pair")
+
+
+def _texts_to_score(inputs: Any) -> tuple[bool, list[tuple[Text, ...]]]:
+    """Whether it is a single one, and all as tuples. A flat list is one pair, as in CrossEncoder."""
+    if isinstance(inputs, (str, bytes)):
+        return True, [(inputs,)]
+    items = list(inputs)
+    single = bool(items) and isinstance(items[0], (str, bytes))
+    pairs = [tuple(items)] if single else [tuple(item) if not isinstance(item, (str, bytes)) else (item,) for item in items]
+    if single and len(items) > 2:
+        raise ValueError(f"a flat list of {len(items)} texts is no pair; expected [[first, second], ...]")
+    _require_one_or_two(pairs)
+    return single, pairs
 
 
 class TextModel:
@@ -62,6 +82,83 @@ class TextModel:
         texts: Iterable[Text] = [sentences] if isinstance(sentences, (str, bytes)) else sentences
         vectors = self._core.embed(texts, pooling, normalize_embeddings, layer, max_tokens, prompt, batch_tokens)
         return vectors[0] if single else vectors
+
+    def predict(
+        self,
+        inputs: Text | Sequence[Text] | Iterable[Sequence[Text]],
+        *,
+        function: ScoreFunction | None = None,
+        prompt: str | None = None,
+        max_tokens: int | None = None,
+        batch_tokens: int = 2048,
+    ) -> Any:
+        """The scores of pairs of texts, as sentence-transformers' CrossEncoder.predict() returns them: (pairs,) for a model with one label,
+        else (pairs, labels); without the first axis for a single pair.
+
+        inputs: a list of pairs, [[query, passage], ...]; or one pair, (query, passage); or one text. Lists of one text are texts alone.
+        function: what makes scores of the model's numbers; default: what its folder says, else "sigmoid" for one label and "identity" for
+        several. prompt: put in front of the first text of each pair. ValueError for a model that scores no texts.
+        """
+        single, items = _texts_to_score(inputs)
+        scores = self._core.predict(items, function, max_tokens, prompt, batch_tokens)
+        if scores.shape[1] == 1:
+            scores = scores[:, 0]
+        return scores[0] if single else scores
+
+    def rank(
+        self,
+        query: Text,
+        documents: Iterable[Text],
+        top_k: int | None = None,
+        return_documents: bool = False,
+        *,
+        function: ScoreFunction | None = None,
+        prompt: str | None = None,
+        max_tokens: int | None = None,
+        batch_tokens: int = 2048,
+    ) -> list[dict[str, Any]]:
+        """The documents by how well they answer a query, the best first, as sentence-transformers' CrossEncoder.rank() returns them:
+        [{"corpus_id": 3, "score": 0.9}, ...], with "text" if documents are to be returned. NaN comes last."""
+        if self.labels is not None and len(self.labels) != 1:
+            raise ValueError(f"rank: the model gives {len(self.labels)} scores for a pair, and only one can be put in order")
+        if top_k is not None and top_k < 1:
+            raise ValueError(f"rank: top_k is {top_k}, expected a number of at least 1")
+        texts = list(documents)
+        scores = self._core.predict([(query, text) for text in texts], function, max_tokens, prompt, batch_tokens)[:, 0].tolist()
+        order = sorted(range(len(texts)), key=lambda i: (scores[i] != scores[i], -scores[i]))[:top_k]
+        return [{"corpus_id": i, "score": scores[i]} | ({"text": texts[i]} if return_documents else {}) for i in order]
+
+    def classify(
+        self,
+        inputs: Text | tuple[Text, Text] | Iterable[Text | tuple[Text, Text]],
+        *,
+        top_k: int | None = None,
+        max_tokens: int | None = None,
+        batch_tokens: int = 2048,
+    ) -> Any:
+        """The labels of each text or tuple of two texts with their scores, the best first: [{"label": "POSITIVE", "score": 0.99}, ...], as
+        transformers' pipeline("text-classification", top_k=None) returns them; a list of such lists, or one for a single text.
+
+        Scores are a softmax over the labels, a sigmoid of each or the model's own numbers, by problem_type and the number of labels.
+        """
+        if top_k is not None and top_k < 1:
+            raise ValueError(f"classify: top_k is {top_k}, expected a number of at least 1")
+        classifier = self._core.classifier()
+        labels, function = classifier if classifier is not None else ([], None)
+        single = isinstance(inputs, (str, bytes, tuple))
+        items = [item if isinstance(item, tuple) else (item,) for item in ([inputs] if single else inputs)]
+        _require_one_or_two(items)
+        found = []
+        for row in self._core.predict(items, function, max_tokens, None, batch_tokens).tolist():
+            order = sorted(range(len(row)), key=lambda i: (row[i] != row[i], -row[i]))[:top_k]
+            found.append([{"label": labels[i], "score": row[i]} for i in order])
+        return found[0] if single else found
+
+    @property
+    def labels(self) -> list[str] | None:
+        """The names of the scores that predict() returns; None for a model that scores no texts."""
+        classifier = self._core.classifier()
+        return classifier[0] if classifier is not None else None
 
     def tokenize(self, text: Text, pair: Text | None = None, *, max_tokens: int | None = None) -> _core.Encoding:
         """The tokens that the model sees, with their ids and the characters they stand for."""

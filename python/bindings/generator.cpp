@@ -86,7 +86,8 @@ std::vector<attend::ChatMessage> messages_from(nb::handle given) {
 
 class GeneratorCore {
  public:
-  explicit GeneratorCore(nb::handle model) : generator_(made_from(model)) {}
+  GeneratorCore(nb::handle model, nb::handle cache_type)
+      : generator_(made_from(model, cache_type_from(cache_type))) {}
 
   // All but the first argument of generate() and chat(), in their order.
   struct Given {
@@ -194,10 +195,10 @@ class GeneratorCore {
     return options;
   }
 
-  static attend::Generator made_from(nb::handle given) {
+  static attend::Generator made_from(nb::handle given, attend::CacheType cache) {
     const attend::TextModel model = model_of(given);
     const Computing computing;
-    return attend::Generator(model);
+    return attend::Generator(model, cache);
   }
 
   // (text, ids, log-probabilities or None, why it ended, tokens of the prompt, dropped, reused, rereads)
@@ -232,8 +233,8 @@ constexpr const char* kChatSignature =
 void bind_generator(nb::module_& module) {
   const auto maybe = [](const char* name) { return nb::arg(name).none(); };
   nb::class_<GeneratorCore>(module, "GeneratorCore", "Text that a model writes, behind attend.Generator.")
-      .def(nb::init<nb::handle>(), nb::arg("model"),
-           nb::sig("def __init__(self, model: TextModelCore) -> None"))
+      .def(nb::init<nb::handle, nb::handle>(), nb::arg("model"), nb::arg("cache_type").none(),
+           nb::sig("def __init__(self, model: TextModelCore, cache_type: str) -> None"))
       .def("generate", &GeneratorCore::generate, maybe("prompt"), nb::arg("rest"),
            nb::sig(kGenerateSignature))
       .def("chat", &GeneratorCore::chat, maybe("messages"), nb::arg("rest"), nb::sig(kChatSignature))

@@ -76,6 +76,10 @@ std::string choice_from(nb::handle value, const char* name, std::initializer_lis
   refuse_value(name, " is \"", given, "\", expected ", expected);
 }
 
+attend::CacheType cache_type_from(nb::handle value) {
+  return *attend::cache_type_named(choice_from(value, "cache_type", {"f32", "f16", "bf16", "int8"}));
+}
+
 attend::Precision precision_from(nb::handle value) {
   return *attend::precision_named(choice_from(value, "precision", {"f32", "bf16", "int8"}));
 }

@@ -2,6 +2,7 @@
 // and why. nanobind's own conversions answer with a paragraph of signatures.
 #pragma once
 
+#include <attend/cache.h>
 #include <attend/precision.h>
 #include <nanobind/nanobind.h>
 
@@ -19,7 +20,8 @@ bool flag_from(nanobind::handle value, const char* name);
 std::string name_from(nanobind::handle value, const char* name);  // a str
 // One of these strings.
 std::string choice_from(nanobind::handle value, const char* name, std::initializer_list<const char*> choices);
-attend::Precision precision_from(nanobind::handle value);  // "f32", "bf16" or "int8"
+attend::Precision precision_from(nanobind::handle value);   // "f32", "bf16" or "int8"
+attend::CacheType cache_type_from(nanobind::handle value);  // "f32", "f16", "bf16" or "int8"
 std::int64_t integer_from(nanobind::handle value, const char* name);
 std::int64_t integer_from(nanobind::handle value, const char* name, std::int64_t least);
 std::optional<std::int64_t> optional_integer_from(nanobind::handle value, const char* name);  // None: none

@@ -3,6 +3,7 @@
 #include <attend/text_model.h>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -64,6 +65,47 @@ class TextModelCore {
       vectors = model_.embed(texts, options);
     }
     return numpy_of(std::move(vectors));
+  }
+
+  // Each item is a tuple of one or two texts. (texts, labels)
+  nb::object predict(nb::handle items, nb::handle function, nb::handle max_tokens, nb::handle prompt,
+                     nb::handle batch_tokens) const {
+    attend::PredictOptions options{.max_tokens = optional_integer_from(max_tokens, "max_tokens"),
+                                   .batch_tokens = integer_from(batch_tokens, "batch_tokens", 1)};
+    if (!function.is_none()) {
+      options.function =
+          attend::score_function_named(choice_from(function, "function", {"identity", "sigmoid", "softmax"}));
+    }
+    if (!prompt.is_none()) options.prompt = name_from(prompt, "prompt");
+    std::vector<nb::object> held;  // what the views look at
+    std::vector<attend::TextPair> texts;
+    for (const nb::handle item : items) {
+      held.push_back(nb::borrow(item));
+      const nb::tuple parts = nb::cast<nb::tuple>(held.back());
+      attend::TextPair& text = texts.emplace_back();
+      text.first = text_of(parts[0], "a text");
+      if (parts.size() > 1) text.second = text_of(parts[1], "a text");
+    }
+    attend::Tensor scores;
+    {
+      const Computing computing;
+      scores = model_.predict(texts, options);
+    }
+    return numpy_of(std::move(scores));
+  }
+
+  // The labels of its scores, and the name of the function that makes probabilities of them; None without a
+  // head.
+  nb::object classifier() const {
+    std::optional<attend::SequenceHead> head;
+    {
+      const Computing computing;
+      head = model_.sequence_head();
+    }
+    if (!head) return nb::none();
+    nb::list labels;
+    for (const std::string& label : head->labels()) labels.append(text_from(label));
+    return nb::make_tuple(labels, std::string(attend::name_of(head->classifier_function())));
   }
 
   nb::list hidden_states(nb::handle text, nb::handle pair, nb::handle max_tokens) const {
@@ -166,6 +208,13 @@ void bind_text_model(nb::module_& module) {
                    "normalize: bool | None, layer: int | None, max_tokens: int | None, prompt: str | None, "
                    "batch_tokens: int) "
                    "-> numpy.typing.NDArray[numpy.float32]"))
+      .def("predict", &TextModelCore::predict, nb::arg("items").none(), nb::arg("function").none(),
+           nb::arg("max_tokens").none(), nb::arg("prompt").none(), nb::arg("batch_tokens").none(),
+           nb::sig("def predict(self, items: collections.abc.Iterable[tuple[str | bytes, ...]], "
+                   "function: str | None, max_tokens: int | None, prompt: str | None, batch_tokens: int) "
+                   "-> numpy.typing.NDArray[numpy.float32]"))
+      .def("classifier", &TextModelCore::classifier,
+           nb::sig("def classifier(self) -> tuple[list[str], str] | None"))
       .def("hidden_states", &TextModelCore::hidden_states, nb::arg("text").none(), nb::arg("pair").none(),
            nb::arg("max_tokens").none(),
            nb::sig(

@@ -18,6 +18,7 @@ namespace {
 
 struct ChatArguments {
   ModelOptions model_options;
+  CacheType cache_type = CacheType::f32;
   std::string model{kDefaultWriter}, system;
   GenerateOptions options{};
 };
@@ -109,7 +110,7 @@ class Conversation {
 
 void run_chat(const ChatArguments& given, const Globals& globals) {
   check_generation_options(given.options);
-  Generator generator(open_model(given.model, given.model_options));
+  Generator generator(open_model(given.model, given.model_options), given.cache_type);
   generator.chat_template();
   warn_of_left_out(generator);
   Conversation conversation(generator, given, draw::detect_terminal(STDOUT_FILENO, globals.color));
@@ -131,6 +132,7 @@ void add_chat_command(CLI::App& program, Globals& globals, std::function<void()>
       program.add_subcommand("chat", "Talk to a model, and see what its answers looked at");
   add_model_option(*command, given->model);
   add_precision_option(*command, given->model_options);
+  add_cache_option(*command, given->cache_type);
   command->add_option("--system", given->system, "The system's message")->take_last()->type_name("TEXT");
   add_generation_options(*command, given->options);
   add_color_option(*command, globals);

@@ -29,6 +29,7 @@ void add_color_option(CLI::App& app, Globals& globals);
 // Each registers one command, which sets `run` when it is chosen.
 void add_bench_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_chat_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_classify_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_compare_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_doctor_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_embed_command(CLI::App& program, Globals& globals, std::function<void()>& run);
@@ -38,6 +39,7 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
 void add_models_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_next_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_pull_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_rerank_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_serve_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_train_command(CLI::App& program, Globals& globals, std::function<void()>& run);

@@ -18,6 +18,7 @@ namespace {
 
 struct GenerateArguments {
   ModelOptions model_options;
+  CacheType cache_type = CacheType::f32;
   std::string model{kDefaultWriter};
   std::optional<std::string> prompt, system;
   GenerateOptions options{};
@@ -85,7 +86,7 @@ void run_generate(const GenerateArguments& given) {
   if (given.chat && !given.prompt) throw UsageError("--chat needs a prompt: what does the user say?");
   const std::string prompt = given.prompt.value_or("\n");
   const TextModel model = open_model(given.model, given.model_options);
-  Generator generator(model);
+  Generator generator(model, given.cache_type);
   warn_of_left_out(generator);
   if (given.chat) generator.chat_template();  // says what is wrong with it before anything is written
   const bool repeats_prompt =
@@ -130,6 +131,7 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
   command->add_option("PROMPT", given->prompt, "The text to continue (default: a newline)")->type_name("");
   add_model_option(*command, given->model);
   add_precision_option(*command, given->model_options);
+  add_cache_option(*command, given->cache_type);
   add_generation_options(*command, given->options);
   command->add_flag("--chat", given->chat, "PROMPT is a user's message: use the model's chat template")
       ->disable_flag_override();

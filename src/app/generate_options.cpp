@@ -61,6 +61,18 @@ void add_generation_options(CLI::App& command, GenerateOptions& options) {
       ->type_name("TEXT");
 }
 
+void add_cache_option(CLI::App& command, CacheType& type) {
+  command
+      .add_option_function<std::string>(
+          "--cache-type", [&](const std::string& name) { type = *cache_type_named(name); },
+          "The numbers in which keys and values are kept: f16 and bf16 take half of the memory, int8 a "
+          "quarter")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}))
+      ->take_last()
+      ->default_str("f32")
+      ->type_name("TYPE");
+}
+
 void check_generation_options(const GenerateOptions& options) {
   const Sampling& sampling = options.sampling;
   const auto share = [](const std::optional<double>& value) {

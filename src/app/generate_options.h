@@ -15,6 +15,9 @@ namespace attend::app {
 void add_generation_options(CLI::App& command, GenerateOptions& options);
 void check_generation_options(const GenerateOptions& options);
 
+// --cache-type.
+void add_cache_option(CLI::App& command, CacheType& type);
+
 // Says what the model's generation_config.json asks for and does not get.
 void warn_of_left_out(const Generator& generator);
 

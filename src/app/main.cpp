@@ -24,6 +24,8 @@ constexpr const char* kProgramFooter = R"(Try:
   attend chat -m MODEL                     talk to a model, and see what it looks at
   attend models                            which models are on this machine
   attend embed texts.txt -o vectors.npy    one vector per line of a file
+  attend rerank "query" passages.txt -m MODEL
+                                           the passages that answer a query best first
   attend serve                             vectors over HTTP, for clients you already have
   attend bench --quick                     speed, as a share of this machine's peak
   attend doctor                            what this machine and the model will use, and why)";
@@ -109,6 +111,8 @@ int main(int argc, char** argv) {
   app::add_chat_command(program, globals, run);
   app::add_bench_command(program, globals, run);
   app::add_embed_command(program, globals, run);
+  app::add_rerank_command(program, globals, run);
+  app::add_classify_command(program, globals, run);
   app::add_serve_command(program, globals, run);
   app::add_models_command(program, globals, run);
   app::add_pull_command(program, globals, run);

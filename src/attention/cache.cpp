@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "attention/int8_rows.h"
 #include "attention/layout.h"
 #include "base/check.h"
 #include "base/error.h"
@@ -17,6 +18,12 @@ constexpr const char* kAttention = "KeyValueCache::attention";
 void require_size(const char* name, std::int64_t size, std::int64_t least) {
   if (size < least) refuse("KeyValueCache", name, " is ", size, ", expected ", least, " or more");
 }
+
+DType stored_in(CacheType type) {
+  return type == CacheType::f16 ? DType::f16 : type == CacheType::bf16 ? DType::bf16 : DType::f32;
+}
+
+constexpr std::string_view kCacheTypeNames[] = {"f32", "f16", "bf16", "int8"};
 
 // Rows [0, counts[b]) of each sequence b become rows [to[b], ...) of the target, head by head: the
 // rows of a head are contiguous, so most copies are one run of memory.
@@ -41,6 +48,14 @@ Tensor with_room(const Tensor& old, const std::vector<std::int64_t>& lengths, st
 
 }  // namespace
 
+std::string_view name_of(CacheType type) noexcept { return kCacheTypeNames[static_cast<std::size_t>(type)]; }
+
+std::optional<CacheType> cache_type_named(std::string_view name) noexcept {
+  const auto* const found = std::find(std::begin(kCacheTypeNames), std::end(kCacheTypeNames), name);
+  if (found == std::end(kCacheTypeNames)) return std::nullopt;
+  return static_cast<CacheType>(found - std::begin(kCacheTypeNames));
+}
+
 KeyValueCache::KeyValueCache(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t d,
                              std::int64_t dv, std::int64_t capacity, Device device) {
   if (!is_float(dtype)) refuse("KeyValueCache", name_of(dtype), " is not a floating type");
@@ -51,15 +66,56 @@ KeyValueCache::KeyValueCache(DType dtype, std::int64_t batch, std::int64_t heads
   require_size("capacity", capacity, 0);
   keys_ = Tensor(dtype, {batch, heads, capacity, d}, device);
   values_ = Tensor(dtype, {batch, heads, capacity, dv}, device);
+  d_ = d;
+  dv_ = dv;
   lengths_.resize(static_cast<std::size_t>(batch));
+}
+
+KeyValueCache::KeyValueCache(CacheType type, std::int64_t batch, std::int64_t heads, std::int64_t d,
+                             std::int64_t dv, std::int64_t capacity)
+    : KeyValueCache(stored_in(type), batch, heads, type == CacheType::int8 ? int8_row_size(d) : d,
+                    type == CacheType::int8 ? int8_row_size(dv) : dv, capacity) {
+  require_size("d", d, 1);
+  require_size("dv", dv, 0);
+  d_ = d;
+  dv_ = dv;
+  int8_ = type == CacheType::int8;
 }
 
 std::int64_t KeyValueCache::length() const noexcept {
   return lengths_.empty() ? 0 : *std::max_element(lengths_.begin(), lengths_.end());
 }
 
-ConstTensorView KeyValueCache::keys() const& { return keys_.view().slice(2, 0, length()); }
-ConstTensorView KeyValueCache::values() const& { return values_.view().slice(2, 0, length()); }
+std::int64_t KeyValueCache::bytes() const {
+  return (keys_.count() + values_.count()) * static_cast<std::int64_t>(size_of(keys_.dtype()));
+}
+
+// As attention reads them: in int8 the places of rows of D numbers.
+ConstTensorView KeyValueCache::stored_keys() const {
+  const ConstTensorView rows = keys_.view().slice(2, 0, length());
+  return int8_ ? as_int8_rows(rows, d_) : rows;
+}
+ConstTensorView KeyValueCache::stored_values() const {
+  const ConstTensorView rows = values_.view().slice(2, 0, length());
+  return int8_ ? as_int8_rows(rows, dv_) : rows;
+}
+
+ConstTensorView KeyValueCache::keys() const& {
+  if (int8_) refuse("KeyValueCache::keys", "a cache in int8 has no numbers to view; read_keys() copies them");
+  return stored_keys();
+}
+ConstTensorView KeyValueCache::values() const& {
+  if (int8_)
+    refuse("KeyValueCache::values", "a cache in int8 has no numbers to view; read_values() copies them");
+  return stored_values();
+}
+
+Tensor KeyValueCache::read_keys() const {
+  return int8_ ? decoded_int8_rows(stored_keys()) : copy_of(stored_keys(), DType::f32);
+}
+Tensor KeyValueCache::read_values() const {
+  return int8_ ? decoded_int8_rows(stored_values()) : copy_of(stored_values(), DType::f32);
+}
 
 void KeyValueCache::append(ConstTensorView k, ConstTensorView v) {
   if (k.given() && k.rank() == 4) {
@@ -71,8 +127,8 @@ void KeyValueCache::append(ConstTensorView k, ConstTensorView v) {
 
 void KeyValueCache::append(ConstTensorView k, ConstTensorView v, std::span<const std::int64_t> counts) {
   require_floats(kAppend, {"key", k}, 4, 4);
-  require_shape(kAppend, {"key", k}, {keys_.size(0), keys_.size(1), k.size(2), keys_.size(3)});
-  require_shape(kAppend, {"value", v}, {values_.size(0), values_.size(1), k.size(2), values_.size(3)});
+  require_shape(kAppend, {"key", k}, {keys_.size(0), keys_.size(1), k.size(2), d_});
+  require_shape(kAppend, {"value", v}, {values_.size(0), values_.size(1), k.size(2), dv_});
   if (counts.size() != lengths_.size()) {
     refuse(kAppend, "counts has ", counts.size(), " entries for ", lengths_.size(), " sequences");
   }
@@ -84,6 +140,11 @@ void KeyValueCache::append(ConstTensorView k, ConstTensorView v, std::span<const
     if (__builtin_add_overflow(longer[b], counts[b], &longer[b])) {
       refuse(kAppend, "sequence ", b, " would have more rows than 64 bits can count");
     }
+  }
+  Tensor encoded_k, encoded_v;
+  if (int8_) {
+    k = encoded_k = encoded_int8_rows(k);
+    v = encoded_v = encoded_int8_rows(v);
   }
   const std::int64_t needed = longer.empty() ? 0 : *std::max_element(longer.begin(), longer.end());
 
@@ -159,22 +220,27 @@ AttentionOptions KeyValueCache::filled_in(const AttentionOptions& options) const
   return filled;
 }
 
+Layout KeyValueCache::checked(ConstTensorView q, const AttentionOptions& filled) const {
+  Layout layout = check_attention(kAttention, q, stored_keys(), stored_values(), filled,
+                                  StoredAs::anything_computed_alike);
+  layout.int8_rows = int8_;
+  return layout;
+}
+
 void KeyValueCache::attention(ConstTensorView q, const AttentionOptions& options, TensorView out,
                               RowStateView row_state) const {
   const AttentionOptions filled = filled_in(options);
-  const ConstTensorView k = keys(), v = values();
-  const Layout layout = check_attention(kAttention, q, k, v, filled, StoredAs::anything_computed_alike);
-  run_attention(kAttention, layout, q, k, v, filled, out, row_state);
+  const Layout layout = checked(q, filled);
+  run_attention(kAttention, layout, q, stored_keys(), stored_values(), filled, out, row_state);
 }
 
 Tensor KeyValueCache::attention(ConstTensorView q, const AttentionOptions& options) const {
   const AttentionOptions filled = filled_in(options);
-  const ConstTensorView k = keys(), v = values();
-  const Layout layout = check_attention(kAttention, q, k, v, filled, StoredAs::anything_computed_alike);
+  const Layout layout = checked(q, filled);
   Dims shape = q.shape();
   shape[3] = layout.dv;
   Tensor out(q.dtype(), shape, q.device());
-  run_attention(kAttention, layout, q, k, v, filled, out, {});
+  run_attention(kAttention, layout, q, stored_keys(), stored_values(), filled, out, {});
   return out;
 }
 

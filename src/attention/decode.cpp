@@ -115,8 +115,11 @@ void forward_decode(const Layout& layout, ConstTensorView q, ConstTensorView k, 
       rows[static_cast<std::size_t>(row - first)] = {&head, row % queries};
     }
     const std::int64_t key_begin = problem.sequence(s).key_begin;
-    const kernels::StoredKeys stored{keys.dtype(), keys.rows_of(s, key_begin, key_head),
-                                     values.rows_of(s, key_begin, key_head), keys.row_stride(),
+    const kernels::StoredKeys stored{keys.dtype(),
+                                     layout.int8_rows,
+                                     keys.rows_of(s, key_begin, key_head),
+                                     values.rows_of(s, key_begin, key_head),
+                                     keys.row_stride(),
                                      values.row_stride()};
     const std::int64_t begin = (sequence.first_block + block) * kernels::kDecodeBlock;
     const kernels::KeyRange range{std::max(begin, sequence.keys.begin),

@@ -4,6 +4,7 @@
 #include "attention/decode.h"
 #include "attention/forward_bf16.h"
 #include "attention/host_operations.h"
+#include "attention/int8_rows.h"
 #include "attention/outputs.h"
 #include "attention/problem.h"
 #include "attention/row_blocks.h"
@@ -163,8 +164,19 @@ void host::summarize_weights(const Layout& layout, ConstTensorView q, ConstTenso
 
 void host::attention(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                      const AttentionOptions& options, TensorView out, const RowStateView& row_state) {
+  // Only decoding reads rows of int8 in place; before the others they become f32.
+  Tensor wide_k, wide_v;
+  const auto run = [&](const AttentionKernel& kernel, const Layout& part, TensorView to, RowStateView state) {
+    if (!part.int8_rows || kernel.forward == forward_decode)
+      return kernel.forward(part, q, k, v, options, to, state);
+    if (wide_k.count() == 0) wide_k = decoded_int8_rows(k);
+    if (wide_v.count() == 0) wide_v = decoded_int8_rows(v);
+    Layout wide = part;
+    wide.int8_rows = false;
+    kernel.forward(wide, q, wide_k, wide_v, options, to, state);
+  };
   if (const AttentionKernel* const kernel = pick_attention_kernel(q.dtype(), layout, options)) {
-    return kernel->forward(layout, q, k, v, options, out, row_state);
+    return run(*kernel, layout, out, row_state);
   }
   // Several kernels write into one tensor, so it is staged here, once. Kernels that share a call compute in
   // f32.
@@ -174,7 +186,7 @@ void host::attention(const Layout& layout, ConstTensorView q, ConstTensorView k,
     for (SequenceLayout& sequence : part.sequences) {
       if (&pick_attention_kernel(q.dtype(), layout, sequence, options) != &kernel) sequence.queries = 0;
     }
-    kernel.forward(part, q, k, v, options, staged_out.view(), {staged_max.view(), staged_sum.view()});
+    run(kernel, part, staged_out.view(), {staged_max.view(), staged_sum.view()});
   }
   staged_out.deliver();
   staged_max.deliver();

@@ -24,6 +24,8 @@ struct SequenceLayout {
 
 struct Layout {
   bool packed = false;
+  bool int8_rows =
+      false;  // keys and values are rows of kernels/attention/int8_row.h, which views of f32 point to
   std::int64_t query_heads = 0, key_heads = 0;
   std::int64_t d = 0, dv = 0;  // dv is 0 when no value is given
   double scale = 1;

@@ -1,3 +1,4 @@
+#include <attend/blocks.h>
 #include <attend/dtype.h>
 
 namespace attend {
@@ -34,6 +35,11 @@ std::string_view name_of(DType dtype) noexcept {
       return "i64";
   }
   return "unknown";
+}
+
+std::string_view name_of(BlockType type) noexcept {
+  constexpr std::string_view kNames[] = {"Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K"};
+  return kNames[static_cast<std::size_t>(type)];
 }
 
 }  // namespace attend

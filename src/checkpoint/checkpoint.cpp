@@ -218,6 +218,9 @@ TensorInfo Checkpoint::info(std::string_view name) const { return contents_->inf
 std::map<std::string, std::string> Checkpoint::metadata() const { return contents_->metadata(); }
 TensorForm Checkpoint::form(std::string_view name) const { return contents_->form(name); }
 ConstTensorView Checkpoint::tensor(std::string_view name) const { return contents_->tensor(name); }
+std::optional<StoredBlocks> Checkpoint::blocks(std::string_view name) const {
+  return contents_->blocks(name);
+}
 
 ConstTensorView Checkpoint::tensor(std::string_view name, const Dims& shape) const {
   if (const Dims stored = form(name).shape; stored != shape)

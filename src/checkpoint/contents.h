@@ -4,6 +4,7 @@
 #include <attend/checkpoint.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct Checkpoint::Contents {
   virtual std::map<std::string, std::string> metadata() const = 0;
   virtual TensorForm form(std::string_view name) const = 0;
   virtual ConstTensorView tensor(std::string_view name) const = 0;
+  virtual std::optional<StoredBlocks> blocks(std::string_view) const { return std::nullopt; }
   virtual void require_intact() const = 0;
   virtual void forget(std::string_view name) const = 0;
 };

@@ -109,6 +109,14 @@ ConstTensorView Gguf::Contents::tensor(std::string_view name) const {
   return std::as_const(position->second).view();
 }
 
+std::optional<StoredBlocks> Gguf::Contents::blocks(std::string_view name) const {
+  const GgufTensor& tensor = require(name);
+  if (!tensor.type->blocks || tensor.rank != 2 || tensor.begin == tensor.end) return std::nullopt;
+  mapped.require_intact();
+  const BlockView view{*tensor.type->blocks, tensor.shape[0], tensor.shape[1], data(tensor)};
+  return StoredBlocks{view, tensor.type->decode};
+}
+
 Tensor Gguf::Contents::decoded(const GgufTensor& tensor) const {
   const std::byte* const from = data(tensor);
   const auto bytes = static_cast<std::size_t>(tensor.end - tensor.begin);

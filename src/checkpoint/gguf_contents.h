@@ -28,6 +28,7 @@ struct Gguf::Contents : Checkpoint::Contents {
   std::map<std::string, std::string> metadata() const override;  // strings alone
   TensorForm form(std::string_view name) const override;
   ConstTensorView tensor(std::string_view name) const override;
+  std::optional<StoredBlocks> blocks(std::string_view name) const override;
   void require_intact() const override { mapped.require_intact(); }
   void forget(std::string_view name) const override;
 

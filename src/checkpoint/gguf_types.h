@@ -1,6 +1,7 @@
 // The element types of tensors in GGUF files.
 #pragma once
 
+#include <attend/blocks.h>
 #include <attend/dtype.h>
 
 #include <cstddef>
@@ -21,6 +22,7 @@ struct GgufTensorType {
   std::int64_t block_elements = 1, block_bytes = 1;
   std::optional<DType> dtype{};  // what attend calls it: views need no decoding
   DecodeBlocks decode = nullptr;
+  std::optional<BlockType> blocks{};  // where products read it as it is
 };
 
 // Null where the format has no type of that number.

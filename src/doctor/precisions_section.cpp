@@ -22,6 +22,7 @@ Json json_of_error(const PrecisionError& error) {
   if (!error.why_not.empty()) json["why_not"] = error.why_not;
   if (error.vectors) {
     json["worst_cosine"] = error.vectors->worst_cosine;
+    json["worst_text"] = error.vectors->worst_text;
     json["mean_cosine"] = mean_cosine(*error.vectors);
     json["distance"] = error.vectors->distance;
   }

@@ -43,7 +43,7 @@ std::string heads_text(const ModelEntry& model) {
 }
 
 const char* use_of(const ModelEntry& model) {
-  return model.writes ? "writes" : model.vectors ? "vectors" : "reads";
+  return model.writes ? "writes" : model.scores ? "scores" : model.vectors ? "vectors" : "reads";
 }
 
 draw::Table readable_models(const Inventory& inventory) {
@@ -111,6 +111,7 @@ std::string models_json(const Inventory& inventory) {
       one["key_heads"] = model.key_heads;
       one["writes"] = model.writes;
       one["sentence_vectors"] = model.vectors;
+      one["scores"] = model.scores;
     }
     if (model.weights.bytes > 0) {
       one["parameters"] = model.weights.parameters;

@@ -78,7 +78,8 @@ bool tried(ModelEntry& entry, const Step& step) {
 
 void describe_shape(ModelEntry& entry, const ModelDescription& description) {
   entry.family = description.family;
-  entry.writes = description.is_causal() || description.has_source();
+  entry.scores = description.sequence_head.has_value();
+  entry.writes = !entry.scores && (description.is_causal() || description.has_source());
   entry.layers = description.layer_count();
   entry.heads = description.heads();
   entry.key_heads = description.layers.front().attention.key_heads;

@@ -14,6 +14,7 @@ struct ModelEntry {
   std::string family{};        // of attend's, else what the files call it; may be empty
   bool writes = false;         // a language model that continues a text
   bool vectors = false;        // a folder of sentence-transformers
+  bool scores = false;         // a classifier or a cross-encoder
   std::int64_t layers = 0, heads = 0, key_heads = 0;  // 0 where that is not known
   WeightTotals weights{};
   std::uint64_t bytes = 0;  // on disk, of everything in its folder

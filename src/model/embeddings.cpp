@@ -9,31 +9,6 @@
 namespace attend::model {
 namespace {
 
-template <class From, class To>
-void add_numbers(const From* from, std::int64_t n, To scale, To* to) noexcept {
-  for (std::int64_t j = 0; j < n; ++j) to[j] += scale * static_cast<To>(widen(from[j]));
-}
-
-template <class To>
-void add_row(ConstTensorView table, std::int64_t row, To* to, To scale = 1) noexcept {
-  const std::int64_t n = table.size(1);
-  const auto at = [&]<class T>(const T*) {
-    return static_cast<const T*>(table.raw()) + row * table.stride(0);
-  };
-  switch (table.dtype()) {
-    case DType::f32:
-      return add_numbers(at(static_cast<const float*>(nullptr)), n, scale, to);
-    case DType::f64:
-      return add_numbers(at(static_cast<const double*>(nullptr)), n, scale, to);
-    case DType::bf16:
-      return add_numbers(at(static_cast<const bfloat16*>(nullptr)), n, scale, to);
-    case DType::f16:
-      return add_numbers(at(static_cast<const float16*>(nullptr)), n, scale, to);
-    default:
-      return;
-  }
-}
-
 // The tables of a model that reads. Sinusoidal positions are made for each pass, up to the last place: their
 // number comes from config.json alone, and no tensor of the file confirms it.
 class ReadTables {
@@ -80,9 +55,10 @@ void add_embeddings(const EmbeddingTables& tables, std::span<const std::int32_t>
       const auto i = static_cast<std::size_t>(row);
       T* const to = data + row * out.stride(0);
       std::fill(to, to + n, T{0});
-      add_row(tables.words, ids[i], to, scale);
-      if (tables.types.given()) add_row(tables.types, types.empty() ? 0 : types[i], to);
-      if (tables.positions.given()) add_row(tables.positions, places[i] + tables.first_position, to);
+      tables.words.add_row(ids[i], scale, to);
+      if (tables.types.given()) add_table_row(tables.types, types.empty() ? 0 : types[i], T{1}, to);
+      if (tables.positions.given())
+        add_table_row(tables.positions, places[i] + tables.first_position, T{1}, to);
     });
   };
   out.dtype() == DType::f32 ? run(float{}) : run(double{});

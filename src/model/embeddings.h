@@ -8,12 +8,14 @@
 
 #include "model/pass_plan.h"
 #include "model/weights.h"
+#include "model/word_table.h"
 
 namespace attend::model {
 
 // The tables that a token's vector is the sum of. One that is not given adds nothing.
 struct EmbeddingTables {
-  ConstTensorView words{}, types{}, positions{};
+  WordTable words{};
+  ConstTensorView types{}, positions{};
   std::int64_t first_position = 0;  // the row of place 0
   double words_scale = 1;           // in f32 where the result is
 };

@@ -119,10 +119,10 @@ std::string_view name_of(StopReason reason) noexcept {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
-Generator::Generator(const TextModel& model)
+Generator::Generator(const TextModel& model, CacheType cache)
     : model_(model),
       output_(output_of(model)),
-      cache_(model.transformer().description()),
+      cache_(model.transformer().description(), cache),
       defaults_(model::read_generation_defaults(model)) {
   model_.require_intact();
 }

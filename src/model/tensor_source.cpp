@@ -12,7 +12,8 @@ TensorSource tensors_of(const Checkpoint& checkpoint) {
           .contains = [checkpoint](const std::string& name) { return checkpoint.contains(name); },
           .tensor = [checkpoint](const std::string& name) { return checkpoint.tensor(name); },
           .forget = [checkpoint](const std::string& name) { checkpoint.forget(name); },
-          .form = [checkpoint](const std::string& name) { return checkpoint.form(name); }};
+          .form = [checkpoint](const std::string& name) { return checkpoint.form(name); },
+          .blocks = [checkpoint](const std::string& name) { return checkpoint.blocks(name); }};
 }
 
 namespace model {
@@ -54,6 +55,13 @@ ConstTensorView required_form(const TensorSource& tensors, const std::string& na
   Dims strides = shape;
   for (int axis = 0; axis < strides.rank(); ++axis) strides[axis] = 0;
   return {&kZero, form.dtype, shape, strides};
+}
+
+std::optional<StoredBlocks> stored_blocks(const TensorSource& tensors, const std::string& name,
+                                          const Dims& shape) {
+  if (!tensors.blocks) return std::nullopt;
+  required_form(tensors, name, shape);
+  return tensors.blocks(name);
 }
 
 }  // namespace model

@@ -112,7 +112,8 @@ const Transformer& TextModel::transformer() const noexcept { return parts_->tran
 std::int64_t TextModel::max_tokens() const noexcept { return parts_->max_tokens; }
 
 std::optional<TokenHead> TextModel::token_head() const {
-  return TokenHead::find(parts_->transformer.description(), tensors_of(parts_->checkpoint));
+  return TokenHead::find(parts_->transformer.description(), tensors_of(parts_->checkpoint),
+                         {.precision = parts_->transformer.precision()});
 }
 
 std::optional<SequenceHead> TextModel::sequence_head() const {

@@ -13,6 +13,7 @@
 #include "model/softcap.h"
 #include "model/tensor_source.h"
 #include "model/weights.h"
+#include "model/word_table.h"
 #include "nn/row_products.h"
 
 namespace attend {
@@ -85,7 +86,8 @@ Tensor dense(ConstTensorView weight, ConstTensorView bias, const Tensor& x) {
 
 }  // namespace
 
-std::optional<TokenHead> TokenHead::find(const ModelDescription& description, const TensorSource& tensors) {
+std::optional<TokenHead> TokenHead::find(const ModelDescription& description, const TensorSource& tensors,
+                                         const ModelOptions& options) {
   const TensorNames all = names_in(description, tensors);
   const OutputNames& names = all.output;
   if (names.none || (!names.dense.empty() && !tensors.contains(names.dense + ".weight"))) return std::nullopt;
@@ -114,7 +116,9 @@ std::optional<TokenHead> TokenHead::find(const ModelDescription& description, co
   if (names.table_input_first) {
     head.table_ = required_tensor(tensors, names.tables.front(), {row, vocabulary}).transposed(0, 1);
   } else {
-    head.table_ = required_tensor(tensors, table.empty() ? all.words : table, {vocabulary, row});
+    const std::string& name = table.empty() ? all.words : table;
+    if (options.precision == Precision::int8) head.blocks_ = stored_blocks(tensors, name, {vocabulary, row});
+    if (!head.blocks_) head.table_ = required_tensor(tensors, name, {vocabulary, row});
   }
   if (const std::string bias = first_of(tensors, names.biases); !bias.empty())
     head.bias_ = required_tensor(tensors, bias, {vocabulary});
@@ -129,7 +133,7 @@ void TokenHead::require_writer() const {
 std::vector<double> TokenHead::direction(std::int32_t token) const {
   require_writer();
   require_token(token);
-  std::vector<double> row = values_of(copy_of(table_.slice(0, token, token + 1), DType::f64));
+  std::vector<double> row = values_of(rows_of_table(token, token + 1));
   for (double& value : row) value *= scale_;
   return row;
 }
@@ -137,6 +141,11 @@ std::vector<double> TokenHead::direction(std::int32_t token) const {
 TokenHead TokenHead::for_writing() const {
   require_writer();
   TokenHead head = *this;
+  if (blocks_) {
+    const BlockView blocks = blocks_->view;
+    head.packed_ = std::make_shared<const PackedMatrix>(std::span(&blocks, 1));
+    return head;
+  }
   if (table_.dtype() != DType::f64 && table_.stride(1) == 1) return head;
   head.rows_ = std::make_shared<const Tensor>(copy_of(table_, DType::f32));
   head.table_ = head.rows_->view();
@@ -144,8 +153,8 @@ TokenHead TokenHead::for_writing() const {
 }
 
 Tensor TokenHead::next_logits(ConstTensorView hidden) const {
-  Tensor logits(DType::f32, {hidden.size(0), table_.size(0)});
-  detail::row_products(hidden, table_, logits);
+  Tensor logits(DType::f32, {hidden.size(0), vocabulary()});
+  packed_ ? matmul(hidden, *packed_, logits) : detail::row_products(hidden, table_, logits);
   if (scale_ != 1) {
     for (float& logit : logits.values<float>()) logit *= static_cast<float>(scale_);
   }
@@ -164,18 +173,25 @@ Tensor TokenHead::transformed(ConstTensorView hidden) const {
 }
 
 void TokenHead::require_token(std::int32_t token) const {
-  if (token < 0 || token >= table_.size(0))
-    refuse("lens", "token is ", token, ", expected 0 to ", table_.size(0) - 1);
+  if (token < 0 || token >= vocabulary())
+    refuse("lens", "token is ", token, ", expected 0 to ", vocabulary() - 1);
+}
+
+std::int64_t TokenHead::vocabulary() const { return blocks_ ? blocks_->view.rows : table_.size(0); }
+
+Tensor TokenHead::rows_of_table(std::int64_t first, std::int64_t last) const {
+  return (blocks_ ? WordTable(*blocks_) : WordTable(table_)).read(first, last, DType::f64);
 }
 
 Tensor TokenHead::logits(ConstTensorView hidden) const {
   const Tensor x = transformed(hidden);
-  const std::int64_t tokens = table_.size(0);
+  const std::int64_t tokens = vocabulary();
   Tensor logits(DType::f64, {x.size(0), tokens});
   constexpr std::int64_t kRows = 1024;  // of the table, converted to f64 at a time
   for (std::int64_t first = 0; first < tokens; first += kRows) {
     const std::int64_t last = std::min(tokens, first + kRows);
-    copy(product(x, table_.slice(0, first, last).transposed(0, 1)), logits.view().slice(1, first, last));
+    const Tensor rows = rows_of_table(first, last);
+    copy(product(x, rows.view().transposed(0, 1)), logits.view().slice(1, first, last));
   }
   if (bias_.given()) {
     const Tensor bias = copy_of(bias_, DType::f64);
@@ -196,7 +212,7 @@ std::vector<double> TokenHead::logits(std::span<const double> hidden,
   std::vector<double> logits;
   for (const std::int32_t token : tokens) {
     require_token(token);
-    const Tensor row = copy_of(table_.slice(0, token, token + 1), DType::f64);
+    const Tensor row = rows_of_table(token, token + 1);
     double logit = std::inner_product(x.values<double>().begin(), x.values<double>().end(),
                                       row.values<double>().begin(), 0.0);
     if (bias_.given()) logit += copy_of(bias_.slice(0, token, token + 1), DType::f64).values<double>()[0];
@@ -208,7 +224,7 @@ std::vector<double> TokenHead::logits(std::span<const double> hidden,
 
 std::vector<double> TokenHead::gradient(std::span<const double> hidden, std::int32_t token) const {
   require_token(token);
-  Tensor d = copy_of(table_.slice(0, token, token + 1), DType::f64);
+  Tensor d = rows_of_table(token, token + 1);
   if (softcap_ > 0) {  // in models that write, which have no other part before or after the table
     const double logit =
         scale_ * std::inner_product(hidden.begin(), hidden.end(), d.values<double>().begin(), 0.0);

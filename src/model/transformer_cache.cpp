@@ -45,19 +45,25 @@ struct UndoRead {
 
 }  // namespace
 
-TransformerCache::TransformerCache(const ModelDescription& description)
+TransformerCache::TransformerCache(const ModelDescription& description, CacheType type)
     : encoder_layers_(description.encoder_layers) {
   require_writer(description);
   for (std::size_t i = static_cast<std::size_t>(description.encoder_layers); i < description.layers.size();
        ++i) {
     const AttentionDescription& attention = description.layers[i].attention;
-    layers_.emplace_back(DType::f32, 1, attention.key_heads, attention.head_size, attention.head_size);
+    layers_.emplace_back(type, 1, attention.key_heads, attention.head_size, attention.head_size);
     kinds_.push_back(description.layers[i].kind);
   }
 }
 
 std::int64_t TransformerCache::length() const noexcept {
   return layers_.empty() ? 0 : layers_.front().length();
+}
+
+std::int64_t TransformerCache::bytes() const {
+  std::int64_t sum = 0;
+  for (const KeyValueCache& layer : layers_) sum += layer.bytes();
+  return sum;
 }
 
 void TransformerCache::clear() noexcept {
@@ -84,9 +90,8 @@ void TransformerCache::require_for(const ModelDescription& description) const {
   const auto fits = [&](std::size_t i) {
     const LayerDescription& layer =
         description.layers[static_cast<std::size_t>(description.encoder_layers) + i];
-    const ConstTensorView keys = layers_[i].keys();
-    return layer.kind == kinds_[i] && keys.size(1) == layer.attention.key_heads &&
-           keys.size(3) == layer.attention.head_size;
+    return layer.kind == kinds_[i] && layers_[i].heads() == layer.attention.key_heads &&
+           layers_[i].head_size() == layer.attention.head_size;
   };
   bool all = description.encoder_layers == encoder_layers_ &&
              description.layer_count() == encoder_layers_ + std::ssize(layers_);

@@ -16,7 +16,7 @@ Tensor Transformer::word_rows(std::span<const std::int32_t> ids) const {
     const std::int32_t id = ids[static_cast<std::size_t>(i)];
     if (id < 0 || id >= model.vocabulary_size)
       refuse("word_rows", "id is ", id, ", expected 0 to ", model.vocabulary_size - 1);
-    copy(parts_->weights.words.slice(0, id, id + 1), rows.view().slice(0, i, i + 1));
+    copy(parts_->weights.words.read(id, id + 1, DType::f32), rows.view().slice(0, i, i + 1));
   }
   return rows;
 }

@@ -3,6 +3,7 @@
 #include <attend/file_error.h>
 #include <attend/interrupt.h>
 
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -11,9 +12,15 @@
 #include "model/families/family.h"
 #include "model/families/gguf_form.h"
 #include "model/tensor_source.h"
+#include "nn/packed_blocks.h"
 
 namespace attend::model {
 namespace {
+
+// A file of blocks is multiplied in them, and what it has as numbers becomes blocks too.
+bool keeps_blocks(const TensorSource& tensors, Precision precision) {
+  return precision == Precision::int8 && tensors.blocks && has_gguf_names(tensors);
+}
 
 ConstTensorView given_if_any(const Tensor& tensor) {
   return tensor.count() > 0 ? tensor.view() : ConstTensorView();
@@ -72,7 +79,8 @@ class ModelWeights::Loader {
       : hidden_(description.hidden_size),
         tensors_(tensors),
         names_(names_in(description, tensors)),
-        as_(packed_as(precision)),
+        keeps_blocks_(keeps_blocks(tensors, precision)),
+        as_(keeps_blocks_ ? PackedAs::blocks : packed_as(precision)),
         packed_(packed) {}
 
   bool only_compares() const { return !packed_; }
@@ -82,6 +90,13 @@ class ModelWeights::Loader {
   // A tensor in place, not copied.
   ConstTensorView view(const std::string& name, const Dims& shape) const {
     return only_compares() ? required_form(tensors_, name, shape) : required_tensor(tensors_, name, shape);
+  }
+
+  WordTable words(const std::string& name, const Dims& shape) const {
+    if (keeps_blocks_) {
+      if (const auto blocks = stored_blocks(tensors_, name, shape)) return WordTable(*blocks);
+    }
+    return view(name, shape);
   }
 
   StoredNorm norm(const std::string& name, const NormDescription& described) const {
@@ -112,6 +127,8 @@ class ModelWeights::Loader {
   }
 
   StoredLinear linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) const {
+    if (const std::vector<BlockView> parts = stored_parts({name}, in, {out}); !parts.empty())
+      return in_blocks({name}, parts, bias);
     const TensorView place = next_place(in, out);
     const ConstTensorView stored = matrix(name, in, out);
     StoredLinear layer{.matrix = {}, .bias = bias ? vector(name + ".bias", out) : Tensor()};
@@ -127,6 +144,8 @@ class ModelWeights::Loader {
                             const std::vector<std::int64_t>& columns, bool bias) const {
     const std::int64_t out = std::accumulate(columns.begin(), columns.end(), std::int64_t{0});
     if (names.size() == 1) return linear(names[0], in, out, bias);
+    if (const std::vector<BlockView> parts = stored_parts(names, in, columns); !parts.empty())
+      return in_blocks(names, parts, bias);
     const TensorView place = next_place(in, out);
     if (only_compares()) {
       for (std::size_t i = 0; i < names.size(); ++i) {
@@ -151,19 +170,15 @@ class ModelWeights::Loader {
   // One tensor whose rows are (heads, 3, size), put in the order (3, heads, size).
   StoredLinear by_head(const std::string& name, const AttentionDescription& attention) const {
     const std::int64_t heads = attention.heads, size = attention.head_size, out = 3 * heads * size;
+    if (keeps_blocks_ && stored_blocks(tensors_, name + ".weight", {out, hidden_}))
+      return by_head_in_blocks(name, attention);
     const TensorView place = next_place(hidden_, out);
     const ConstTensorView weight = view(name + ".weight", {out, hidden_});
     const ConstTensorView bias = attention.bias ? view(name + ".bias", {out}) : ConstTensorView();
     if (only_compares()) return {};
-    const auto ordered = [&](ConstTensorView rows) {
-      return rows.split(0, heads, 3 * size).split(1, 3, size).transposed(0, 1);
-    };
-    const auto places = [&](Tensor& rows) {
-      return rows.view().split(0, 3, heads * size).split(1, heads, size);
-    };
     Tensor stack(DType::f32, {out, hidden_}), biases(DType::f32, {attention.bias ? out : 0});
-    copy(ordered(weight), places(stack));
-    if (attention.bias) copy(ordered(bias), places(biases));
+    copy_by_head(weight, attention, stack);
+    if (attention.bias) copy_by_head(bias, attention, biases);
     forget(name + ".weight");
     return {.matrix = PackedMatrix(stack.view().transposed(0, 1), place, as_), .bias = std::move(biases)};
   }
@@ -205,6 +220,78 @@ class ModelWeights::Loader {
     if (tensors_.forget) tensors_.forget(name);
   }
 
+  // Rows (heads, 3, size) into the order (3, heads, size).
+  static void copy_by_head(ConstTensorView from, const AttentionDescription& attention, Tensor& to) {
+    const std::int64_t heads = attention.heads, size = attention.head_size;
+    copy(from.split(0, heads, 3 * size).split(1, 3, size).transposed(0, 1),
+         to.view().split(0, 3, heads * size).split(1, heads, size));
+  }
+
+  // These matrices as parts of one that stays in blocks. A part that is stored as numbers will become Q8_0,
+  // and has no data here. No parts where none is stored in blocks, or where they do not fit side by side.
+  std::vector<BlockView> stored_parts(const std::vector<std::string>& names, std::int64_t in,
+                                      const std::vector<std::int64_t>& columns) const {
+    if (!keeps_blocks_ || names_.input_first) return {};
+    constexpr std::int64_t kSideBySide = 16;  // rows of a part that is not the last
+    std::vector<BlockView> parts;
+    bool any = false, fit = true;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto found = stored_blocks(tensors_, names[i] + ".weight", {columns[i], in});
+      parts.push_back(found ? found->view : BlockView{BlockType::q8_0, columns[i], in, nullptr});
+      any = any || found;
+      fit = fit && (i + 1 == names.size() || columns[i] % kSideBySide == 0);
+    }
+    if (!any || !fit) parts.clear();
+    return parts;
+  }
+
+  StoredLinear in_blocks(const std::vector<std::string>& names, std::vector<BlockView> parts,
+                         bool bias) const {
+    const TensorView place = next_place(PackedMatrix::bytes_needed(parts));
+    std::int64_t out = 0;
+    for (const BlockView& part : parts) out += part.rows;
+    std::vector<detail::EncodedRows> encoded;
+    Tensor biases(DType::f32, {bias && !only_compares() ? out : 0});
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::int64_t rows = parts[i].rows;
+      const ConstTensorView own = bias ? view(names[i] + ".bias", {rows}) : ConstTensorView();
+      if (only_compares()) continue;
+      if (!parts[i].given()) {
+        encoded.push_back(detail::encoded_rows(view(names[i] + ".weight", {rows, parts[i].columns})));
+        parts[i] = encoded.back().view;
+      }
+      if (bias) copy(own, biases.view().slice(0, begin, begin + rows));
+      begin += rows;
+    }
+    if (only_compares()) return {};
+    StoredLinear layer{.matrix = PackedMatrix(parts, place), .bias = std::move(biases)};
+    for (const std::string& name : names) forget(name + ".weight");
+    return layer;
+  }
+
+  StoredLinear by_head_in_blocks(const std::string& name, const AttentionDescription& attention) const {
+    const std::int64_t heads = attention.heads, size = attention.head_size, out = 3 * heads * size;
+    BlockView stored = stored_blocks(tensors_, name + ".weight", {out, hidden_})->view;
+    const TensorView place = next_place(PackedMatrix::bytes_needed({&stored, 1}));
+    const ConstTensorView bias = attention.bias ? view(name + ".bias", {out}) : ConstTensorView();
+    if (only_compares()) return {};
+    const auto row_bytes = static_cast<std::size_t>(stored.row_bytes());
+    std::vector<std::byte> ordered(static_cast<std::size_t>(out) * row_bytes);
+    for (std::int64_t head = 0; head < heads; ++head) {
+      for (std::int64_t which = 0; which < 3; ++which) {
+        std::memcpy(ordered.data() + static_cast<std::size_t>((which * heads + head) * size) * row_bytes,
+                    stored.row((head * 3 + which) * size), static_cast<std::size_t>(size) * row_bytes);
+      }
+    }
+    stored.data = ordered.data();
+    Tensor biases(DType::f32, {attention.bias ? out : 0});
+    if (attention.bias) copy_by_head(bias, attention, biases);
+    StoredLinear layer{.matrix = PackedMatrix({&stored, 1}, place), .bias = std::move(biases)};
+    forget(name + ".weight");
+    return layer;
+  }
+
   Tensor vector(const std::string& name, std::int64_t size) const {
     const ConstTensorView stored = view(name, {size});
     return only_compares() ? Tensor() : copy_of(stored, DType::f32);
@@ -217,7 +304,9 @@ class ModelWeights::Loader {
 
   // The next piece of the memory for packed matrices; not given when tensors are only compared.
   TensorView next_place(std::int64_t in, std::int64_t out) const {
-    const std::int64_t bytes = PackedMatrix::bytes_needed(in, out, {}, as_);
+    return next_place(PackedMatrix::bytes_needed(in, out, {}, as_));
+  }
+  TensorView next_place(std::int64_t bytes) const {
     const std::int64_t begin = std::exchange(used_, used_ + bytes / static_cast<std::int64_t>(sizeof(float)));
     return only_compares() ? TensorView() : packed_->slice(0, begin, used_);
   }
@@ -238,6 +327,7 @@ class ModelWeights::Loader {
   std::int64_t hidden_;
   const TensorSource& tensors_;
   TensorNames names_;
+  bool keeps_blocks_;
   PackedAs as_;
   std::optional<TensorView> packed_;
   mutable std::int64_t used_ = 0;
@@ -270,7 +360,7 @@ ModelWeights::ModelWeights(const ModelDescription& description, const TensorSour
 void ModelWeights::read(const ModelDescription& description, const Loader& load) {
   const TensorNames& names = load.names();
   const std::int64_t e = description.table_size();
-  words = load.view(names.words, {description.vocabulary_size, e});
+  words = load.words(names.words, {description.vocabulary_size, e});
   if (description.positions == PositionKind::learned)
     positions = load.view(names.positions, {description.position_count, e});
   if (description.token_types > 0 && !names.types.empty())

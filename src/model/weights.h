@@ -12,6 +12,7 @@
 
 #include "model/layer.h"
 #include "model/tensor_names.h"
+#include "model/word_table.h"
 
 namespace attend::model {
 
@@ -43,8 +44,9 @@ class ModelWeights {
 
   Precision precision() const noexcept { return precision_; }
 
-  TensorSource source;                      // keeps alive what the next three look at
-  ConstTensorView words, positions, types;  // in place, not copied: a text touches few rows
+  TensorSource source;               // keeps alive what the next three look at
+  WordTable words;                   // in place, not copied: a text touches few rows
+  ConstTensorView positions, types;  // likewise
   StoredNorm embedding_norm, source_embedding_norm;
   StoredLinear embedding_projection;
   StoredNorm final_norm, source_final_norm;

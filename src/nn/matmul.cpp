@@ -7,6 +7,7 @@
 #include "kernels/matmul/matmul_reference.h"
 #include "nn/host_operations.h"
 #include "nn/packed_bf16.h"
+#include "nn/packed_blocks.h"
 #include "nn/packed_f32.h"
 #include "nn/packed_int8.h"
 
@@ -24,7 +25,7 @@ void check_packable(ConstTensorView w) {
   refuse_double("PackedMatrix", {"w", w});
 }
 
-void check_memory(ConstTensorView w, TensorView memory, std::int64_t needed) {
+void check_memory(TensorView memory, std::int64_t needed) {
   constexpr const char* kOperation = "PackedMatrix";
   if (!memory.given()) refuse(kOperation, "memory is not given");
   if (memory.strides() != row_major_strides(memory.shape())) refuse(kOperation, "memory is not contiguous");
@@ -32,7 +33,6 @@ void check_memory(ConstTensorView w, TensorView memory, std::int64_t needed) {
   if (bytes < needed) refuse(kOperation, "memory has ", bytes, " bytes, expected ", needed, " or more");
   if (reinterpret_cast<std::uintptr_t>(memory.raw()) % 64 != 0)
     refuse(kOperation, "memory is not aligned to 64 bytes");
-  if (overlaps(memory, w)) refuse(kOperation, "memory overlaps w");
 }
 
 // Shapes and places; `w` is (k, n).
@@ -75,6 +75,8 @@ std::string_view name_of(PackedAs as) noexcept {
       return "bf16";
     case PackedAs::int8:
       return "int8";
+    case PackedAs::blocks:
+      return "blocks";
   }
   return "";
 }
@@ -92,7 +94,7 @@ PackedAs packed_as(Precision precision) noexcept {
 }
 
 const PackedFormat& detail::packed_format(PackedAs as) {
-  static constexpr const PackedFormat* kFormats[] = {&kPackedF32, &kPackedBf16, &kPackedInt8};
+  static constexpr const PackedFormat* kFormats[] = {&kPackedF32, &kPackedBf16, &kPackedInt8, &kPackedBlocks};
   for (const PackedFormat* const format : kFormats) {
     if (format->as == as) return *format;
   }
@@ -118,9 +120,29 @@ PackedMatrix::PackedMatrix(ConstTensorView w, TensorView memory, PackedAs as) : 
   rows_ = w.size(0);
   columns_ = w.size(1);
   const auto pack = on_device("PackedMatrix", &Operations::pack, {{"w", w}, {"memory", memory}});
-  check_memory(w, memory, bytes_needed(rows_, columns_, w.device(), as));
+  check_memory(memory, bytes_needed(rows_, columns_, w.device(), as));
+  if (overlaps(memory, w)) refuse("PackedMatrix", "memory overlaps w");
   pack(w, as, memory.raw());
   lent_ = memory;
+}
+
+PackedMatrix::PackedMatrix(std::span<const BlockView> parts, TensorView memory) : as_(PackedAs::blocks) {
+  const std::int64_t needed = bytes_needed(parts);
+  if (memory.given()) {
+    require_host("PackedMatrix", {{"memory", memory}});
+    check_memory(memory, needed);
+  } else {
+    owned_ = Tensor(DType::f32, {needed / static_cast<std::int64_t>(sizeof(float))});
+  }
+  rows_ = parts.front().columns;
+  for (const BlockView& part : parts) columns_ += part.rows;
+  pack_block_parts(parts, memory.given() ? memory.raw() : owned_.view().raw());
+  lent_ = memory;
+}
+
+std::int64_t PackedMatrix::bytes_needed(std::span<const BlockView> parts) {
+  check_block_parts(parts);
+  return bytes_of_block_parts(parts);
 }
 
 PackedMatrix PackedMatrix::transposed() const {

@@ -169,7 +169,7 @@ void Model::embed(Pass& pass, LayerStack& stack, const Sequences& tokens) {
   const TensorView out = first_rows(stack.entering, rows),
                    embedded = normed ? first_rows(stack.embedded, rows) : out;
   const std::vector<std::int64_t> places = places_of<std::int64_t>(pass.rows);
-  model::EmbeddingTables tables{.words = parameters_.value(places_.words)};
+  model::EmbeddingTables tables{.words = {parameters_.value(places_.words)}};
   if (places_.type >= 0) tables.types = parameters_.value(places_.type);
   if (places_.positions >= 0) tables.positions = parameters_.value(places_.positions);
   if (sinusoidal_.count() > 0) tables.positions = sinusoidal_;

@@ -53,6 +53,13 @@ def test_answers_and_ends(talker):
     assert generate(talker, "it was", "--new-only").out == " tired.\n"
 
 
+def test_a_cache_of_any_type_answers(talker):
+    for kind in ["f32", "f16", "bf16", "int8"]:
+        assert generate(talker, "--chat", "hello", "--cache-type", kind).out == "it was tired.\n", kind
+    refused = generate(talker, "hello", "--cache-type", "f64")
+    assert refused.code == 2 and "f64 not in {f32,f16,bf16,int8}" in refused.err
+
+
 def test_a_user_cannot_end_the_turn(talker):
     typed = run_json("generate", "-m", str(talker), "--chat", "x<|end|>")
     assert typed["prompt_tokens"] == len("Tu:xETa:") + len("<|end|>")

@@ -4,6 +4,7 @@
 #include <attend/reference.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "support/compare.h"
@@ -155,6 +156,68 @@ TEST(Cache, RoundsToItsOwnTypeAndTakesQueriesOfAnother) {
   wide.append(rows.k, rows.v);
   EXPECT_REFUSES(wide.attention(queries(1)), "[KeyValueCache::attention] key is f64 but query is f32");
   EXPECT_EQ(wide.attention(queries(1, DType::f64)).dtype(), DType::f64);
+}
+
+TEST(Cache, Int8RoundsEachRowToItsOwnScale) {
+  const Rows rows(70);
+  KeyValueCache cache(CacheType::int8, kBatch, kHeads, kD, kDv);
+  for (std::int64_t at = 0; at < 70; at += 7) cache.append(rows.keys(at, at + 7), rows.values(at, at + 7));
+  const Tensor keys = cache.read_keys();
+  ASSERT_EQ(keys.view().shape(), rows.k.view().shape());
+  for (std::int64_t row = 0; row < keys.count() / kD; ++row) {
+    const float* const stored = keys.values<float>().data() + row * kD;
+    const float* const given = rows.k.values<float>().data() + row * kD;
+    float largest = 0;
+    for (std::int64_t i = 0; i < kD; ++i) largest = std::max(largest, std::abs(given[i]));
+    for (std::int64_t i = 0; i < kD; ++i) ASSERT_NEAR(stored[i], given[i], largest / 253);
+  }
+  EXPECT_TRUE(cache.is_int8());
+  EXPECT_EQ(cache.head_size(), kD);
+  EXPECT_LT(cache.bytes(), kBatch * kHeads * cache.capacity() * (kD + kDv + 8) + 1);
+  EXPECT_REFUSES(cache.keys(), "[KeyValueCache::keys] a cache in int8 has no numbers to view");
+  EXPECT_REFUSES(cache.values(), "[KeyValueCache::values] a cache in int8 has no numbers to view");
+}
+
+// Few queries read the rows as they lie, many a copy: both see the numbers that read_keys() has, in every
+// option.
+TEST(Cache, Int8IsAttendedToAsWhatItStandsFor) {
+  for (const std::int64_t n : {5, 16, 700}) {
+    const Rows rows(n);
+    KeyValueCache cache(CacheType::int8, kBatch, kHeads, kD, kDv);
+    cache.append(rows.k, rows.v);
+    KeyValueCache same(CacheType::f32, kBatch, kHeads, kD, kDv);
+    same.append(cache.read_keys(), cache.read_values());
+    for (const std::int64_t queries_now : {1, 3, 5}) {
+      const Tensor q = queries(queries_now);
+      AttentionOptions options;
+      EXPECT_LT(max_abs_difference(cache.attention(q, options), same.attention(q, options)), 2e-6);
+      options.causal = true;
+      options.softcap = 3;
+      options.alibi_slopes.assign(2 * kHeads, 0.05);
+      EXPECT_LT(max_abs_difference(cache.attention(q, options), same.attention(q, options)), 2e-6);
+    }
+  }
+  const Rows rows(40);
+  KeyValueCache cache(CacheType::int8, kBatch, kHeads, kD, kDv);
+  cache.append(rows.k, rows.v);
+  KeyValueCache same(CacheType::f32, kBatch, kHeads, kD, kDv);
+  same.append(cache.read_keys(), cache.read_values());
+  EXPECT_TRUE(same_bits(cache.attention(queries(30)), same.attention(queries(30))));
+}
+
+TEST(Cache, Int8KeepsWhatIsNotFiniteWhereItIs) {
+  Rows rows(20);
+  rows.k.values<float>()[7 * kD + 2] = std::numeric_limits<float>::quiet_NaN();  // key 7 of the first head
+  rows.v.values<float>()[7 * kDv + 2] = std::numeric_limits<float>::infinity();
+  KeyValueCache cache(CacheType::int8, kBatch, kHeads, kD, kDv);
+  cache.append(rows.k, rows.v);
+  AttentionOptions options;
+  options.key_lengths = {7, 20};
+  for (const double value : values_of(cache.attention(queries(1), options)))
+    EXPECT_TRUE(std::isfinite(value));
+  const std::vector<double> all = values_of(cache.attention(queries(1)));
+  EXPECT_TRUE(std::isnan(all[0]));
+  EXPECT_TRUE(std::isfinite(all[2 * kDv]));  // of the next key head
 }
 
 TEST(Cache, AnEmptyOneGivesZero) {

@@ -151,6 +151,18 @@ TEST(ModelFiles, TransformerAndDenseInFoldersOfTheirOwn) {
                     "\"os.system\" is not Tanh or Identity");
 }
 
+TEST(ModelFiles, ACrossEncoderIsATransformerAlone) {
+  const TemporaryFolder folder;
+  write_sentence_model(folder);
+  folder.write("modules.json", "[" + module("", "Transformer") + "]");
+  folder.write("config_sentence_transformers.json",
+               R"({"activation_fn": "torch.nn.modules.linear.Identity", "prompts": {}})");
+  const ModelFiles files = find_model(folder.path().string());
+  EXPECT_FALSE(files.is_sentence_model);
+  EXPECT_TRUE(files.pooling.empty());
+  EXPECT_EQ(files.activation, "torch.nn.modules.linear.Identity");
+}
+
 TEST(ModelFiles, BadModulesAreRefused) {
   const TemporaryFolder folder;
   write_sentence_model(folder);
@@ -162,7 +174,6 @@ TEST(ModelFiles, BadModulesAreRefused) {
   refuses("{}", "", "expected an array, found an object");
   refuses("[]", "", "expected one Transformer, one Pooling");
   refuses("[" + pooling + "," + transformer + "]", "", "in this order");
-  refuses("[" + transformer + "]", "", "expected one Transformer, one Pooling");
   refuses("[" + transformer + "," + pooling + "," + pooling + "]", "",
           "expected one Transformer, one Pooling");
   refuses("[" + transformer + "," + module("1_WordWeights", "WordWeights") + "]", "type",

@@ -50,6 +50,17 @@ def log_softmax(logits):
     return logits - logits.max() - np.log(np.exp(logits - logits.max()).sum())
 
 
+def test_a_cache_of_a_small_type_is_near(counting):
+    exact = attend.Generator(counting).read([3, 4, 5])
+    for cache_type, bound in [("f32", 0), ("f16", 1e-2), ("bf16", 0.1), ("int8", 0.1)]:
+        found = attend.Generator(counting, cache_type=cache_type)
+        found.read([3])
+        found.read([4])
+        assert np.abs(found.read([5]) - exact).max() <= bound + 1e-4, cache_type
+    with pytest.raises(ValueError, match='cache_type is "f64", expected "f32", "f16", "bf16" or "int8"'):
+        attend.Generator(counting, cache_type="f64")
+
+
 def test_greedy_is_the_argmax_of_read(generator):
     written = generator.generate([3, 4], max_tokens=12, temperature=0)
     assert written.reason == "length" and len(written.tokens) == 12 and written.log_probabilities is None

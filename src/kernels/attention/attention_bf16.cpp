@@ -92,7 +92,7 @@ struct PairTile {
       add_values(j);
       for (int v = 0; v < kV; ++v) raise_base(v, largest[v]);
     }
-    const Pairs ones = hn::Set(di, 0x3f803f80);
+    const Pairs ones = same_pair(0x3f803f80);
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
       const V from = shift(base[v]);

@@ -50,9 +50,10 @@ struct DecodePanel {
   const std::int64_t count;
   const std::int64_t d = rows[0].head->d, dv = rows[0].head->dv;
   const std::int64_t q_width = padded(d), o_width = padded(dv);
-  float* const q;  // (count, q_width), scaled, zeros after d
-  float* const o;  // (count, o_width)
-  float* const s;  // (count, kDecodeBlock): scores, then weights
+  float* const q;       // (count, q_width), scaled, zeros after d
+  float* const o;       // (count, o_width)
+  float* const s;       // (count, kDecodeBlock): scores, then weights
+  float* const scales;  // (kDecodeBlock): of the rows, where these are int8
 
   HWY_ATTR DecodePanel(const StoredKeys& keys, const DecodeRow* first, std::int64_t number, float* scratch)
       : stored(keys),
@@ -60,10 +61,39 @@ struct DecodePanel {
         count(number),
         q(scratch),
         o(q + kDecodeRows * q_width),
-        s(o + kDecodeRows * o_width) {}
+        s(o + kDecodeRows * o_width),
+        scales(s + kDecodeRows * kDecodeBlock) {}
 
-  const T* key(std::int64_t j) const { return static_cast<const T*>(stored.k) + j * stored.k_stride; }
-  const T* value(std::int64_t j) const { return static_cast<const T*>(stored.v) + j * stored.v_stride; }
+  static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
+  static constexpr std::int64_t kScaleBytes = 4;  // before the numbers of such a row
+  const std::int64_t k_step = stored.k_stride * (kScaled ? kScaleBytes : 1);
+  const std::int64_t v_step = stored.v_stride * (kScaled ? kScaleBytes : 1);
+
+  const T* key(std::int64_t j) const {
+    return static_cast<const T*>(stored.k) + j * k_step + (kScaled ? kScaleBytes : 0);
+  }
+  const T* value(std::int64_t j) const {
+    return static_cast<const T*>(stored.v) + j * v_step + (kScaled ? kScaleBytes : 0);
+  }
+
+  // The scales of the keys or values of the block, and the numbers of row r, scores or weights, times them.
+  // What takes no part stays as it is, whatever its row holds.
+  HWY_ATTR void gather_scales(const void* rows_of_keys, std::int64_t stride, std::int64_t keys) {
+    const auto* const from = static_cast<const float*>(rows_of_keys);
+    for (std::int64_t j = 0; j < keys; ++j) scales[j] = from[j * stride];
+    std::fill(scales + keys, scales + padded(keys), 0.0f);
+  }
+  HWY_ATTR void apply_scales(std::int64_t r, std::int64_t keys) {
+    const D dd;
+    const DI di;
+    float* const row = s + r * kDecodeBlock;
+    for (std::int64_t j = 0; j < keys; j += lanes()) {
+      const V x = hn::Load(dd, row + j);
+      const auto none = hn::Eq(hn::BitCast(di, x), hn::BitCast(di, hn::Set(dd, kNoPart)));
+      hn::Store(hn::IfThenElse(hn::RebindMask(dd, none), x, hn::Mul(x, hn::Load(dd, scales + j))), dd,
+                row + j);
+    }
+  }
 
   HWY_ATTR void start() {
     for (std::int64_t r = 0; r < count; ++r) {
@@ -203,7 +233,7 @@ struct DecodePanel {
     }
     const T* from = value(first_key) + c;
     const float* const weights = s + r0 * kDecodeBlock;
-    for (std::int64_t j = 0; j < keys; ++j, from += stored.v_stride) {
+    for (std::int64_t j = 0; j < keys; ++j, from += v_step) {
       Slot p[kR];
 #pragma GCC unroll 4
       for (int r = 0; r < kR; ++r) p[r] = hn::Set(dd, weights[r * kDecodeBlock + j]);
@@ -259,10 +289,16 @@ struct DecodePanel {
       by_rows(kMostRows, [&](std::int64_t r, auto n) HWY_ATTR { score<n.value>(first_key, j, keys - 1, r); });
     }
     bool holes = false;
+    const auto scale_rows = [&](const void* all, std::int64_t stride) HWY_ATTR {
+      gather_scales(static_cast<const float*>(all) + first_key * stride, stride, keys);
+      for (std::int64_t r = 0; r < count; ++r) apply_scales(r, keys);
+    };
+    if constexpr (kScaled) scale_rows(stored.k, stored.k_stride);
     for (std::int64_t r = 0; r < count; ++r) {
       holes |= adjust(r, first_key, keys);
       state[r] = exponentials(r, keys);
     }
+    if constexpr (kScaled) scale_rows(stored.v, stored.v_stride);
     // As many rows as leave room for whole values: what comes from memory is read in one go.
     by_rows(o_width == 0 ? 1 : kMostSums * lanes() / o_width, [&](std::int64_t r, auto n) HWY_ATTR {
       constexpr int kR = n.value, kC = std::min(8, kMostSums / kR);
@@ -280,6 +316,7 @@ struct DecodePanel {
 
 HWY_ATTR void run_decode(const StoredKeys& stored, const DecodeRow* rows, std::int64_t count, KeyRange keys,
                          float* o, RowNumbers* state, float* scratch) {
+  if (stored.int8_rows) return DecodePanel<std::int8_t>(stored, rows, count, scratch).run(keys, o, state);
   switch (stored.dtype) {
     case DType::bf16:
       return DecodePanel<bfloat16>(stored, rows, count, scratch).run(keys, o, state);
@@ -291,7 +328,7 @@ HWY_ATTR void run_decode(const StoredKeys& stored, const DecodeRow* rows, std::i
 }
 
 HWY_ATTR std::int64_t decode_scratch(std::int64_t d, std::int64_t dv) {
-  return kDecodeRows * (padded(d) + padded(dv) + kDecodeBlock);
+  return kDecodeRows * (padded(d) + padded(dv) + kDecodeBlock) + kDecodeBlock;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -20,9 +20,10 @@ inline constexpr std::int64_t kDecodeBlock = 512;  // keys
 inline constexpr std::int64_t kDecodeRows = 16;    // the most rows that are worked on together
 
 // The rows of one key head, stored as f32, bf16 or f16; the elements of a row are contiguous. Strides
-// count elements.
+// count elements. int8_rows: each row is one of int8_row.h, and strides count floats.
 struct StoredKeys {
   DType dtype = DType::f32;
+  bool int8_rows = false;
   const void* k = nullptr;  // (keys, d)
   const void* v = nullptr;  // (keys, dv)
   std::int64_t k_stride = 0, v_stride = 0;

@@ -38,7 +38,8 @@ struct PanelLines {
 HWY_INLINE Ahead part_ahead(const PanelLines& lines, std::int64_t tiles, std::int64_t part,
                             std::int64_t column, std::int64_t width, std::int64_t done,
                             std::int64_t columns) {
-  constexpr std::int64_t kFewTiles = 4;
+  // On AVX2, whose tiles take half as long for each line of weights, it gains 1 to 3 points up to 128 rows.
+  constexpr std::int64_t kFewTiles = HWY_TARGET == HWY_AVX2 ? kMatmulRows : 4;
   if (tiles > kFewTiles || lines.depth == 0) return {};
   Ahead ahead{lines.next, lines.depth * kPanelColumns, (part + tiles - 1) / tiles};
   if (done < lines.depth) {

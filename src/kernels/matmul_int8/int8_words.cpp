@@ -13,8 +13,6 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-constexpr int kWordRows = 6;  // 12 of 16 registers hold sums
-
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 // The two sums of each column, of two registers a row. Not inlined: gcc would keep them in registers until
@@ -83,6 +81,8 @@ HWY_ATTR void multiply_rows(const Int8Tile& tile) {
                        tile.sums + column);
   }
 }
+
+constexpr int kWordRows = 6;  // 12 of 16 registers hold sums
 
 HWY_ATTR void multiply_tile(const Int8Tile& tile) { multiply_rows<kWordRows>(tile); }
 

@@ -41,6 +41,16 @@ HWY_INLINE V dot_pairs(V sum, Pairs a, Pairs b) {
   return V{_mm512_dpbf16_ps(sum.raw, reinterpret_cast<__m512bh>(a.raw), reinterpret_cast<__m512bh>(b.raw))};
 }
 
+// The same pair in every lane. clang 16 must not see where it comes from: asking what a broadcast costs as
+// bfloat, its VectorCombine calls itself without end.
+HWY_INLINE Pairs same_pair(std::int32_t pair) {
+  Pairs x = hn::Set(DI(), pair);
+#if HWY_COMPILER_CLANG
+  asm("" : "+v"(x.raw));
+#endif
+  return x;
+}
+
 // 16 numbers in the lower half of the vector and 16 in the upper become 16 pairs.
 HWY_INLINE Pairs woven_halves(__m512i halves) {
   HWY_ALIGN static constexpr std::uint16_t kOrder[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
@@ -75,7 +85,7 @@ HWY_INLINE void accumulate_pairs(Slot (&acc)[kR][kV], std::int64_t n, const std:
     for (int r = 0; r < kR; ++r) {
       std::int32_t pair;
       std::memcpy(&pair, a + r * a_row + i * a_step, sizeof(pair));
-      const Pairs x = hn::Set(d, pair);
+      const Pairs x = same_pair(pair);
 #pragma GCC unroll 4
       for (int v = 0; v < kV; ++v) acc[r][v] = dot_pairs(acc[r][v], x, row[v]);
     }

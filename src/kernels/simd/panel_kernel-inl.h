@@ -18,8 +18,9 @@ namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
 // Accumulators: kTileRows broadcasts against kTileVectors vectors of columns. 32 registers of 16 floats hold
-// 8 x 3, three panels at once; 16 hold 6 x 2, which is one panel of 8-float vectors. NEON's 32 of 4
-// floats hold 5 x 4, one panel: gcc loads the elements of all rows first, and at 6 x 4 spills two sums.
+// 8 x 3, three panels at once; AVX2's 16 hold 4 x 3, a panel and a half of 8-float vectors, SSE4's 6 x 2.
+// NEON's 32 of 4 floats hold 5 x 4, one panel: gcc loads the elements of all rows first, and at 6 x 4 spills
+// two sums.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr int kTileRows = 8, kTileVectors = 3;
 #elif HWY_TARGET == HWY_AVX2

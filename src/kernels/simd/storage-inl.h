@@ -46,6 +46,11 @@ HWY_ATTR HWY_INLINE V load_stored(const T* from) {
   return widened(T(), hn::LoadU(D16(), reinterpret_cast<const std::uint16_t*>(from)));
 }
 
+// Whole numbers of 8 bits, whose scale is applied elsewhere.
+HWY_ATTR HWY_INLINE V load_stored(const std::int8_t* from) {
+  return hn::ConvertTo(D(), hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<std::int8_t, D>(), from)));
+}
+
 inline float stored_value(float value) { return value; }
 template <class T>
 float stored_value(T value) {
@@ -69,6 +74,12 @@ HWY_ATTR HWY_INLINE V load_first(const T* from, std::int64_t count) {
                    hn::MaskedLoad(hn::FirstN(d16, n), d16, reinterpret_cast<const std::uint16_t*>(from)));
   }
 #endif
+}
+
+HWY_ATTR HWY_INLINE V load_first(const std::int8_t* from, std::int64_t count) {
+  HWY_ALIGN float some[HWY_MAX_BYTES / sizeof(float)] = {};
+  for (std::int64_t i = 0; i < count; ++i) some[i] = static_cast<float>(from[i]);
+  return hn::Load(D(), some);
 }
 
 // lanes() elements to `to`, which need not be aligned: rounded to nearest, ties to even, NaN kept.
