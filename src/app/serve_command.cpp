@@ -1,5 +1,5 @@
 // attend serve: vectors and what attention did, over HTTP.
-#include <cstdlib>
+#include <csignal>
 #include <memory>
 #include <optional>
 
@@ -42,6 +42,7 @@ struct ServeArguments {
 
 void run_serve(ServeArguments& given) {
   http::return_free_memory_early();
+  std::signal(SIGPIPE, SIG_IGN);  // whoever read the log may end before the server
   if (!http::has_server())
     throw std::runtime_error("this attend was built without Boost.Beast, which a server needs");
   if (given.threads > 0) set_threads(given.threads);

@@ -40,7 +40,7 @@ struct Work : std::enable_shared_from_this<Work> {
 };
 
 struct BatcherOptions {
-  std::int64_t batch_tokens = 16384;
+  std::int64_t batch_tokens = 2048;
   std::int64_t waiting_tokens = std::int64_t{1} << 20;
 };
 

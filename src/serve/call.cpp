@@ -46,7 +46,7 @@ void Call::answer(http::Response response) {
     return end();
   }
   if (finished_.texts > 0) add_times(response);
-  finish(response.status);
+  finish(exchange_->gone() ? kClientGone : response.status);
   exchange_->answer(std::move(response));
 }
 

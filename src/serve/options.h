@@ -14,9 +14,11 @@ struct ServeOptions {
   int port = 8080;  // 0: any that is free
   std::string api_key{};
   std::int64_t max_concurrent_requests = 512;  // accepted and not yet answered; one more gets 429
-  std::int64_t max_batch_tokens = 16384;       // that are computed together
-  std::int64_t max_client_batch_size = 32;     // texts in one request to TEI's routes
-  std::int64_t payload_limit = 2'000'000;      // bytes of a body
+  // That are computed together. Not the 16,384 of others: a text is answered with the rest of its batch, and
+  // 64 clients got 109 to 114 texts a second with those, 115 to 120 with these.
+  std::int64_t max_batch_tokens = 2048;
+  std::int64_t max_client_batch_size = 32;  // texts in one request to TEI's routes
+  std::int64_t payload_limit = 2'000'000;   // bytes of a body
   std::int64_t max_connections = 1024;
   std::chrono::seconds idle{30};
   std::chrono::seconds grace{5};  // after SIGTERM

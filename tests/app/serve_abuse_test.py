@@ -3,12 +3,14 @@
 import json
 import signal
 import socket
+import subprocess
 import threading
 import time
 
 import pytest
 
 from explore_abuse_test import FLAT, answer_to
+from program import PROGRAM, environment
 from server import Server
 
 
@@ -139,3 +141,17 @@ def test_a_storm(server):
     stop.set()
     thread.join()
     assert good and set(good) == {200}
+
+
+def test_a_log_that_nobody_reads_any_more(small_bert):
+    process = subprocess.Popen([PROGRAM, "serve", "-m", str(small_bert), "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    try:
+        port = int(process.stdout.readline().decode().strip().rstrip("/").rpartition(":")[2])
+        process.stderr.close()
+        for _ in range(3):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+            connection.sendall(request("/embed", b'{"inputs": "the"}', b"Connection: close\r\n"))
+            assert answer_to(connection).startswith(b"HTTP/1.1 200 ")
+    finally:
+        process.kill()
+        process.wait()

@@ -1,17 +1,16 @@
 """Runs `attend serve` and talks to it."""
 
-import http.client
 import json
 import signal
-import socket
 import subprocess
 import threading
 from typing import Any
 
+from local_server import LocalServer
 from program import PROGRAM, environment
 
 
-class Server:
+class Server(LocalServer):
     """A server that lives as long as the `with` block, and must end cleanly."""
 
     def __init__(self, *arguments: str, env: dict[str, str] | None = None):
@@ -41,17 +40,6 @@ class Server:
         self.process.send_signal(how)
         return self.process.wait(timeout=60)
 
-    def ask(self, path: str, body: Any = None, method: str | None = None, headers: dict[str, str] | None = None):
-        """Status, headers and bytes of one answer. A body that is not bytes is sent as JSON."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        data = json.dumps(body).encode() if body is not None and not isinstance(body, bytes) else body
-        try:
-            connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
-            answer = connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read()
-        finally:
-            connection.close()
-
     def get(self, path: str, body: Any = None) -> Any:
         status, _, data = self.ask(path, body)
         assert status == 200, (path, status, data)
@@ -60,13 +48,3 @@ class Server:
     def refused(self, path: str, body: Any = None, **arguments) -> tuple[int, dict]:
         status, _, data = self.ask(path, body, **arguments)
         return status, json.loads(data)
-
-    def connect(self, data: bytes = b"") -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        connection.sendall(data)
-        return connection
-
-    def memory(self) -> float:
-        """Resident, in MB."""
-        with open(f"/proc/{self.process.pid}/status") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024

@@ -8,27 +8,23 @@
 
 #include "explore/api.h"
 #include "explore/bodies.h"
+#include "fuzz/require.h"
 #include "http/callers.h"
 #include "http/target.h"
 
 namespace {
 
+using namespace attend;
 using namespace attend::explore;
 using namespace attend::http;
-
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 template <class Action>
 void parse_or_refuse(const Action& action) {
   try {
     action();
   } catch (const RequestError& error) {
-    const std::string_view sentence = error.what();
-    require(error.status >= 400 && error.status < 500 && !sentence.empty() && sentence.size() < 300);
-    require(std::none_of(sentence.begin(), sentence.end(),
-                         [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }));
+    require(error.status >= 400 && error.status < 500);
+    require_sentence(error.what(), 300);
   }
 }
 

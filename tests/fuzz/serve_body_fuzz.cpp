@@ -6,29 +6,25 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/require.h"
 #include "serve/bodies.h"
 #include "serve/refused.h"
 #include "serve/writing_bodies.h"
 
 namespace {
 
+using namespace attend;
 using namespace attend::serve;
 
 constexpr std::size_t kMostInputs = 8;
-
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
 
 template <class Action>
 void parse_or_refuse(const Action& action) {
   try {
     action();
   } catch (const Refused& refused) {
-    const std::string_view sentence = refused.what();
-    require(refused.fault <= Fault::too_many && !sentence.empty() && sentence.size() < 600);
-    require(std::none_of(sentence.begin(), sentence.end(),
-                         [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }));
+    require(refused.fault <= Fault::too_many);
+    require_sentence(refused.what(), 600);
     for (const Family family : {Family::openai, Family::tei})
       require(refusal(family, refused).status / 100 == 4);
   }
