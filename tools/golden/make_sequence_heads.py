@@ -1,10 +1,10 @@
 """Writes tests/golden/heads: small random checkpoints that score whole texts, and what transformers and sentence-transformers make of them.
 
     build/golden-venv/bin/pip install transformers==5.22.2 sentence-transformers==6.2.0
-    build/golden-venv/bin/python tools/golden/make_sequence_heads.py [NAME ...]       # default: all of them; other weights each time
+    build/golden-venv/bin/python tools/golden/make_sequence_heads.py [NAME ...]       # default: all of them; keeps weights that are there
 
 Each folder has the config.json and model.safetensors of a ForSequenceClassification class and, in golden.safetensors, texts and pairs of texts
-(ids, types, ends), their logits in float64, and under error how far transformers' own float32 run is from them. What it computes in float32
+(ids, ends; firsts: the tokens of the first one), their logits in float64, and under error how far transformers' own float32 run is from them. What it computes in float32
 whatever the model's type is computed in float64 there.
 
 cross-encoder is a folder as sentence-transformers saves it, with a tokenizer, and answers.json: what CrossEncoder says of a few texts.
@@ -23,7 +23,7 @@ from safetensors.numpy import save_file
 
 ROOT = Path(__file__).resolve().parents[2] / "tests/golden/heads"
 # Tokens of the first text and of the second; 0: a text alone.
-PARTS = [(7, 0), (1, 0), (12, 7), (4, 26), (30, 0), (3, 3)] * 4  # so many that the largest error is no accident
+PARTS = [(7, 0), (1, 0), (12, 7), (4, 26), (30, 0), (3, 3)] * 16  # so many that the largest error is no accident
 SMALL = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=24, vocab_size=64, max_position_embeddings=40)
 IDS = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
 DECODER = dict(SMALL, num_key_value_heads=2, head_dim=6, bos_token_id=None, eos_token_id=None, pad_token_id=None)
@@ -73,9 +73,14 @@ def logits_of(model, ids, types):
 
 def write_case(name, seed):
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
-    model = CASES[name].eval()
+    folder, model = ROOT / name, CASES[name].eval()
+    if (folder / "model.safetensors").exists():
+        model = type(model).from_pretrained(folder, dtype=torch.float32).eval()
+    else:
+        larger(model, generator)
+        model.save_pretrained(folder)
+        save_config(folder)
     model.set_attn_implementation("eager")
-    larger(model, generator)
     texts = [rng.integers(5, 64, sum(part)) for part in PARTS]  # 5: behind every family's special ids
     types = [np.repeat([0, 1], part) for part in PARTS]
     with float64_everywhere():
@@ -86,10 +91,7 @@ def write_case(name, seed):
         judged = np.stack([logits_of(wide, *text) for text in zip(texts, types)])
     assert judged.dtype == np.float64
     error = np.abs(judged - np.stack([logits_of(model, *text) for text in zip(texts, types)])).max()
-    folder = ROOT / name
-    model.save_pretrained(folder)
-    save_config(folder)
-    golden = {"ids": np.concatenate(texts), "types": np.concatenate(types), "ends": np.cumsum([0, *map(len, texts)]), "logits": judged}
+    golden = {"ids": np.concatenate(texts), "firsts": np.array([first for first, _ in PARTS]), "ends": np.cumsum([0, *map(len, texts)]), "logits": judged}
     save_file({key: np.ascontiguousarray(value) for key, value in golden.items()} | {"error": np.array([error])}, folder / "golden.safetensors")
     print(f"{name}: logits up to {np.abs(judged).max():.2g}, error {error:.2g}")
 
