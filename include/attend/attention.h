@@ -5,10 +5,10 @@
 // Packed:  q (total_q, Hq, D) k (total_k, Hkv, D) v (total_k, Hkv, Dv) out (total_q, Hq, Dv), see
 // cumulative_query_lengths.
 //
-// Any strides. q, k and v are of one dtype: f32, or f16 (stored so, computed in f32), or bf16 (see precision),
-// or f64, which is the reference. Functions throw std::invalid_argument with one sentence when the input makes no sense; they
-// never print, exit or abort. They may be called from several threads at once. Outputs must not overlap
-// inputs in memory.
+// Any strides. q, k and v are of one dtype: f32, or f16 (stored so, computed in f32), or bf16 (see
+// precision), or f64, which is the reference. Functions throw std::invalid_argument with one sentence when
+// the input makes no sense; they never print, exit or abort. They may be called from several threads at once.
+// Outputs must not overlap inputs in memory.
 #pragma once
 
 #include <concepts>

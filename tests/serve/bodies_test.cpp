@@ -112,13 +112,15 @@ TEST(WritingBodies, AreTakenApart) {
 }
 
 TEST(WritingBodies, RefuseWhatTheyCannotRead) {
-  for (const char* const more : {R"("temperature": 3)", R"("top_p": -1)", R"("stop": [1])", R"("n": 0)", R"("seed": 1.5)",
-                                 R"("max_tokens": 0)", R"("logprobs": 1)", R"("echo": true)", R"("stream_options": 1)"}) {
+  for (const char* const more :
+       {R"("temperature": 3)", R"("top_p": -1)", R"("stop": [1])", R"("n": 0)", R"("seed": 1.5)",
+        R"("max_tokens": 0)", R"("logprobs": 1)", R"("echo": true)", R"("stream_options": 1)"}) {
     const std::string body = std::string(R"({"prompt": "a", )") + more + "}";
     EXPECT_EQ(fault_of([&] { parse_completion(body); }), Fault::invalid) << body;
   }
-  for (const char* const messages : {"1", "[1]", "[{}]", R"([{"role": 1}])", R"([{"role": "user", "content": 1}])",
-                                     R"([{"role": "user", "content": [{"type": "image_url"}]}])"}) {
+  for (const char* const messages :
+       {"1", "[1]", "[{}]", R"([{"role": 1}])", R"([{"role": "user", "content": 1}])",
+        R"([{"role": "user", "content": [{"type": "image_url"}]}])"}) {
     const std::string body = std::string(R"({"messages": )") + messages + "}";
     EXPECT_EQ(fault_of([&] { parse_chat(body); }), Fault::invalid) << body;
   }
