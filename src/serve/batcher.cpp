@@ -95,7 +95,7 @@ std::vector<Batcher::Part> Batcher::take() {
         continue;
       }
       if (!parts.empty() && (work.task || parts[0].work->task || work.model != parts[0].work->model ||
-                             work.each_token != parts[0].work->each_token))
+                             work.result != parts[0].work->result))
         break;
       if (head.next == 0) work.begun = Clock::now();
       Part part{head.work, head.next, head.next};
@@ -152,14 +152,15 @@ void Batcher::compute_together(const std::vector<Part>& parts) {
                  part.work->texts.begin() + static_cast<std::ptrdiff_t>(part.last));
   Tensor rows;
   std::vector<std::int64_t> ends{0};  // of the rows of each text
-  if (first.each_token) {
+  if (first.result == Result::token_vectors) {
     TokenBatch batch;
     for (const Encoding& text : texts) batch.add(text.ids, text.type_ids);
     rows = first.model->transformer().forward(batch);
     first.model->require_intact();
     ends = batch.ends;
   } else {
-    rows = first.model->embed(texts, {.normalize = false});
+    rows = first.result == Result::scores ? first.model->predict(texts, {.function = ScoreFunction::identity})
+                                          : first.model->embed(texts, {.normalize = false});
     for (std::size_t i = 0; i < texts.size(); ++i) ends.push_back(ends.back() + 1);
   }
   std::size_t text = 0;

@@ -22,16 +22,20 @@ namespace attend::serve {
 
 using Clock = std::chrono::steady_clock;
 
-// What one request wants computed: vectors of its texts, or anything else that takes long.
+// What is computed of each text: its vector, a vector of each token, or the scores of the model's head.
+enum class Result : std::uint8_t { vector, token_vectors, scores };
+
+// What one request wants computed: something of its texts, or anything else that takes long.
 struct Work : std::enable_shared_from_this<Work> {
   std::shared_ptr<const TextModel> model{};
   std::vector<Encoding> texts{};
-  bool each_token = false;            // a vector of each token instead of one of the text
+  Result result = Result::vector;
   std::function<void()> task{};       // instead of texts; may throw
   std::function<bool()> wanted{};     // whether somebody still waits for it; from any thread
   std::function<void(Work&)> done{};  // on the computing thread, so it hands on what takes time
 
-  // The answer: (size) of each text or (tokens, size), not normalised; or what was thrown.
+  // The answer: (1, size) of each text or (tokens, size), not normalised; (1, labels) before any function; or
+  // what was thrown.
   std::vector<Tensor> vectors{};
   std::exception_ptr failure{};
   Clock::time_point queued{}, begun{}, finished{};

@@ -1,5 +1,8 @@
 #include "serve/bodies.h"
 
+#include <limits>
+#include <utility>
+
 #include "serve/body_fields.h"
 
 namespace attend::serve {
@@ -12,6 +15,19 @@ InputOptions input_options_of(const BodyFields& fields) {
   return {.truncate = fields.flag("truncate", true),
           .cut_left = fields.word("truncation_direction", {"right", "left"}) == 1,
           .prompt_name = fields.text("prompt_name")};
+}
+
+// One list of one or two texts.
+PredictBody::Text text_or_pair_of(const io::JsonValue& value) {
+  std::vector<std::string> texts = texts_of(value, "inputs", std::numeric_limits<std::size_t>::max());
+  if (texts.size() > 2)
+    throw Refused(Fault::invalid,
+                  joined("\"inputs\" has a list of ", texts.size(),
+                         " texts, expected one or two: several are a list of such lists"),
+                  "inputs");
+  PredictBody::Text text{.first = std::move(texts[0])};
+  if (texts.size() == 2) text.second = std::move(texts[1]);
+  return text;
 }
 
 }  // namespace
@@ -56,6 +72,37 @@ EmbedBody parse_similarity(std::string_view body, std::size_t most_inputs) {
     throw Refused(Fault::invalid, "\"parameters\" is not an object", "parameters");
   read.reading = input_options_of(parameters ? BodyFields(*parameters) : BodyFields(inputs));
   return read;
+}
+
+PredictBody parse_predict(std::string_view body, std::size_t most_inputs) {
+  const BodyFields fields(body);
+  PredictBody read{.model = fields.text("model"),
+                   .reading = input_options_of(fields),
+                   .raw_scores = fields.flag("raw_scores", false)};
+  const io::JsonValue inputs = fields.required("inputs");
+  const bool list = inputs.is_array() && inputs.elements().size() > 0 && inputs.elements()[0].is_array();
+  read.single = !list;
+  if (!list) {
+    read.texts.push_back(text_or_pair_of(inputs));
+    return read;
+  }
+  require_count(inputs.elements().size(), most_inputs, "inputs");
+  for (const io::JsonValue element : inputs.elements()) {
+    if (!element.is_array())
+      throw Refused(Fault::invalid, "\"inputs\" holds lists of texts and something else", "inputs");
+    read.texts.push_back(text_or_pair_of(element));
+  }
+  return read;
+}
+
+RerankBody parse_rerank(std::string_view body, std::size_t most_inputs) {
+  const BodyFields fields(body);
+  return {.model = fields.text("model"),
+          .query = read_value("query", [&] { return std::string(fields.required("query").string()); }),
+          .texts = texts_of(fields.required("texts"), "texts", most_inputs),
+          .reading = input_options_of(fields),
+          .raw_scores = fields.flag("raw_scores", false),
+          .return_text = fields.flag("return_text", false)};
 }
 
 TokenizeBody parse_tokenize(std::string_view body, std::size_t most_inputs) {

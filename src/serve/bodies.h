@@ -46,6 +46,31 @@ EmbedBody parse_embed(std::string_view body, std::size_t most_inputs);
 // POST /similarity: the first input is the one that the others are compared with.
 EmbedBody parse_similarity(std::string_view body, std::size_t most_inputs);
 
+// POST /predict
+struct PredictBody {
+  struct Text {
+    std::string first{};
+    std::optional<std::string> second{};  // of a pair
+  };
+  std::optional<std::string> model{};
+  std::vector<Text> texts{};
+  bool single = false;  // not in a list, and so is the answer
+  InputOptions reading{};
+  bool raw_scores = false;  // before any function
+};
+PredictBody parse_predict(std::string_view body, std::size_t most_inputs);
+
+// POST /rerank
+struct RerankBody {
+  std::optional<std::string> model{};
+  std::string query{};
+  std::vector<std::string> texts{};
+  InputOptions reading{};
+  bool raw_scores = false;
+  bool return_text = false;
+};
+RerankBody parse_rerank(std::string_view body, std::size_t most_inputs);
+
 // POST /tokenize
 struct TokenizeBody {
   std::optional<std::string> model{};

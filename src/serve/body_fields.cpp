@@ -19,14 +19,6 @@ std::optional<io::JsonDocument>& parsed(std::optional<io::JsonDocument>& documen
   return document;
 }
 
-void require_count(std::size_t count, std::size_t most, std::string_view name) {
-  if (count == 0) throw Refused(Fault::empty, joined('"', name, "\" is empty"), std::string(name));
-  if (count > most)
-    throw Refused(Fault::too_many,
-                  joined('"', name, "\" has ", count, " entries, and a request may have ", most),
-                  std::string(name));
-}
-
 [[noreturn]] void refuse_kind(const io::JsonValue& value, std::string_view name, const char* expected) {
   throw Refused(Fault::invalid,
                 joined('"', name, "\" is or holds ", io::name_of(value.kind()), ", expected ", expected),
@@ -34,6 +26,14 @@ void require_count(std::size_t count, std::size_t most, std::string_view name) {
 }
 
 }  // namespace
+
+void require_count(std::size_t count, std::size_t most, std::string_view name) {
+  if (count == 0) throw Refused(Fault::empty, joined('"', name, "\" is empty"), std::string(name));
+  if (count > most)
+    throw Refused(Fault::too_many,
+                  joined('"', name, "\" has ", count, " entries, and a request may have ", most),
+                  std::string(name));
+}
 
 BodyFields::BodyFields(std::string_view body) : object_(parsed(document_, body)->root()) {}
 

@@ -49,6 +49,9 @@ auto read_value(std::string_view name, const Read& read) {
   }
 }
 
+// Throws Refused for none, and for more than a request may have.
+void require_count(std::size_t count, std::size_t most, std::string_view name);
+
 // A string, a list of strings, a list of ids, or a list of such lists.
 std::vector<Input> inputs_of(const io::JsonValue& value, std::string_view name, std::size_t most);
 std::vector<std::string> texts_of(const io::JsonValue& value, std::string_view name, std::size_t most);

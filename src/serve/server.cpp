@@ -27,8 +27,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/similarity", Family::tei, answer_similarity},
     {"POST", "/tokenize", Family::tei, answer_tokenize},
     {"POST", "/decode", Family::tei, answer_decode},
-    {"POST", "/predict", Family::tei, refuse_model_kind},
-    {"POST", "/rerank", Family::tei, refuse_model_kind},
+    {"POST", "/predict", Family::tei, answer_predict},
+    {"POST", "/rerank", Family::tei, answer_rerank},
     {"POST", "/embed_sparse", Family::tei, refuse_model_kind},
     {"POST", "/explain", Family::tei, answer_explain},
 };

@@ -2,11 +2,11 @@
 #include <attend/threads.h>
 #include <attend/version.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "io/json_document.h"
 #include "save/json_array.h"
+#include "serve/body_fields.h"
 #include "serve/routes.h"
 #include "serve/tokens_of.h"
 #include "serve/vectors.h"
@@ -15,14 +15,6 @@ namespace attend::serve {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-http::Response json_answer(const Json& json) {
-  return {.body = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
-}
-
-std::size_t most_inputs(const Context& context) {
-  return static_cast<std::size_t>(context.options.max_client_batch_size);
-}
 
 std::shared_ptr<Work> work_of(const Context& context, Call& call, const EmbedBody& body) {
   const auto work = std::make_shared<Work>();
@@ -51,18 +43,39 @@ const char* dtype_name(Precision precision) {
   return precision == Precision::f32 ? "float32" : precision == Precision::bf16 ? "bfloat16" : "int8";
 }
 
+// By what the model is for.
+Json model_type_of(const TextModel& model) {
+  const auto& head = model.transformer().description().sequence_head;
+  if (!head) {
+    const std::vector<Pooling>& poolings = model.files().pooling;
+    const Pooling pooling = poolings.empty() ? Pooling::mean : poolings.front();
+    return {{"embedding", {{"pooling", std::string(name_of(pooling))}}}};
+  }
+  Json id2label = Json::object(), label2id = Json::object();
+  for (std::size_t id = 0; id < head->labels.size(); ++id) {
+    id2label[std::to_string(id)] = head->labels[id];
+    label2id[head->labels[id]] = id;
+  }
+  return {{head->labels.size() == 1 ? "reranker" : "classifier",
+           {{"id2label", std::move(id2label)}, {"label2id", std::move(label2id)}}}};
+}
+
 }  // namespace
 
 void answer_main(Context& context, const SharedCall& call) {
-  // huggingface_hub sends both to the address that it is given.
   std::optional<io::JsonDocument> body;
   try {
     body.emplace("the body", call->request().body);
   } catch (const FileError&) {  // parse_embed() says it
     return answer_embed(context, call);
   }
-  const io::JsonValue root = body->root();
-  const auto inputs = root.is_object() ? root.find("inputs") : std::nullopt;
+  if (!body->root().is_object()) return answer_embed(context, call);
+  const BodyFields fields(body->root());
+  const ServedModel& served = context.models.find(fields.text("model"));
+  if (const auto& head = served.model->transformer().description().sequence_head)
+    return head->labels.size() == 1 ? answer_rerank(context, call) : answer_predict(context, call);
+  // huggingface_hub sends both to the address that it is given.
+  const auto inputs = fields.find("inputs");
   inputs && inputs->is_object() ? answer_similarity(context, call) : answer_embed(context, call);
 }
 
@@ -80,7 +93,7 @@ void answer_embed(Context& context, const SharedCall& call) {
 void answer_embed_all(Context& context, const SharedCall& call) {
   const EmbedBody body = parse_embed(call->request().body, most_inputs(context));
   const auto work = work_of(context, *call, body);
-  work->each_token = true;
+  work->result = Result::token_vectors;
   context.compute(call, work, [](const Work& done) -> http::Response {
     std::string text = "[";
     for (std::size_t i = 0; i < done.vectors.size(); ++i) {
@@ -133,19 +146,17 @@ void answer_decode(Context& context, const SharedCall& call) {
 }
 
 void refuse_model_kind(Context&, const SharedCall&) {
-  refuse_with(Fault::wrong_kind, "the models here make vectors; none of them is a classifier or a reranker");
+  refuse_with(Fault::wrong_kind, "attend has no models of sparse vectors");
 }
 
 http::Response server_info(const Context& context) {
   const ServedModel& served = context.models.all().front();
   const TextModel& model = *served.model;
-  const std::vector<Pooling>& poolings = model.files().pooling;
-  const Pooling pooling = poolings.empty() ? Pooling::mean : poolings.front();
   return json_answer({{"model_id", served.name},
                       {"model_sha", nullptr},
                       {"model_dtype", dtype_name(model.transformer().precision())},
                       {"served_model_name", served.name},
-                      {"model_type", {{"embedding", {{"pooling", std::string(name_of(pooling))}}}}},
+                      {"model_type", model_type_of(model)},
                       {"max_concurrent_requests", context.options.max_concurrent_requests},
                       {"max_input_length", model.max_tokens()},
                       {"max_batch_tokens", context.options.max_batch_tokens},

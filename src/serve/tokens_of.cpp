@@ -83,4 +83,16 @@ Encoding tokens_of(const TextModel& model, const Input& input, const InputOption
   return tokens;
 }
 
+Encoding tokens_of(const TextModel& model, const TextPair& text, const InputOptions& options) {
+  if (!text.second) return tokens_of(model, Input(std::string(text.first)), options);
+  Encoding tokens = model.encode(prompt_of(model, options.prompt_name).append(text.first), *text.second);
+  if (tokens.dropped > 0 && !options.truncate)
+    refuse_length(static_cast<std::int64_t>(tokens.size()) + tokens.dropped, model.max_tokens());
+  if (tokens.dropped > 0 && options.cut_left)
+    throw Refused(Fault::too_long, "a pair of texts that is too long is cut only at its end",
+                  "truncation_direction");
+  if (tokens.size() == 0) refuse_with(Fault::empty, "a text has no tokens");
+  return tokens;
+}
+
 }  // namespace attend::serve

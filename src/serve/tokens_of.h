@@ -11,6 +11,10 @@ namespace attend::serve {
 // the model does not have, and for a text without tokens.
 Encoding tokens_of(const TextModel& model, const Input& input, const InputOptions& options);
 
+// The same of a text alone or a pair, with the prompt in front of its first text. A pair is cut at its end
+// only.
+Encoding tokens_of(const TextModel& model, const TextPair& text, const InputOptions& options);
+
 // What stands before every text: the prompt of that name, else the model's default.
 std::string prompt_of(const TextModel& model, const std::optional<std::string>& name);
 

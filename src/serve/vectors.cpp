@@ -10,10 +10,10 @@
 
 namespace attend::serve {
 
-void require_finite(ConstTensorView vectors, std::size_t text) {
-  const Tensor values = copy_of(vectors);
+void require_finite(ConstTensorView numbers, std::size_t text, const char* what) {
+  const Tensor values = copy_of(numbers);
   if (!std::ranges::all_of(values.values<float>(), [](float value) { return std::isfinite(value); }))
-    refuse_with(Fault::internal, "the vector of text ", text, " is not finite; `attend doctor` says why");
+    refuse_with(Fault::internal, "the ", what, " of text ", text, " is not finite; `attend doctor` says why");
 }
 
 void require_dimensions(const TextModel& model, std::optional<std::int64_t> dimensions) {

@@ -17,7 +17,8 @@ Tensor text_vectors(const Work& work, bool normalize, std::optional<std::int64_t
 // Throws Refused for more dimensions than the model's vectors have.
 void require_dimensions(const TextModel& model, std::optional<std::int64_t> dimensions);
 
-// JSON has no NaN, and clients no use for it. text: which of the request's, from 0.
-void require_finite(ConstTensorView vectors, std::size_t text);
+// JSON has no NaN, and clients no use for it. text: which of the request's, from 0; what: of
+// it the numbers are.
+void require_finite(ConstTensorView numbers, std::size_t text, const char* what = "vector");
 
 }  // namespace attend::serve

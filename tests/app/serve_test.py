@@ -196,7 +196,7 @@ def test_addresses(server):
     assert (status, headers["Allow"]) == (405, "POST")
     assert server.ask("/health", {})[0] == 405
     for path in ("/predict", "/rerank", "/embed_sparse"):
-        assert server.refused(path, {"inputs": "the"})[0] == 424
+        assert server.refused(path, {"inputs": "the", "query": "the", "texts": ["bank"]})[0] == 424
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])

@@ -44,6 +44,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   parse_or_refuse([&] { require_inputs(parse_embeddings(body, kMostInputs).inputs, kMostInputs); });
   parse_or_refuse([&] { require_inputs(parse_embed(body, kMostInputs).inputs, kMostInputs); });
   parse_or_refuse([&] { require_inputs(parse_similarity(body, kMostInputs).inputs, kMostInputs + 1); });
+  parse_or_refuse([&] {
+    const PredictBody predict = parse_predict(body, kMostInputs);
+    require(!predict.texts.empty() && predict.texts.size() <= (predict.single ? 1 : kMostInputs));
+  });
+  parse_or_refuse([&] {
+    const RerankBody rerank = parse_rerank(body, kMostInputs);
+    require(!rerank.texts.empty() && rerank.texts.size() <= kMostInputs);
+  });
   parse_or_refuse([&] { require(!parse_tokenize(body, kMostInputs).texts.empty()); });
   parse_or_refuse([&] { require(!parse_decode(body, kMostInputs).ids.empty()); });
   parse_or_refuse([&] {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "serve/refused.h"
 #include "serve/writing_bodies.h"
 
@@ -93,6 +94,51 @@ TEST(OtherBodies, AreTakenApart) {
        {R"({"inputs": "a", "head": 1})", R"({"inputs": [1]})", R"({"inputs": "a", "layer": 0})",
         R"({"inputs": "a", "top_k": 1001})", R"({"inputs": "a", "method": "grad"})"})
     EXPECT_EQ(fault_of([&] { parse_explain(body); }), Fault::invalid) << body;
+}
+
+TEST(PredictBody, IsATextAPairOrAList) {
+  const auto texts = [](std::string_view inputs) {
+    std::string shown;
+    const PredictBody body = parse_predict(joined(R"({"inputs": )", inputs, "}"), 3);
+    for (const PredictBody::Text& text : body.texts)
+      shown += joined('(', text.first, text.second ? "|" : "", text.second.value_or(""), ')');
+    return shown + (body.single ? "" : "...");
+  };
+  EXPECT_EQ(texts(R"("a")"), "(a)");
+  EXPECT_EQ(texts(R"(["a"])"), "(a)");
+  EXPECT_EQ(texts(R"(["a", "b"])"), "(a|b)");
+  EXPECT_EQ(texts(R"([["a"]])"), "(a)...");
+  EXPECT_EQ(texts(R"([["a"], ["a", ""], ["b"]])"), "(a)(a|)(b)...");
+  for (const char* const inputs :
+       {"1", "null", "{}", "[1]", R"(["a", "b", "c"])", R"(["a", ["b"]])", R"([["a"], "b"])",
+        R"([["a", "b", "c"]])", R"([["a", 1]])", R"([[["a"]]])"})
+    EXPECT_EQ(fault_of([&] { texts(inputs); }), Fault::invalid) << inputs;
+  for (const char* const inputs : {"[]", "[[]]", R"([["a"], []])"})
+    EXPECT_EQ(fault_of([&] { texts(inputs); }), Fault::empty) << inputs;
+  EXPECT_EQ(fault_of([&] { texts(R"([["a"], ["b"], ["c"], ["d"]])"); }), Fault::too_many);
+  EXPECT_FALSE(parse_predict(R"({"inputs": "a"})", 1).raw_scores);
+  const PredictBody body = parse_predict(
+      R"({"inputs": "a", "raw_scores": true, "truncate": false, "truncation_direction": "left"})", 1);
+  EXPECT_TRUE(body.raw_scores && body.reading.cut_left && !body.reading.truncate);
+}
+
+TEST(RerankBody, IsAQueryAndItsTexts) {
+  const RerankBody plain = parse_rerank(R"({"query": "q", "texts": ["a", ""]})", 2);
+  EXPECT_EQ(plain.query, "q");
+  EXPECT_EQ(plain.texts, (std::vector<std::string>{"a", ""}));
+  EXPECT_FALSE(plain.raw_scores || plain.return_text || !plain.reading.truncate);
+  const RerankBody other = parse_rerank(
+      R"({"query": "", "texts": ["a"], "raw_scores": true, "return_text": true, "truncate": false, "model": "m"})",
+      2);
+  EXPECT_TRUE(other.raw_scores && other.return_text && !other.reading.truncate);
+  EXPECT_EQ(other.model, "m");
+  const auto fault = [](std::string_view body) { return fault_of([&] { parse_rerank(body, 2); }); };
+  for (const char* const body :
+       {R"({"texts": ["a"]})", R"({"query": "q"})", R"({"query": ["q"], "texts": ["a"]})",
+        R"({"query": "q", "texts": [1]})", R"({"query": "q", "texts": ["a"], "return_text": 1})"})
+    EXPECT_EQ(fault(body), Fault::invalid) << body;
+  EXPECT_EQ(fault(R"({"query": "q", "texts": []})"), Fault::empty);
+  EXPECT_EQ(fault(R"({"query": "q", "texts": ["a", "b", "c"]})"), Fault::too_many);
 }
 
 TEST(WritingBodies, AreTakenApart) {

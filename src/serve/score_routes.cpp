@@ -1,0 +1,96 @@
+// POST /predict and /rerank: the scores of classifiers and cross-encoders, those of the library bit for bit.
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "serve/routes.h"
+#include "serve/tokens_of.h"
+#include "serve/vectors.h"
+
+namespace attend::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+SequenceHead required_head(const ServedModel& served) {
+  std::optional<SequenceHead> head = served.model->sequence_head();
+  if (head) return *std::move(head);
+  refuse_with(Fault::wrong_kind, served.name,
+              " scores no texts: its config.json names no ForSequenceClassification");
+}
+
+std::shared_ptr<Work> work_of(const ServedModel& served, Call& call, std::span<const TextPair> texts,
+                              const InputOptions& reading) {
+  const auto work = std::make_shared<Work>();
+  work->model = served.model;
+  work->result = Result::scores;
+  for (const TextPair& text : texts) work->texts.push_back(tokens_of(*served.model, text, reading));
+  call.count(static_cast<std::int64_t>(work->texts.size()), work->tokens());
+  return work;
+}
+
+// Of text `index`, which has (1, labels) logits.
+std::span<const float> scores_of(Work& done, std::size_t index, ScoreFunction function) {
+  Tensor& logits = done.vectors[index];
+  apply(function, logits);
+  require_finite(logits, index, "score");
+  return std::as_const(logits).values<float>();
+}
+
+// Equal ones in the order that they have.
+std::vector<std::size_t> best_first(std::span<const float> scores) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  return order;
+}
+
+}  // namespace
+
+void answer_predict(Context& context, const SharedCall& call) {
+  const PredictBody body = parse_predict(call->request().body, most_inputs(context));
+  const ServedModel& served = context.models.find(body.model);
+  const SequenceHead head = required_head(served);
+  const ScoreFunction function = body.raw_scores ? ScoreFunction::identity : head.classifier_function();
+  std::vector<TextPair> texts;
+  for (const PredictBody::Text& text : body.texts) texts.push_back({text.first, text.second});
+  context.compute(call, work_of(served, *call, texts, body.reading),
+                  [head, function, single = body.single](Work& done) -> http::Response {
+                    Json answers = Json::array();
+                    for (std::size_t i = 0; i < done.vectors.size(); ++i) {
+                      const std::span<const float> scores = scores_of(done, i, function);
+                      Json labels = Json::array();
+                      for (const std::size_t label : best_first(scores))
+                        labels.push_back({{"score", scores[label]}, {"label", head.labels()[label]}});
+                      answers.push_back(std::move(labels));
+                    }
+                    return json_answer(single ? answers.front() : answers);
+                  });
+}
+
+void answer_rerank(Context& context, const SharedCall& call) {
+  RerankBody body = parse_rerank(call->request().body, most_inputs(context));
+  const ServedModel& served = context.models.find(body.model);
+  if (const std::int64_t count = required_head(served).count(); count != 1)
+    refuse_with(Fault::wrong_kind, served.name, " gives ", count,
+                " scores for a text, and only one can be put in order; /predict shows them");
+  const ScoreFunction function = body.raw_scores ? ScoreFunction::identity : ScoreFunction::sigmoid;
+  std::vector<TextPair> texts;
+  for (const std::string& text : body.texts) texts.push_back({body.query, text});
+  const auto work = work_of(served, *call, texts, body.reading);
+  if (!body.return_text) body.texts.clear();
+  context.compute(call, work, [function, shown = std::move(body.texts)](Work& done) -> http::Response {
+    std::vector<float> scores;
+    for (std::size_t i = 0; i < done.vectors.size(); ++i)
+      scores.push_back(scores_of(done, i, function).front());
+    Json ranked = Json::array();
+    for (const std::size_t index : best_first(scores)) {
+      ranked.push_back({{"index", index}, {"score", scores[index]}});
+      if (!shown.empty()) ranked.back()["text"] = shown[index];
+    }
+    return json_answer(ranked);
+  });
+}
+
+}  // namespace attend::serve
