@@ -24,8 +24,9 @@ says otherwise (0.0.0.0: from everywhere). SIGTERM makes /health say no, serves
 on for a while and answers what was accepted; Ctrl-C leaves out the while.
 
 Requests are those of OpenAI's clients (/v1/embeddings, /v1/models) and of Text
-Embeddings Inference (/embed, /embed_all, /similarity, /tokenize, /decode,
-/info, /health, /metrics); /explain says what attention did with a text.
+Embeddings Inference (/embed, /embed_all, /similarity, /predict, /rerank,
+/tokenize, /decode, /info, /health, /metrics); /explain says what attention did
+with a text.
 
 Try:
   attend serve

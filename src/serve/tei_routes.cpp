@@ -49,15 +49,15 @@ Json model_type_of(const TextModel& model) {
   if (!head) {
     const std::vector<Pooling>& poolings = model.files().pooling;
     const Pooling pooling = poolings.empty() ? Pooling::mean : poolings.front();
-    return {{"embedding", {{"pooling", std::string(name_of(pooling))}}}};
+    return Json::object({{"embedding", Json::object({{"pooling", std::string(name_of(pooling))}})}});
   }
   Json id2label = Json::object(), label2id = Json::object();
   for (std::size_t id = 0; id < head->labels.size(); ++id) {
     id2label[std::to_string(id)] = head->labels[id];
     label2id[head->labels[id]] = id;
   }
-  return {{head->labels.size() == 1 ? "reranker" : "classifier",
-           {{"id2label", std::move(id2label)}, {"label2id", std::move(label2id)}}}};
+  const Json labels = {{"id2label", std::move(id2label)}, {"label2id", std::move(label2id)}};
+  return Json::object({{head->labels.size() == 1 ? "reranker" : "classifier", labels}});
 }
 
 }  // namespace

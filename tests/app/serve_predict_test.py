@@ -9,7 +9,7 @@ import pytest
 
 import attend
 from conftest import GOLDEN
-from program import run_json
+from program import run
 from server import Server
 
 HEADS = GOLDEN.parent / "heads"
@@ -70,8 +70,8 @@ def test_several_labels_at_once_get_the_sigmoid(classifier, tmp_path):
 def test_texts_are_ranked_as_by_the_program(server, answers):
     body = {"query": answers["query"], "texts": answers["documents"]}
     for more, option in (({}, []), ({"raw_scores": True}, ["--raw"])):
-        done = run_json("rerank", answers["query"], "-", "-m", str(ENCODER), *option, stdin="\n".join(answers["documents"]) + "\n")
-        expected = [{"index": one["index"], "score": one["score"]} for one in done["results"]]
+        done = run("rerank", answers["query"], "-", "-m", str(ENCODER), "--json", *option, stdin="\n".join(answers["documents"]) + "\n")
+        expected = [{"index": one["index"], "score": one["score"]} for one in json.loads(done.out)["results"]]
         assert server.get("/rerank", body | more) == expected
         assert server.get("/", body | more) == expected
         with_texts = server.get("/rerank", body | more | {"return_text": True})
