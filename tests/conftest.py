@@ -84,3 +84,13 @@ def recorded(small_bert):
 def sinking_model():
     """A model that writes, whose heads rest on the first token: four heads on two key heads, no special tokens."""
     return GOLDEN.parent / "sink"
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    """The golden BERT that scores three labels, with a vocabulary; a copy for each file of tests."""
+    folder = tmp_path_factory.mktemp("classifier") / "bert"
+    shutil.copytree(GOLDEN.parent / "heads/bert", folder)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "bank", "of", "river"]
+    (folder / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(len(words), 64)]) + "\n")
+    return folder

@@ -26,15 +26,6 @@ def passages(answers, tmp_path):
     return file
 
 
-@pytest.fixture(scope="module")
-def classifier(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("classifier") / "bert"
-    shutil.copytree(HEADS / "bert", folder)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "bank", "of", "river"]
-    (folder / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(len(words), 64)]) + "\n")
-    return str(folder)
-
-
 def rows(text):
     return [line.split("\t", 2) for line in text.splitlines()]
 

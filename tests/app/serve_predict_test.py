@@ -18,15 +18,6 @@ TEXTS = [["the bank"], ["of the river", "the bank"], [""], ["w20 w30", ""], ["w4
 
 
 @pytest.fixture(scope="module")
-def classifier(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("classifier") / "bert"
-    shutil.copytree(HEADS / "bert", folder)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "bank", "of", "river"]
-    (folder / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(len(words), 64)]) + "\n")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def answers():
     return json.loads((ENCODER / "answers.json").read_text())
 

@@ -22,16 +22,6 @@ def answers():
     return json.loads((HEADS / "cross-encoder/answers.json").read_text())
 
 
-@pytest.fixture(scope="module")
-def classifier(tmp_path_factory):
-    """The golden BERT of three labels, with a vocabulary."""
-    folder = tmp_path_factory.mktemp("classifier") / "bert"
-    shutil.copytree(HEADS / "bert", folder)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "bank", "of", "river"]
-    (folder / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(len(words), 64)]) + "\n")
-    return folder
-
-
 def test_scores_are_those_of_cross_encoder(encoder, answers):
     pairs = answers["pairs"]
     scores = encoder.predict(pairs)
