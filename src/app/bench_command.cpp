@@ -42,6 +42,7 @@ constexpr Benchmark kBenchmarks[] = {
     {"attention", "forward and backward, full and causal, by shape", bench::bench_attention},
     {"matmul", "the matrix product with packed weights", bench::bench_matmul},
     {"precision", "products and attention in bf16 and int8, and the error of each", bench::bench_precision},
+    {"threads", "what more threads gain: 1, 2, 4, ... of them", bench::bench_threads, false},
     {"weights", "what weights on demand cost compared with the output", bench::bench_weights},
     {"decode", "one query on a long cache, as a share of memory bandwidth", bench::bench_decode},
     {"length", "time and memory by length, until n x n does not fit", bench::bench_length, false},
@@ -68,7 +69,7 @@ measurements lie between the quartiles. Run nothing else meanwhile: it would be
 measured too.
 
 Try:
-  attend bench                             all but length; a few minutes
+  attend bench                             all but threads and length; a few minutes
   attend bench attention --quick           a first impression, in seconds
   attend bench length                      what O(n^2) costs, and where it stops fitting
   attend bench decode --json               the numbers, for a program
@@ -173,7 +174,7 @@ void add_bench_command(CLI::App& program, Globals& globals, std::function<void()
   const auto options = std::make_shared<BenchOptions>();
   CLI::App* const command =
       program.add_subcommand("bench", "Measure speed, as a share of this machine's measured peak");
-  command->add_option("WHAT", options->what, "One benchmark (default: all but length)")->type_name("");
+  command->add_option("WHAT", options->what, "One benchmark (default: all but threads and length)")->type_name("");
   command->add_option("--device", options->device, "Where to compute: cpu, cuda or cuda:N (default: cpu)")
       ->take_last()
       ->type_name("NAME");

@@ -59,6 +59,15 @@ Record measure_backward(const AttentionCase& one, const BenchSettings& settings)
   return record;
 }
 
+}  // namespace
+
+Record measure_attention(const AttentionCase& one, const BenchSettings& settings) {
+  return one.direction == Direction::backward ? measure_backward(one, settings)
+                                              : measure_forward(one, settings);
+}
+
+namespace {
+
 // A causal case comes after the full one of the same shape.
 void compare_with_full(Record& record, const std::vector<Record>& before) {
   if (!record.causal || before.empty()) return;
@@ -86,8 +95,7 @@ Report bench_attention(const BenchSettings& settings) {
   report.title = "Attention";
   for (const AttentionCase& one : attention_cases(settings.quick)) {
     settings.progress("attention " + to_string(one));
-    Record record = one.direction == Direction::backward ? measure_backward(one, settings)
-                                                         : measure_forward(one, settings);
+    Record record = measure_attention(one, settings);
     compare_with_full(record, report.records);
     report.records.push_back(std::move(record));
   }

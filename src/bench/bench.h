@@ -29,6 +29,9 @@ Report bench_matmul(const BenchSettings& settings);
 // The same products, and attention, in each precision, with the error of each.
 Report bench_precision(const BenchSettings& settings);
 
+// What more threads gain: the same cases on 1, 2, 4, ... of them.
+Report bench_threads(const BenchSettings& settings);
+
 // What weights on demand cost compared with the output alone, and that memory stays O(n).
 Report bench_weights(const BenchSettings& settings);
 

@@ -43,6 +43,8 @@ double check_product(const ProductCase& one, const Operands& operands, ConstTens
   return error;
 }
 
+}  // namespace
+
 Record measure_product(const ProductCase& one, const BenchSettings& settings) {
   const auto [m, n, k] = one.size;
   Record record;
@@ -63,8 +65,6 @@ Record measure_product(const ProductCase& one, const BenchSettings& settings) {
   measure(std::array{MeasuredCall{record, run}}, settings);
   return record;
 }
-
-}  // namespace
 
 Report bench_matmul(const BenchSettings& settings) {
   Report report;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "bench/bench.h"
+#include "bench/cases.h"
 #include "bench/peak.h"
 
 namespace attend::bench {
@@ -22,5 +23,9 @@ void measure(std::span<const MeasuredCall> calls, const BenchSettings& settings,
 
 // The same for a single call that takes too long to repeat; the peak is measured before and after it.
 void measure_once(Record& record, const std::function<void()>& run);
+
+// One case, its answer checked and then timed.
+Record measure_attention(const AttentionCase& one, const BenchSettings& settings);
+Record measure_product(const ProductCase& one, const BenchSettings& settings);
 
 }  // namespace attend::bench

@@ -88,7 +88,7 @@ std::vector<Record> measure_variants(const Record& described, std::span<const Va
   return records;
 }
 
-std::vector<Record> measure_products(const ProductCase& one, const BenchSettings& settings) {
+std::vector<Record> product_in_each(const ProductCase& one, const BenchSettings& settings) {
   const auto [m, n, k] = one.size;
   Record record;
   record.bench = "precision";
@@ -112,7 +112,7 @@ std::vector<Record> measure_products(const ProductCase& one, const BenchSettings
 }
 
 // On tensors of each type, into an output of that type.
-std::vector<Record> measure_attention(const AttentionCase& one, const BenchSettings& settings) {
+std::vector<Record> attention_in_each(const AttentionCase& one, const BenchSettings& settings) {
   Record record = attention_record(one);
   record.bench = "precision";
   const Inputs exact = random_inputs(one.shape, DType::f32);
@@ -160,13 +160,13 @@ Report bench_precision(const BenchSettings& settings) {
   for (const ProductCase& one : product_cases(settings.quick)) {
     if (one.gelu) continue;
     settings.progress("precision " + to_string(one));
-    for (Record& record : measure_products(one, settings)) report.records.push_back(std::move(record));
+    for (Record& record : product_in_each(one, settings)) report.records.push_back(std::move(record));
   }
   report.tables = {table_of("m x n x k: (m, k) times packed weights (k, n)", report.records, 3)};
   const std::size_t products = report.records.size();
   for (const AttentionCase& one : precision_cases(settings.quick)) {
     settings.progress("precision " + to_string(one));
-    for (Record& record : measure_attention(one, settings)) report.records.push_back(std::move(record));
+    for (Record& record : attention_in_each(one, settings)) report.records.push_back(std::move(record));
   }
   report.tables.push_back(
       table_of("Attention: B, heads, tokens, head size", std::span(report.records).subspan(products), 2));

@@ -107,6 +107,16 @@ def test_precisions_are_compared_with_f32(records):
     assert {record["case"].rsplit(" ", 1)[1] for record in measured} == {"f32", "bf16", "int8"}
 
 
+def test_threads_are_compared_with_one():
+    measured = run_json("bench", "threads", "--quick", "--threads", "3")
+    assert [record["threads"] for record in measured] == [1, 2, 3] * (len(measured) // 3)
+    for i, record in enumerate(measured):
+        one = measured[i - i % 3]
+        assert record["case"].rsplit(", ", 1)[0] == one["case"].rsplit(", ", 1)[0]
+        assert record["speedup"] == pytest.approx(one["seconds"] / record["seconds"])
+        assert record["efficiency"] == pytest.approx(record["speedup"] / record["threads"])
+
+
 def test_decode_is_measured_by_what_it_reads(records):
     for record in records("decode"):
         assert (record["direction"], record["lq"]) == ("decode", 1)
@@ -175,7 +185,7 @@ def test_an_interruption_is_quiet():
 
 
 @pytest.mark.parametrize("args, part", [
-    (["nonsense"], 'there is no benchmark "nonsense"; available: attention, matmul, precision, weights, decode, length'),
+    (["nonsense"], 'there is no benchmark "nonsense"; available: attention, matmul, precision, threads, weights, decode, length'),
     ([""], 'there is no benchmark ""'),
     (["att\x1bention"], 'there is no benchmark "att\x1bention"'),
     (["attention", "decode"], '"decode" is one argument too many'),
