@@ -9,7 +9,8 @@
 
 namespace attend {
 
-// f32 computes; f64 is the reference; bf16 and f16 are storage only and compute in f32; boolean is one byte,
+// f32 computes; f64 is the reference; f16 is stored so and computed in f32, and so is bf16, which attention
+// also multiplies as it is where the processor can; boolean is one byte,
 // non-zero = true; i64 holds indices, such as the keys a query looks at most.
 enum class DType : std::uint8_t { f32, f64, bf16, f16, boolean, i64 };
 
