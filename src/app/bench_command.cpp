@@ -174,7 +174,8 @@ void add_bench_command(CLI::App& program, Globals& globals, std::function<void()
   const auto options = std::make_shared<BenchOptions>();
   CLI::App* const command =
       program.add_subcommand("bench", "Measure speed, as a share of this machine's measured peak");
-  command->add_option("WHAT", options->what, "One benchmark (default: all but threads and length)")->type_name("");
+  command->add_option("WHAT", options->what, "One benchmark (default: all but threads and length)")
+      ->type_name("");
   command->add_option("--device", options->device, "Where to compute: cpu, cuda or cuda:N (default: cpu)")
       ->take_last()
       ->type_name("NAME");
