@@ -71,6 +71,7 @@ void transpose_pairs(const PackedMatrix& w, void* memory) {
 void round_rows(ConstTensorView view, std::int64_t first, std::int64_t rows, std::int64_t step,
                 bfloat16* to) noexcept {
   const std::int64_t k = row_size(view);
+  if (k == 0) return;  // there may be no memory to point into
   with_float_type("matmul", view.dtype(), [&]<class T>(T) {
     for (std::int64_t r = 0; r < rows; ++r) {
       copy_row(view.data<T>() + row_offset(view, first + r), row_stride(view), k, to + r * step, 1);
