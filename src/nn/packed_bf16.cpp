@@ -89,7 +89,8 @@ class Bf16Rows {
       : view_(given), step_(2 * pair_count(row_size(given))), whole_(cut.column_blocks > 1) {
     const ConstTensorView merged = with_merged_rows(given);
     const std::int64_t k = row_size(given);
-    direct_ = merged.dtype() == DType::bf16 && merged.rank() == 2 && merged.stride(1) == 1 && k % 2 == 0;
+    direct_ =
+        merged.dtype() == DType::bf16 && merged.rank() == 2 && merged.stride(1) == 1 && k > 0 && k % 2 == 0;
     if (direct_) {
       data_ = merged.data<bfloat16>();
       step_ = merged.stride(0);
