@@ -17,7 +17,7 @@ model: ## get the default model, all-MiniLM-L6-v2, unless it is there
 	@tools/setup.sh run
 	@build/release/attend pull --if-missing all-MiniLM-L6-v2 >build/model.txt
 
-test: ## set up, build, and run every test (about eighteen minutes on two cores)
+test: ## set up, build, and run every test (about twenty-six minutes on two cores)
 	@tools/setup.sh test
 	@tools/test.sh
 
