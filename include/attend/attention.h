@@ -93,9 +93,9 @@ struct AttentionOptions {
   std::uint64_t dropout_seed = 0;
 
   // In which numbers q k^T and weights v are multiplied; sums and softmax are f32. Default: bf16 for bf16
-  // tensors, f32 for f32 and f16. bf16 rounds tensors of f32 and f16 and needs a processor with instructions
-  // for it: without them, and for up to 8 queries, products are of f32 whatever this says, which is no less
-  // exact. f32 is exact for every type. int8 is refused, and so is any for f64, which computes in f64.
+  // tensors, f32 for f32 and f16. bf16 rounds tensors of f32 and f16. A processor without instructions for it
+  // multiplies in f32 all the same, as does every processor for up to 8 queries; that is at least as exact.
+  // f32 is exact for every type. int8 is refused, and so is any for f64, which computes in f64.
   std::optional<Precision> precision{};
 
   // Packed sequences, never padded: sequence s is rows [c[s], c[s + 1]) of q (and of k and v), where c starts

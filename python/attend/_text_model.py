@@ -28,7 +28,7 @@ def _texts_to_score(inputs: Any) -> tuple[bool, list[tuple[Text, ...]]]:
     single = bool(items) and isinstance(items[0], (str, bytes))
     pairs = [tuple(items)] if single else [tuple(item) if not isinstance(item, (str, bytes)) else (item,) for item in items]
     if single and len(items) > 2:
-        raise ValueError(f"a flat list of {len(items)} texts is no pair; expected [[first, second], ...]")
+        raise ValueError(f"a flat list of {len(items)} texts is not a pair; expected [[first, second], ...]")
     _require_one_or_two(pairs)
     return single, pairs
 

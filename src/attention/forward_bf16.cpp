@@ -26,7 +26,7 @@ class TileOutputs {
     sum_place_ = Placement(row_state.sum, layout.packed);
   }
 
-  // How many floats `room` must have for a tile of so many rows.
+  // How many floats `room` must have for a tile of `rows` rows.
   std::int64_t room(std::int64_t rows) const noexcept { return direct_ ? 0 : rows * layout_.dv; }
 
   kernels::HeadOutput<float> tile(std::int64_t s, std::int64_t h, std::int64_t first, float* room) const {

@@ -17,7 +17,7 @@ double number_in(const fs::path& file) {
   return stream >> value && value > 0 ? value : INFINITY;
 }
 
-// "150000 100000": so many microseconds of each period, over all cores.
+// "150000 100000": microseconds that may be used in each period, over all cores, and the period.
 double cores_in(const fs::path& group) {
   std::ifstream stream(group / "cpu.max");
   double quota = 0, period = 0;

@@ -14,6 +14,7 @@ struct ControlGroupFiles {
 
 // Infinity where nothing is limited.
 double memory_of_control_groups(const ControlGroupFiles& files = {});  // bytes
-double cores_of_control_groups(const ControlGroupFiles& files = {});   // time of so many, perhaps 1.5
+// The time of this many cores; may be 1.5.
+double cores_of_control_groups(const ControlGroupFiles& files = {});
 
 }  // namespace attend::detail

@@ -53,7 +53,7 @@ class ScoreRun {
       throw FileError(lines.name(), joined("line ", lines.line()), rule);
     };
     const std::size_t tab = job_.pairs ? text.find('\t') : std::string::npos;
-    if (job_.pairs && tab == std::string::npos) fail("is no pair: it has no tab between two texts");
+    if (job_.pairs && tab == std::string::npos) fail("is not a pair: it has no tab between two texts");
     try {
       if (job_.query) return model_.encode(query_, text, most);
       if (!job_.pairs) return model_.encode(prompt_ + text, most);

@@ -32,8 +32,8 @@ struct ScoreOutcome {
   std::int64_t not_finite = 0;
 };
 
-// Calls take() for each text in order. Throws FileError for a line that is no pair where one is expected, and
-// for a text that the tokenizer refuses.
+// Calls take() for each text in order. Throws FileError for a line that is not a pair where one is expected,
+// and for a text that the tokenizer refuses.
 ScoreOutcome score_lines(const TextModel& model, embed::TextLines& lines, const ScoreJob& job,
                          const std::function<void(ScoredText)>& take);
 

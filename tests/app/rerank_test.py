@@ -117,7 +117,7 @@ def test_mistakes(small_bert, classifier, tmp_path):
         (["classify", "-"], 2, "--model is required"),
         (["classify", "-", "-m", classifier, "-o", "x.json"], 2, "expected a name that ends in one of .tsv, .txt, .jsonl"),
         (["classify", "-", "-m", str(small_bert)], 1, "scores no texts"),
-        (["classify", "-", "-m", classifier, "--pairs"], 1, "standard input: line 1: is no pair: it has no tab between two texts"),
+        (["classify", "-", "-m", classifier, "--pairs"], 1, "standard input: line 1: is not a pair: it has no tab between two texts"),
     ]:
         done = run(*args, stdin="the bank")
         assert done.code == code and done.out == "" and part in done.err, (args, done)

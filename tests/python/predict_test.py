@@ -78,7 +78,7 @@ def test_mistakes(encoder, small_bert, classifier, tmp_path):
         (lambda: encoder.predict(3), TypeError, ""),
         (lambda: encoder.predict([3]), TypeError, ""),
         (lambda: encoder.predict([("a", 3)]), TypeError, "a text is neither str nor bytes"),
-        (lambda: encoder.predict(["a", "b", "c"]), ValueError, "a flat list of 3 texts is no pair"),
+        (lambda: encoder.predict(["a", "b", "c"]), ValueError, "a flat list of 3 texts is not a pair"),
         (lambda: encoder.predict([["a", "b", "c"]]), ValueError, "a list of 3 texts is neither a text nor a pair"),
         (lambda: encoder.predict([[]]), ValueError, "a list of 0 texts"),
         (lambda: encoder.predict("a", function="tanh"), ValueError, 'function is "tanh"'),
