@@ -28,6 +28,7 @@
 #include <attend/lens_next.h>
 #include <attend/lens_recording.h>
 #include <attend/lens_sink.h>
+#include <attend/lens_survey.h>
 #include <attend/lens_tiles.h>
 #include <attend/matmul.h>
 #include <attend/model_description.h>
@@ -55,4 +56,5 @@
 #include <attend/transformer.h>
 #include <attend/version.h>
 #include <attend/weights.h>
+#include <attend/word_kinds.h>
 #include <attend/words.h>
