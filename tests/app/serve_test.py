@@ -1,6 +1,7 @@
 """attend serve: what each route answers, to whom, and the vectors of `attend embed` bit for bit."""
 
 import base64
+import io
 import json
 import threading
 
@@ -125,6 +126,28 @@ def test_explain_is_that_of_the_program(server, small_bert, units, heads, method
 
 def test_explain_gives_the_map_on_request(server):
     assert "map" not in server.get("/explain", {"inputs": "the bank"})["attention"]
+
+
+@pytest.mark.parametrize("units", ["tokens", "words"])
+def test_explain_as_arrays(server, small_bert, tmp_path, units):
+    text, file = "The river-bank of the river, money.", tmp_path / "x.npz"
+    body = {"inputs": text, "units": units, "layer": 1, "head": 2, "map": True, "top_k": 3}
+    status, headers, data = server.ask("/explain", body | {"format": "npz"})
+    assert (status, headers["Content-Type"]) == (200, "application/x-npz")
+    arrays, json_answer = np.load(io.BytesIO(data)), server.get("/explain", body)
+    attention = json_answer["attention"]
+    assert set(arrays) == {"vector", "weights", "spans", "places", "special", "top_units", "top_values", "received", "entropy", "ids"}
+    assert np.array_equal(arrays["vector"], np.float32(json_answer["vector"]))
+    assert np.array_equal(arrays["weights"], attention["map"]) and np.array_equal(arrays["received"], attention["received"])
+    assert np.array_equal(arrays["entropy"], attention["entropy"])
+    assert arrays["top_units"].tolist() == [[one["key"] for one in row] for row in attention["top"]]
+    assert arrays["top_values"].tolist() == [[one["weight"] for one in row] for row in attention["top"]]
+    assert run("explain", text, "-m", str(small_bert), "--layer=1", "--head=2", "--special", *["--tokens"] * (units == "tokens"), "-o", str(file)).code == 0
+    expected = np.load(file)
+    for name in ("weights", "spans", "places", "special", "ids"):  # the names of the program, and what it has under them
+        assert np.allclose(arrays[name], expected[name], atol=1e-12), name
+    assert "weights" not in np.load(io.BytesIO(server.ask("/explain", {"inputs": text, "format": "npz"})[2]))
+    assert server.refused("/explain", {"inputs": text, "format": "npy"})[0] == 422
 
 
 @pytest.mark.parametrize("body", [{"layer": 3}, {"layer": 0}, {"head": 1}, {"layer": 1, "head": 99}, {"method": "flow"}, {"units": 1}, {"top_k": -1}, {"inputs": []}])
