@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import signal
+import socket
 import threading
 
 import numpy as np
@@ -165,6 +167,18 @@ def test_facts(server, small_bert):
         assert server.ask(path)[::2] == (200, b"")
     headers = server.ask("/embed", {"inputs": "the"})[1]
     assert headers["X-Compute-Tokens"] == "3" and not any(name.lower().startswith("access-control") for name in headers)
+
+
+def test_systemd_is_told(small_bert, tmp_path):
+    for name, place in ((str(tmp_path / "notify"), str(tmp_path / "notify")), ("@attend-test-" + tmp_path.name, "\0attend-test-" + tmp_path.name)):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(place)
+            manager.settimeout(30)
+            with Server("-m", small_bert, "--grace-seconds", "1", env={"NOTIFY_SOCKET": name}) as server:
+                assert manager.recv(100) == b"READY=1" and server.ask("/health")[0] == 200
+                server.process.send_signal(signal.SIGTERM)
+                assert manager.recv(100) == b"STOPPING=1" and server.ask("/health")[0] == 503
+                assert server.process.wait(60) == 0
 
 
 def test_metrics_count(server):
