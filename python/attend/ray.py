@@ -43,13 +43,25 @@ class Batches:
 
 
 class _Parts:
-    """An actor that makes parts of a run."""
+    """An actor that makes parts of a run. What goes wrong is an answer, so that run() can raise it as it was, without Ray trying again."""
 
     def __init__(self, plan: Plan, threads: int) -> None:
-        self._maker = Maker(plan, threads)
+        self._maker: Maker | Exception
+        try:
+            self._maker = Maker(plan, threads)
+        except Exception as error:
+            self._maker = error
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        return {"texts": [self._maker.make(pickle.loads(part)) for part in batch["part"]]}
+        return {"answer": [pickle.dumps(self._make(part)) for part in batch["part"]]}
+
+    def _make(self, part: bytes) -> int | Exception:
+        if isinstance(self._maker, Exception):
+            return self._maker
+        try:
+            return self._maker.make(pickle.loads(part))
+        except Exception as error:
+            return error
 
 
 def run(
@@ -88,7 +100,10 @@ def run(
                 compute=ray.data.ActorPoolStrategy(size=min(workers, len(parts)), max_tasks_in_flight_per_actor=2),
             )
             for row in made.iter_rows():
-                report.made(int(row["texts"]))
+                answer = pickle.loads(row["answer"])
+                if isinstance(answer, Exception):
+                    raise answer
+                report.made(answer)
         finally:
             context.enable_progress_bars = bars
     return report.finished()

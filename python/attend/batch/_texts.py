@@ -119,7 +119,7 @@ class Lines:
                 texts.append(text)
                 for name, values in columns.items():
                     values.append(entry.get(name) if isinstance(entry, dict) else None)
-        return Texts(texts, columns)
+        return Texts(texts, columns or None)
 
 
 def _opened(path: str, size: int) -> Any:
@@ -204,7 +204,7 @@ class Rows:
         texts = wanted.column(self.column).to_pylist()
         for number, text in enumerate(texts):
             if not isinstance(text, str):
-                kind = "empty" if text is None else f"a {type(text).__name__}"
+                kind = "empty" if text is None else f"of type {type(text).__name__}"
                 raise _core.FileError(f'{self.path}: row {self.first + number}: "{self.column}" is {kind}, expected a string')
         return Texts(texts, wanted.select(list(kept)) if kept else None)
 
