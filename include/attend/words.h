@@ -25,6 +25,7 @@ struct Word {
   std::int64_t first_token = 0, last_token = 0;  // its tokens: [first_token, last_token)
   std::int32_t part = 0;                         // 1 in the second text of a pair
   bool special = false;
+  bool unknown = false;  // a token of it is the vocabulary's [UNK]: the model did not see what stands there
 };
 
 // The words that tokens at these places stand for, in order; a word that no token stands for is left out, and

@@ -102,10 +102,13 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   JsonObject json;
   json.add("model", reading.model_name()).add("text", reading.text());
   if (!reading.second().empty()) json.add("second", reading.second());
+  if (!reading.answer().empty()) json.add("answer", reading.answer());
+  if (const auto begins = reading.target_begins()) json.add("answer_begins", *begins);
   std::vector<std::string> tokens;
   for (std::int64_t token = 0; token < reading.size(); ++token)
     tokens.emplace_back(reading.token_name(token));
   json.add("tokens", tokens).add("dropped_tokens", reading.tokens().dropped);
+  if (const std::int64_t unknown = reading.unknown_tokens(); unknown > 0) json.add("unknown_tokens", unknown);
   if (reading.not_finite()) json.add("not_finite", not_finite_json(reading, *reading.not_finite()));
   const LensQuery& query = request.query;
   json.add("method", std::string(name_of(query.method)));

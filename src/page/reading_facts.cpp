@@ -17,6 +17,7 @@ Json words_json(const std::vector<Word>& words) {
                     {"first", word.first_token},
                     {"last", word.last_token},
                     {"place", {word.place.begin, word.place.end}}});
+    if (word.unknown) list.back()["unknown"] = true;
   }
   return list;
 }
@@ -82,6 +83,11 @@ Json facts_of(const Reading& reading, bool served, SinkChoice sink) {
                 {"words", words_json(reading.words())},
                 {"dropped", reading.tokens().dropped},
                 {"methods", {"raw", "norm", "rollout"}}};
+  if (const auto begins = reading.target_begins()) {
+    facts["answerBegins"] = *begins;
+    if (!reading.answer().empty()) facts["answer"] = reading.answer();
+  }
+  if (const std::int64_t unknown = reading.unknown_tokens(); unknown > 0) facts["unknown"] = unknown;
   if (!reading.has_model()) facts["methods"] = {"raw", "rollout"};  // norm needs its output projections
   const std::optional<FirstToken> start = first_token_of(reading);
   folds_first_token(sink, start);  // refuses what cannot be folded

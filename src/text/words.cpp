@@ -167,7 +167,14 @@ std::vector<Word> words_with(const Name& name, const Encoding& tokens, std::stri
 
 std::vector<Word> words_of(const Tokenizer& tokenizer, const Encoding& tokens, std::string_view text,
                            std::string_view second) {
-  return words_with([&](std::size_t i) { return tokenizer.token(tokens.ids[i]); }, tokens, text, second);
+  std::vector<Word> words =
+      words_with([&](std::size_t i) { return tokenizer.token(tokens.ids[i]); }, tokens, text, second);
+  const std::optional<std::int32_t> unknown = tokenizer.unknown();
+  for (Word& word : words) {
+    const auto first = tokens.ids.begin() + word.first_token, last = tokens.ids.begin() + word.last_token;
+    word.unknown = unknown && !word.special && std::find(first, last, *unknown) != last;
+  }
+  return words;
 }
 
 std::vector<Word> words_of(std::span<const std::string> names, const Encoding& tokens,
