@@ -26,7 +26,9 @@ constexpr const char* kFocus = "it";
 constexpr const char* kExplainFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. A file that ends in
 .attn is the recording of a pass of any model, made in Python. Layers and heads
-are counted from 1; without them the mean over all is shown.
+are counted from 1. Without them the head that says most about the text is shown,
+if one stands out, and with --mean the mean over all; JSON and arrays have the
+mean.
 
   raw      the attention weights: where a word looks
   norm     the length of weight × value × Wo: what it takes from there
@@ -51,7 +53,7 @@ struct ExplainArguments {
   std::string second, model{kDefaultModel}, method = "raw", view = "map", sink = "auto", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
-  bool tokens = false, special = false, heads = false, json = false;
+  bool tokens = false, special = false, heads = false, mean = false, json = false;
 };
 
 const std::set<std::string> kFormats = {"terminal", "json", "figure", "svg",        "png",
@@ -91,6 +93,8 @@ void check(const ExplainArguments& given, const std::string& format) {
     throw UsageError("--method flow is for one word, so it has no --view");
   if (given.to && !given.focus && own)
     throw UsageError("--to needs --focus: which word should the heads link to it?");
+  if (given.mean && (given.layer || given.head))
+    throw UsageError("--mean is the mean over all layers and heads, so it takes no --layer and no --head");
   if (given.head && !given.layer)
     throw UsageError("--head needs --layer: which layer's head " + std::to_string(*given.head) + "?");
   if (given.method == "rollout" && given.view == "model")
@@ -131,6 +135,12 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
   say(joined(n, " tokens, ", description.layer_count(), " layers × ", description.heads(), " heads",
              only_layer ? joined(", of which layer ", *only_layer, " is kept") : "", ": about ",
              bytes / 1'000'000, " MB; weights are computed row by row and not kept."));
+}
+
+// Programs get the mean unless they name a head, and are told which heads stand out.
+bool chooses_head(const ExplainArguments& given, const std::string& format) {
+  const bool data = format == "json" || format == "npz" || format == "safetensors";
+  return !given.mean && !data && (given.view == "map" || given.view == "lines" || format == "html");
 }
 
 std::string page_of(const Reading& reading, const ExplainArguments& given,
@@ -188,6 +198,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   const Reading reading = reading_of(given, request, format);
   warn_of_truncation(reading);
   warn_of_not_finite(reading);
+  if (chooses_head(given, format)) explain::choose_head(reading, request);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;
@@ -237,6 +248,8 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->type_name("WORD");
   command->add_option("--layer", given->layer, "One layer, from 1")->type_name("N");
   command->add_option("--head", given->head, "One head of that layer, from 1")->type_name("N");
+  command->add_flag("--mean", given->mean,
+                    "The mean over all heads, not the head that says most about the text");
   command->add_option("--to", given->to, "Which heads link the focus to this word?")->type_name("WORD");
   command->add_flag("--heads", given->heads, "What each head does: previous token, separator, ...");
   command

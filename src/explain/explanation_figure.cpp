@@ -222,6 +222,12 @@ std::string sink_note(const Explanation& explanation, const ExplainRequest& requ
                 " shows it.");
 }
 
+std::string chosen_note(const Reading& reading, const ExplainRequest& request) {
+  if (!request.chosen) return {};
+  const std::string says = draw::printable(sentence_of(reading, *request.chosen));
+  return joined("Of ", reading.layers() * reading.heads(), " heads this one stands out: ", says, ".");
+}
+
 std::string each_head(const Reading& reading) {
   const std::int64_t group = heads_of_a_group(reading);
   if (group == 1) return "each head by itself";
@@ -252,6 +258,7 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
                                 : view == View::film ? std::string("the mean over the heads of each layer")
                                                      : name_of_query(reading, request.query),
                                 "."));
+  if (const std::string note = chosen_note(reading, request); !note.empty()) figure.notes.push_back(note);
   if (const std::string note = stretch_note(explanation, request); !note.empty())
     figure.notes.push_back(note);
   if (const std::string note = special_note(explanation, request); !note.empty())

@@ -26,7 +26,8 @@ std::vector<std::size_t> measured_words(const Reading& reading) {
   std::vector<std::size_t> places;
   for (std::size_t w = 0; w < reading.words().size(); ++w) {
     const Word& word = reading.words()[w];
-    if (word.special || word.last_token > kNotableTokens || (folds && word.last_token == 1)) continue;
+    if (word.special || word.unknown || word.last_token > kNotableTokens || (folds && word.last_token == 1))
+      continue;
     places.push_back(w);
   }
   return places;
