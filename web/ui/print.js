@@ -11,6 +11,7 @@ export function printsWell(shell) {
   addEventListener("beforeprint", () => {
     if (drawings.length > 0) return;
     before = document.documentElement.dataset.theme;
+    document.documentElement.dataset.printing = "";
     setTheme("light");
     for (const pane of shell.panes) {
       const { tab } = pane.store.state;
@@ -24,6 +25,7 @@ export function printsWell(shell) {
   addEventListener("afterprint", () => {
     drawings.forEach((box) => box.remove());
     drawings = [];
+    delete document.documentElement.dataset.printing;
     setTheme(before);
   });
 }

@@ -2,7 +2,7 @@
 import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
 import { shortened } from "../ui/format.js";
-import { canvasPainter, sized, svgPainter } from "../ui/painter.js";
+import { canvasPainter, sized, svgPainter, unitOf } from "../ui/painter.js";
 import { headColor } from "../math/color.js";
 import { onTheme, styleColor, theme } from "../ui/theme.js";
 
@@ -44,11 +44,12 @@ export class LinesView {
       this.rows = new Map();
     }
     const { row } = this.pane.store.state;
-    this.spacer.style.height = `${this.labels.length * step + 16}px`;
-    this.scroller.style.height = `${Math.min(this.labels.length * step + 16, Math.max(320, innerHeight * 0.74))}px`;
+    const tall = (this.labels.length * step + 16) * unitOf();
+    this.spacer.style.height = `${tall}px`;
+    this.scroller.style.height = `${Math.min(tall, Math.max(320, innerHeight * 0.74))}px`;
     if (row !== null) {
-      const { scrollTop, clientHeight } = this.scroller, at = row * step;
-      if (at < scrollTop || at > scrollTop + clientHeight - 2 * step) this.scroller.scrollTop = at - clientHeight / 2;
+      const { scrollTop, clientHeight } = this.scroller, at = row * step * unitOf();
+      if (at < scrollTop || at > scrollTop + clientHeight - 2 * step * unitOf()) this.scroller.scrollTop = at - clientHeight / 2;
     }
     this.draw();
   }
@@ -57,7 +58,7 @@ export class LinesView {
     if (this.drawing !== 0) return;
     this.drawing = requestAnimationFrame(() => {
       this.drawing = 0;
-      const width = this.scroller.clientWidth, height = this.scroller.clientHeight;
+      const width = this.scroller.clientWidth / unitOf(), height = this.scroller.clientHeight / unitOf();
       if (width === 0) return;
       this.paint(canvasPainter(sized(this.canvas, width, height)), width, height);
     });
@@ -80,7 +81,7 @@ export class LinesView {
   /** @param {Painter} painter @param {number} width @param {number} height */
   paint(painter, width, height) {
     const column = Math.min(170, width * 0.3), left = column, right = width - column;
-    const top = this.scroller.scrollTop - 8, y = (/** @type {number} */ i) => (i + 0.5) * step - top;
+    const top = this.scroller.scrollTop / unitOf() - 8, y = (/** @type {number} */ i) => (i + 0.5) * step - top;
     const first = Math.max(0, Math.floor(top / step)), last = Math.min(this.labels.length, Math.ceil((top + height) / step));
     const { row: chosen, col } = this.pane.cross(), ink = styleColor("ink"), quiet = styleColor("quiet"), accent = styleColor("accent");
     const colored = this.looks[0]?.name !== "", hue = (/** @type {number} */ which, /** @type {string} */ plain) => (colored ? headColor(which, theme()) : plain);
@@ -111,7 +112,7 @@ export class LinesView {
 
   /** @param {string} title */
   svg(title) {
-    const width = this.scroller.clientWidth, height = this.scroller.clientHeight;
+    const width = this.scroller.clientWidth / unitOf(), height = this.scroller.clientHeight / unitOf();
     const painter = svgPainter(width, height + 32, title);
     painter.rect(0, 0, width, height + 32, styleColor("paper"));
     if (this.looks[0]?.name !== "") {
@@ -130,7 +131,7 @@ export class LinesView {
     new ResizeObserver(() => this.draw()).observe(this.element);
     const wordAt = (/** @type {MouseEvent} */ event) => {
       const box = this.scroller.getBoundingClientRect();
-      const word = Math.floor((event.clientY - box.top + this.scroller.scrollTop - 8) / step);
+      const word = Math.floor(((event.clientY - box.top + this.scroller.scrollTop) / unitOf() - 8) / step);
       return { word: word >= 0 && word < this.labels.length ? word : null, right: event.clientX - box.left > box.width / 2 };
     };
     this.scroller.addEventListener("pointermove", (event) => {

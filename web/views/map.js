@@ -2,7 +2,7 @@
 import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
 import { shortened } from "../ui/format.js";
-import { canvasPainter, sized, svgPainter } from "../ui/painter.js";
+import { canvasPainter, sized, svgPainter, unitOf } from "../ui/painter.js";
 import { onTheme, styleColor, theme } from "../ui/theme.js";
 import { MapFrame } from "./map_frame.js";
 import { ColorTiles } from "./color_tiles.js";
@@ -79,7 +79,7 @@ export class MapView {
     context.font = "13px system-ui, sans-serif";
     let longest = 24;
     for (const label of this.labels.slice(0, 600)) longest = Math.max(longest, context.measureText(shortened(label, labelLetters)).width);
-    this.frame.layOut(this.labels.length, room, Math.max(320, innerHeight * 0.74), longest, reset, this.tiles?.legend(theme()).length);
+    this.frame.layOut(this.labels.length, room / unitOf(), Math.max(320, (innerHeight / unitOf()) * 0.74), longest, reset, this.tiles?.legend(theme()).length);
   }
 
   draw() {
@@ -111,7 +111,7 @@ export class MapView {
     const { row, col } = this.pane.cross();
     paintMap(painter, this.frame, this.tiles, this.labels, { row, col }, {
       theme: theme(), ink: styleColor("ink"), quiet: styleColor("quiet"), accent: styleColor("accent"), paper: styleColor("paper"),
-    }, devicePixelRatio);
+    }, devicePixelRatio * unitOf());
   }
 
   /** @param {string} title */
@@ -157,7 +157,7 @@ export class MapView {
     const box = this.canvas.getBoundingClientRect();
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
-      this.frame.zoom(Math.exp(-event.deltaY / 200), event.clientX - box.left, event.clientY - box.top);
+      this.frame.zoom(Math.exp(-event.deltaY / 200), (event.clientX - box.left) / unitOf(), (event.clientY - box.top) / unitOf());
     } else {
       const { x, y } = this.frame;
       this.frame.scrollTo(x + event.deltaX, y + event.deltaY);
@@ -173,7 +173,7 @@ export class MapView {
     let moved = 0;
     const place = (/** @type {PointerEvent} */ event) => {
       const box = this.canvas.getBoundingClientRect();
-      return { x: event.clientX - box.left, y: event.clientY - box.top };
+      return { x: (event.clientX - box.left) / unitOf(), y: (event.clientY - box.top) / unitOf() };
     };
     const apart = () => {
       const [a, b] = [...fingers.values()];

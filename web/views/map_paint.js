@@ -19,7 +19,7 @@ const zoomButtons = 130;  // pixels that they take to the right of the legend
  * @param {string[]} labels
  * @param {{row: number | null, col: number | null}} cross
  * @param {Colors} colors
- * @param {number} density pixels of the screen to a CSS pixel
+ * @param {number} density pixels of the screen to a unit
  */
 export function paintMap(painter, frame, tiles, labels, cross, colors, density) {
   painter.clip(frame.left, frame.top, frame.plotWidth, frame.plotHeight);
