@@ -23,7 +23,8 @@ std::optional<View> view_named(std::string_view name) noexcept;
 draw::Part main_part(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
                      View view);
 
-// That part, the rows of the focus as bars, and notes on how not to read the figure.
+// That part, the rows of the focus as bars, the lists that were asked for, and notes on how not to read the
+// figure.
 draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& request,
                                 const Explanation& explanation, View view);
 
@@ -41,6 +42,8 @@ std::string sink_note(const Explanation& explanation, const ExplainRequest& requ
 std::string chosen_note(const Reading& reading, const ExplainRequest& request);
 // Of a view of all heads: "each head by itself", and how many share keys and values.
 std::string each_head(const Reading& reading);
+// What a view is of: one head, a mean, each head by itself.
+std::string name_of_view(const Reading& reading, const LensQuery& query, View view);
 std::string caution();
 
 }  // namespace attend::explain

@@ -52,8 +52,8 @@ std::string name_of_query(const Reading& reading, const LensQuery& query) {
 }
 
 std::string title_of(const Reading& reading) {
-  const bool answered = reading.has_source();
-  return answered ? joined(reading.text(), " → ", reading.second()) : reading.text();
+  if (reading.second().empty()) return reading.text();
+  return joined(reading.text(), reading.has_source() ? " → " : " + ", reading.second());
 }
 
 std::string list_of(const std::vector<Word>& words) {

@@ -54,7 +54,7 @@ test("nonsense in an address is left out", () => {
 
 test("a state is fitted to its reading", () => {
   const facts = { layers: 2, heads: 2, tokens: Array(9) };
-  assert.deepEqual(fitted(everything, facts, 5), { ...everything, layer: null, head: null, row: null, col: null, steps: false });
+  assert.deepEqual(fitted(everything, facts, 5), { ...everything, layer: null, head: null, colors: "", row: null, col: null, steps: false });
   assert.equal(fitted({ ...everything, place: 9 }, facts, 5).place, null);
   assert.equal(fitted({ ...everything, depth: 3 }, facts, 5).depth, null);
   assert.equal(fitted({ ...everything, layer: 1, method: "rollout" }, facts, 9).head, null);
