@@ -53,7 +53,7 @@ struct ExplainArguments {
   std::string second, model{kDefaultModel}, method = "raw", view = "map", sink = "auto", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
-  bool tokens = false, special = false, heads = false, mean = false, json = false;
+  bool tokens = false, special = false, heads = false, mean = false, same_scale = false, json = false;
 };
 
 const std::set<std::string> kFormats = {"terminal", "json", "figure", "svg",        "png",
@@ -95,6 +95,8 @@ void check(const ExplainArguments& given, const std::string& format) {
     throw UsageError("--method flow is for one word, so it has no --view");
   if (given.to && !given.focus && own)
     throw UsageError("--to needs --focus: which word should the heads link to it?");
+  if (given.same_scale && given.view != "model")
+    throw UsageError("--same-scale is for --view model, which draws many maps");
   if (given.mean && (given.layer || given.head))
     throw UsageError("--mean is the mean over all layers and heads, so it takes no --layer and no --head");
   if (given.head && !given.layer)
@@ -149,6 +151,7 @@ std::string page_of(const Reading& reading, const ExplainArguments& given,
                     const explain::ExplainRequest& request) {
   if (request.query.method == LensMethod::norm) reading.model();  // refused where there is none
   page::FirstView first{.tab = given.view,
+                        .same_scale = given.same_scale,
                         .method = request.query.method,
                         .heads = request.query.heads,
                         .tokens = given.tokens,
@@ -192,6 +195,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
+      .same_scale = given.same_scale,
       .relations = given.relations,
       .ablate = given.ablate,
       .top = given.top};
@@ -252,6 +256,8 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
   command->add_option("--head", given->head, "One head of that layer, from 1")->type_name("N");
   command->add_flag("--mean", given->mean,
                     "The mean over all heads, not the head that says most about the text");
+  command->add_flag("--same-scale", given->same_scale,
+                    "With --view model: colour all heads by one scale, not each by its own");
   command->add_option("--to", given->to, "Which heads link the focus to this word?")->type_name("WORD");
   command->add_flag("--heads", given->heads, "What each head does: previous token, separator, ...");
   command

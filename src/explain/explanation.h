@@ -23,6 +23,7 @@ struct ExplainRequest {
   std::optional<std::string> focus{};
   std::optional<std::string> to{};  // which heads link the focus to this word?
   bool heads = false;               // what does each head do?
+  bool same_scale = false;          // colour all maps of a view of heads by one scale, not each by its own
   // Which heads link such words? "subject-verb:cat>sat,dog>ran", or "cat>sat" without a name. A comma
   // separates pairs where another > follows.
   std::vector<std::string> relations{};

@@ -109,6 +109,10 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
       view.maps.back().range = {0, std::max(view.maps.back().range.high, 1e-9)};
     }
   }
+  if (!request.same_scale) return view;
+  double high = 0;
+  for (const draw::Heatmap& map : view.maps) high = std::max(high, map.range.high);
+  for (draw::Heatmap& map : view.maps) map.range.high = high;
   return view;
 }
 

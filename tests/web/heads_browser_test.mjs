@@ -114,7 +114,7 @@ test("all heads on one scale, when asked", () => open({ hash: "tab=model&layer=m
 
 test("the first token that the vocabulary lacks is marked, and said", () => withPage(browser, pages.unknown, {}, async (page) => {
   await ready(page);
-  assert.match(await page.textContent(".pane .problem"), /^The model does not know 1 of 5 tokens/);
+  assert.match(await page.textContent(".pane .problem"), /^The model does not know 1 of the 5 tokens of this text: .*reads any text; intfloat\/multilingual-e5-small reads most languages\.$/);
   assert.deepEqual(await page.$$eval(".strip .unknown", (all) => all.map((each) => each.textContent)), ["zebra"]);
 }));
 

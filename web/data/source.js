@@ -49,7 +49,6 @@
  * @property {number} [unknown] how many tokens the vocabulary lacks
  * @property {number} [answerBegins] the first token of the answer, in a model with an encoder and a decoder
  * @property {string} [answer] what it answered, to the end
- * @property {string[]} [knownBy] models that would read every token of the text
  * @property {string} [notFinite] where NaN or infinity first appeared, in a sentence; only where it did
  *
  * @typedef {object} Notable a head that stands out in this text

@@ -13,6 +13,7 @@ import { Controls } from "./controls.js";
 import { HeadsBar } from "./heads_bar.js";
 import { element, problemOf } from "./dom.js";
 import { nameOfLook, number, percent, verbOf } from "./format.js";
+import { unknownSentence } from "./unknown.js";
 import { fitted, headsOf, mostColors, nameOfHead, Store } from "./state.js";
 
 /** @typedef {import("../data/source.js").Source} Source */
@@ -303,15 +304,4 @@ function strongestOf(rows) {
   if (rows.some((row) => row === null)) return null;
   const [first, ...others] = /** @type {Float64Array[]} */ (rows);
   return first.map((value, i) => Math.max(value, ...others.map((row) => row[i])));
-}
-
-/**
- * What the model could not read, and who could; undefined where it read everything.
- * @param {import("../data/source.js").Facts} facts
- */
-export function unknownSentence({ unknown = 0, tokens, knownBy }) {
-  if (unknown === 0) return undefined;
-  const ordinary = tokens.filter((token) => !token.special || token.unknown).length;
-  const others = knownBy === undefined || knownBy.length === 0 ? "" : ` ${knownBy.join(", ")} would read ${unknown === 1 ? "it" : "them"}.`;
-  return `The model does not know ${unknown} of ${ordinary} ${ordinary === 1 ? "token" : "tokens"}: what is underlined with dots reached it as “unknown”, and its attention there says nothing about these words.${others}`;
 }
