@@ -18,6 +18,7 @@ export class EditsPanel {
     /** @type {string[]} */
     this.edits = [];
     this.asked = 0;
+    this.tried = "";  // of the address; what was refused is not asked for again
     this.head = element("button", { type: "button", onclick: () => this.add(this.chosenHead()) });
     this.link = element("button", { type: "button", onclick: () => this.add(this.chosenLink()) });
     this.input = element("input", { type: "text", placeholder: "4.2, it>animal, 4.2:it>animal=0.5", "aria-label": "Switch off" });
@@ -63,7 +64,8 @@ export class EditsPanel {
   // What the address says is switched off, is.
   /** @param {string} off */
   follow(off) {
-    if (off === this.edits.join("\n")) return;
+    if (off === this.edits.join("\n") || off === this.tried) return;
+    this.tried = off;
     this.element.open = true;
     this.change(editsOf(off));
   }
@@ -81,6 +83,7 @@ export class EditsPanel {
       const change = edits.length === 0 ? null : (await this.source.change?.({ edits })) ?? null;
       if (asked !== this.asked) return;
       this.edits = edits;
+      this.tried = "";
       this.pane.store.set({ off: edits.join("\n") });
       this.show(change);
     } catch (error) {

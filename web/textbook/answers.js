@@ -71,7 +71,7 @@ export function whatSum({ book, walked, keyTokens }) {
   return answered("What does weights times values do?",
     `It mixes. ${projected ? "The mixture" : "The new vector"} of “${book.preset.tokens[book.row]}” is ${terms.slice(0, 6).join(" + ")}${terms.length > 6 ? " + …" : ""} = `,
     live(written(output[book.row]), "mixed"), `${walked.heads.length > 1 ? " in the first head" : ""}: every word gives as much of itself as its weight says, “${keyTokens[largestAt(row)]}” the most.`,
-    ...(projected ? [` ${walked.heads.length > 1 ? "The heads side by side, times Wo," : "Times Wo, it"} becomes the new vector, `, live(written(walked.output[book.row]), "projected"), "."] : []));
+    ...(projected ? [` ${walked.heads.length > 1 ? "Side by side and times Wo, the heads' mixtures become" : "Times Wo, it becomes"} the new vector, `, live(written(walked.output[book.row]), "projected"), "."] : []));
 }
 
 /** @param {Page} page */
