@@ -26,6 +26,7 @@
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_next.h>
+#include <attend/lens_notable.h>
 #include <attend/lens_recording.h>
 #include <attend/lens_sink.h>
 #include <attend/lens_survey.h>
