@@ -23,7 +23,9 @@ void save_arrays(const Reading& reading, const Explanation& explanation, const s
     special.push_back(unit.special ? 1 : 0);
   }
   const auto count = static_cast<std::int64_t>(explanation.units.size());
-  const std::vector<std::int64_t> ids(reading.tokens().ids.begin(), reading.tokens().ids.end());
+  const std::vector<std::int32_t>& read =
+      explanation.windows ? explanation.windows->ids : reading.tokens().ids;
+  const std::vector<std::int64_t> ids(read.begin(), read.end());
   ArrayList arrays;
   if (explanation.map.count() > 0) arrays.add("weights", copy_of(explanation.map));
   arrays.add("spans", {count, 2}, spans_of(explanation.units));
@@ -38,7 +40,7 @@ void save_arrays(const Reading& reading, const Explanation& explanation, const s
   arrays.add("received", explanation.received);
   if (const auto& sink = explanation.sink)
     arrays.add("sink", std::vector<double>{sink->token.share, sink->folded ? 1.0 : 0.0});
-  arrays.add("ids", {reading.size()}, ids);
+  arrays.add("ids", {static_cast<std::int64_t>(ids.size())}, ids);
   if (explanation.focus) {
     arrays.add("focus", {1}, {static_cast<std::int64_t>(explanation.focus->unit)});
     for (const FocusRow& row : explanation.focus->rows)
