@@ -85,6 +85,8 @@ void check_page(const ExplainArguments& given) {
     throw UsageError("--format html shows raw, norm and rollout, not " + given.method);
   if (given.method == "rollout" && given.head)
     throw UsageError("--method rollout follows paths through all heads of every layer, not one head");
+  if (given.view == "film")
+    throw UsageError("--format html has no film; its --view model shows every head of every layer");
   if (given.to || given.heads || !given.relations.empty() || !given.ablate.empty())
     throw UsageError(
         "--to, --heads, --relation and --ablate print lists, but --format html is a page of maps");
@@ -197,7 +199,7 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
 std::string page_of(const Reading& reading, const ExplainArguments& given,
                     const explain::ExplainRequest& request) {
   if (request.query.method == LensMethod::norm) reading.model();  // refused where there is none
-  page::FirstView first{.tab = given.view == "film" ? "model" : given.view,
+  page::FirstView first{.tab = given.view,
                         .method = request.query.method,
                         .heads = request.query.heads,
                         .tokens = given.tokens,

@@ -30,7 +30,7 @@ struct ExplainRequest {
   std::size_t top = 8;  // lines of a list
   std::string goal = "brought the texts together";  // what attention did where the gradient is positive
   bool guesses = false;                             // what does the model expect at guessed_place()?
-  std::string special_option = "--special";         // the option that shows special tokens
+  std::string special_option = "--special";         // the option that shows special tokens; empty: none
   std::string sink_option = "--sink keep";          // the option that shows the first token
 };
 
@@ -130,7 +130,10 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
 // row for each method. For a model that writes: sink (2), the share of the first token and whether it is left
 // out. For a text too long for a map of its units: weights (stretches, stretches), stretches
 // (stretches, 2) of tokens, and the largest values of each unit's row, top_units and top_values (units,
-// count). format: npz or safetensors.
+// count). What was asked for besides: links_weight and links_share (layers, heads) for `to`, the same as
+// relation_1_..., relation_2_... for relations, heads_previous and the other habits (layers, heads), and of
+// edits change_text (2), the cosine and the distance, change_words (words, 2) of tokens and
+// change_word_cosines (words); guess_ids and guess_probabilities. format: npz or safetensors.
 void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file,
                  std::string_view format);
 

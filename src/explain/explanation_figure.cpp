@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/largest_first.h"
 #include "draw/text_width.h"
+#include "explain/explanation_lists.h"
 #include "explain/phrases.h"
 
 namespace attend::explain {
@@ -50,8 +51,17 @@ std::optional<std::size_t> focus_row(const Explanation& explanation) {
   return static_cast<std::size_t>(found - explanation.map_units.begin());
 }
 
-draw::Heatmap whole_map(const Explanation& explanation, const ExplainRequest& request) {
+// A cell that no token can look through is masked, not 0.
+void mask_what_comes_later(const std::vector<Word>& units, draw::Heatmap& map) {
+  for (const Word& row : units) {
+    for (const Word& column : units) map.masked.push_back(column.first_token >= row.last_token);
+  }
+}
+
+draw::Heatmap whole_map(const Reading& reading, const Explanation& explanation,
+                        const ExplainRequest& request) {
   draw::Heatmap map = heatmap_of(labels_of(explanation.map_units), explanation.map);
+  if (reading.is_causal()) mask_what_comes_later(explanation.map_units, map);
   map.title = map_title(request);
   if (const auto row = focus_row(explanation)) map.focus_row = *row;
   return map;
@@ -79,8 +89,6 @@ draw::Heatmap thumbnail(const Reading& reading, const ExplainRequest& request, c
   draw::Heatmap map = heatmap_of(labels_of(explanation.map_units), explain_map(reading, one));
   const std::size_t most = std::min(map.rows, kThumbnailCells);
   if (map.rows > most) map = draw::max_pooled(map, most, most);
-  map.row_labels.clear();
-  map.column_labels.clear();
   return map;
 }
 
@@ -97,6 +105,8 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     for (std::int64_t head = 1; head <= reading.heads(); ++head) {
       view.maps.push_back(thumbnail(reading, request, explanation, {.layer = layer, .head = head}));
+      view.maps.back().row_labels.clear();  // the maps are too small for them
+      view.maps.back().column_labels.clear();
       view.maps.back().range = {0, std::max(view.maps.back().range.high, 1e-9)};
     }
   }
@@ -129,6 +139,11 @@ draw::Bars largest_bars(const Explanation& explanation, const std::vector<double
   return bars;
 }
 
+// "; --special shows them", where the reader can give an option.
+std::string shown_by(const std::string& option, std::string_view what) {
+  return option.empty() ? std::string() : joined("; ", option, " shows ", what);
+}
+
 }  // namespace
 
 std::optional<View> view_named(std::string_view name) noexcept {
@@ -150,7 +165,7 @@ draw::Part main_part(const Reading& reading, const ExplainRequest& request, cons
     case View::map:
       break;
   }
-  return whole_map(explanation, request);
+  return whole_map(reading, explanation, request);
 }
 
 std::string focus_title(const Explanation& explanation, const ExplainRequest& request, const FocusRow& row) {
@@ -187,12 +202,6 @@ draw::Bars received_bars(const Explanation& explanation, std::size_t most) {
   return largest_bars(explanation, explanation.received, most);
 }
 
-std::string name_of_view(const Reading& reading, const ExplainRequest& request, View view) {
-  if (view == View::model) return each_head(reading);
-  if (view == View::film) return "the mean over the heads of each layer";
-  return name_of_query(reading, request.query);
-}
-
 std::string windows_note(const Explanation& explanation) {
   if (!explanation.windows) return {};
   return joined(
@@ -202,8 +211,10 @@ std::string windows_note(const Explanation& explanation) {
       "of what is around it; words outside that window count as 0.");
 }
 
-std::vector<std::string> notes_on(const Reading& reading, const ExplainRequest& request,
+std::vector<std::string> notes_on(const Reading& reading, const ExplainRequest& asked,
                                   const Explanation& explanation) {
+  ExplainRequest request = asked;
+  if (explanation.windows) request.special_option.clear();  // each window has its own
   std::vector<std::string> notes = {windows_note(explanation), stretch_note(explanation, request),
                                     special_note(explanation, request), sink_note(explanation, request),
                                     unknown_note(explanation.units)};
@@ -226,15 +237,15 @@ std::string special_note(const Explanation& explanation, const ExplainRequest& r
   if (method == LensMethod::grad) {
     const std::string shares = "Shares of all that helped.";
     if (names.empty()) return shares;
-    return joined(shares, " ", names, " stand for no word and are left out; ", request.special_option,
-                  " shows them.");
+    return joined(shares, " ", names, " stand for no word and are left out",
+                  shown_by(request.special_option, "them"), ".");
   }
   if (names.empty()) return {};
   return joined(names, method == LensMethod::raw ? " got " : " gave ", percent(explanation.special_share),
                 method == LensMethod::raw ? " of the attention" : " of what was taken",
                 ", on average. They stand for no word and are left out here, so that each row adds up to 1 "
-                "without them; ",
-                request.special_option, " shows them.");
+                "without them",
+                shown_by(request.special_option, "them"), ".");
 }
 
 std::string sink_note(const Explanation& explanation, const ExplainRequest& request) {
@@ -248,12 +259,12 @@ std::string sink_note(const Explanation& explanation, const ExplainRequest& requ
   }
   const LensMethod method = request.query.method;
   if (method == LensMethod::grad)
-    return joined("The first token, ", name, ", is left out; ", request.sink_option, " shows it.");
+    return joined("The first token, ", name, ", is left out", shown_by(request.sink_option, "it"), ".");
   const std::string_view what = method == LensMethod::raw ? " of the attention rests on the first token, "
                                                           : " of what was taken came from the first token, ";
   return joined(percent(sink.map_share), what, name,
-                ", and is left out, so that each row adds up to 1 without it; ", request.sink_option,
-                " shows it.");
+                ", and is left out, so that each row adds up to 1 without it",
+                shown_by(request.sink_option, "it"), ".");
 }
 
 std::string each_head(const Reading& reading) {
@@ -263,13 +274,21 @@ std::string each_head(const Reading& reading) {
   return joined("each head by itself; every ", group, " share keys and values");
 }
 
+std::string name_of_view(const Reading& reading, const LensQuery& query, View view) {
+  if (view == View::model) return each_head(reading);
+  return view == View::film ? "the mean over the heads of each layer" : name_of_query(reading, query);
+}
+
 std::string caution() {
   return "Weights say where heads read, not why the model gives its answer: they are not by themselves an "
          "explanation.";
 }
 
-draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& request,
+draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& asked,
                                 const Explanation& explanation, View view) {
+  ExplainRequest request = asked;  // who looks at a figure cannot give options
+  request.special_option.clear();
+  request.sink_option.clear();
   draw::Figure figure;
   figure.title = draw::shorten(draw::printable(title_of(reading, explanation)), kLongestTitle);
   if (view != View::map || explanation.map.count() > 0)
@@ -287,8 +306,14 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
       figure.parts.push_back(std::move(bars));
     }
   }
+  std::vector<std::string> list_notes;
+  for (ListPart& list : list_parts(reading, request, explanation)) {
+    figure.parts.push_back(std::move(list.part));
+    if (!list.note.empty()) list_notes.push_back(std::move(list.note));
+  }
   figure.notes.push_back(
-      joined(draw::printable(reading.model_name()), "; ", name_of_view(reading, request, view), "."));
+      joined(draw::printable(reading.model_name()), "; ", name_of_view(reading, request.query, view), "."));
+  figure.notes.insert(figure.notes.end(), list_notes.begin(), list_notes.end());
   for (std::string& note : notes_on(reading, request, explanation)) figure.notes.push_back(std::move(note));
   if (const std::string note = not_finite_note(reading, explanation); !note.empty())
     figure.notes.push_back(note);

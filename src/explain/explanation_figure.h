@@ -24,7 +24,8 @@ std::optional<View> view_named(std::string_view name) noexcept;
 draw::Part main_part(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
                      View view);
 
-// That part, the rows of the focus as bars, and notes on how not to read the figure.
+// That part, the rows of the focus as bars, the lists that were asked for, and notes on how not to read the
+// figure.
 draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& request,
                                 const Explanation& explanation, View view);
 
@@ -35,8 +36,6 @@ draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::
 // Likewise of the attention that units receive, from all tokens together.
 inline constexpr std::string_view kReceivedTitle = "Most looked at, as shares of all attention";
 draw::Bars received_bars(const Explanation& explanation, std::size_t most);
-// "mean of 6 layers × 12 heads"; of a view of all heads or layers, what each of its maps is.
-std::string name_of_view(const Reading& reading, const ExplainRequest& request, View view);
 // All that follow, in order: what a reader of the map has to know.
 std::vector<std::string> notes_on(const Reading& reading, const ExplainRequest& request,
                                   const Explanation& explanation);
@@ -50,6 +49,8 @@ std::string special_note(const Explanation& explanation, const ExplainRequest& r
 std::string sink_note(const Explanation& explanation, const ExplainRequest& request);
 // Of a view of all heads: "each head by itself", and how many share keys and values.
 std::string each_head(const Reading& reading);
+// What a view is of: one head, a mean, each head by itself.
+std::string name_of_view(const Reading& reading, const LensQuery& query, View view);
 std::string caution();
 
 }  // namespace attend::explain

@@ -52,8 +52,10 @@ std::string name_of_query(const Reading& reading, const LensQuery& query) {
 }
 
 std::string title_of(const Reading& reading) {
-  if (!reading.has_source()) return reading.text();
-  return joined(reading.text(), " → ", reading.answer().empty() ? reading.second() : reading.answer());
+  const std::string& answer = reading.answer();
+  if (answer.empty() && reading.second().empty()) return reading.text();
+  return joined(reading.text(), reading.has_source() ? " → " : " + ",
+                answer.empty() ? reading.second() : answer);
 }
 
 std::string title_of(const Reading& reading, const Explanation& explanation) {

@@ -26,7 +26,7 @@ std::int64_t heads_of_a_group(const Reading& reading);
 // "layer 3, head 10", "layer 3, mean of 12 heads", "mean of 6 layers × 12 heads", "layers 1 to 3".
 std::string name_of_query(const Reading& reading, const LensQuery& query);
 
-// What was read: the text, and the answer of a model with an encoder and a decoder.
+// What was read: the text, and the second one or the answer of a model with an encoder and a decoder.
 std::string title_of(const Reading& reading);
 std::string title_of(const Reading& reading, const Explanation& explanation);
 // Says which end of the answer is not in the map; empty where there is none.
