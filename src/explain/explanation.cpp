@@ -6,30 +6,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "explain/shown_map.h"
+#include "explain/focus.h"
 
 namespace attend::explain {
 namespace {
-
-// Where it looks and what it takes, and also by the requested method if that is a different one.
-Focus focus_on(const Reading& reading, const ExplainRequest& request, const Units& units, std::size_t unit) {
-  Focus focus;
-  for (std::size_t u = 0; u < unit; ++u) focus.unit += units.shows(units.all[u]) ? 1 : 0;
-  std::vector<LensMethod> methods = {LensMethod::raw};
-  // What it takes needs the model, which a recording does not have, and refuses if it is asked.
-  if (reading.has_model() || request.query.method == LensMethod::norm) methods.push_back(LensMethod::norm);
-  if (request.query.method > LensMethod::norm) methods.insert(methods.begin(), request.query.method);
-  for (const LensMethod method : methods) {
-    LensQuery query = request.query;
-    query.method = method;
-    const std::vector<double> row = lens_row(reading, query, units.all, unit);
-    const double total = std::accumulate(row.begin(), row.end(), 0.0);
-    const double special = total == 0 ? 0 : special_share(row, units.all) / total;
-    const double sink = total == 0 || !units.folds ? 0 : row.front() / total;
-    focus.rows.push_back({method, units.kept_shares(row, method), special, sink});
-  }
-  return focus;
-}
 
 // The first pair: up to the last comma before the next arrow, so that a comma can itself be a word.
 std::string_view first_pair(std::string_view text) {
@@ -52,7 +32,7 @@ Relation parse_relation(const Reading& reading, std::string_view text) {
     const std::string_view pair = first_pair(rest);
     const std::size_t arrow = pair.find('>');
     if (arrow == 0 || arrow == pair.npos || arrow + 1 == pair.size())
-      refuse("relation", "\"", text, "\" is not a relation: expected NAME:WORD>WORD,WORD>WORD");
+      refuse("explain", "\"", text, "\" is not a relation: expected NAME:WORD>WORD,WORD>WORD");
     relation.pairs.push_back({.from = find_word(reading.words(), pair.substr(0, arrow)),
                               .to = find_word(reading.words(), pair.substr(arrow + 1))});
     if (pair.size() == rest.size()) return relation;

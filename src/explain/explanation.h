@@ -79,6 +79,16 @@ struct Sink {
   double map_share = 0;  // of the rows of the map, on average; where folded
 };
 
+// A text that is longer than one pass, read in windows that overlap. Units and tokens count through the whole
+// text, without special tokens.
+struct Windows {
+  std::string text;
+  std::int64_t words = 0, dropped = 0;  // dropped: tokens at the end, which were not asked for
+  std::vector<std::int32_t> ids;        // of all tokens
+  std::vector<TokenRange> ranges;       // of each window
+  std::int64_t window_tokens = 0;       // of the largest, special tokens included
+};
+
 struct Explanation {
   std::vector<Word> units;  // words or tokens that are shown
   std::vector<Word>
@@ -96,6 +106,7 @@ struct Explanation {
   std::vector<HeadProfile> profiles;   // every head, in order
   std::optional<OutputChange> change;  // caused by all edits together
   std::vector<TokenGuess> guesses;     // likeliest first
+  std::optional<Windows> windows;      // of a text that was not read in one pass
 };
 
 // A text of more units than this gets a map of stretches of them.

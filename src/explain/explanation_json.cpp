@@ -104,6 +104,13 @@ Json top_json(const TopOfRows& top) {
   return rows;
 }
 
+// Tokens [first, last) of each window.
+Json ranges_json(const std::vector<TokenRange>& ranges) {
+  Json list = Json::array();
+  for (const TokenRange& range : ranges) list.push_back({range.first, range.last});
+  return list;
+}
+
 Json guesses_json(const Reading& reading, const std::vector<TokenGuess>& guesses) {
   Json list = Json::array();
   for (const TokenGuess& guess : guesses) {
@@ -119,15 +126,26 @@ Json guesses_json(const Reading& reading, const std::vector<TokenGuess>& guesses
 std::string explanation_json(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation) {
   JsonObject json;
-  json.add("model", reading.model_name()).add("text", reading.text());
+  const auto& windows = explanation.windows;
+  json.add("model", reading.model_name()).add("text", windows ? windows->text : reading.text());
   if (!reading.second().empty()) json.add("second", reading.second());
   if (!reading.answer().empty()) json.add("answer", reading.answer());
   if (const auto begins = reading.target_begins()) json.add("answer_begins", *begins);
   std::vector<std::string> tokens;
-  for (std::int64_t token = 0; token < reading.size(); ++token)
+  std::int64_t unknown = windows ? 0 : reading.unknown_tokens();
+  for (std::int64_t token = 0; !windows && token < reading.size(); ++token)
     tokens.emplace_back(reading.token_name(token));
-  json.add("tokens", tokens).add("dropped_tokens", reading.tokens().dropped);
-  if (const std::int64_t unknown = reading.unknown_tokens(); unknown > 0) json.add("unknown_tokens", unknown);
+  if (windows) {
+    const Tokenizer& tokenizer = reading.model().tokenizer();
+    for (const std::int32_t id : windows->ids) {
+      tokens.emplace_back(tokenizer.token(id));
+      unknown += tokenizer.unknown() == id ? 1 : 0;
+    }
+  }
+  json.add("tokens", tokens);
+  json.add("dropped_tokens", windows ? windows->dropped : reading.tokens().dropped);
+  if (windows) json.add("windows", ranges_json(windows->ranges));
+  if (unknown > 0) json.add("unknown_tokens", unknown);
   if (reading.not_finite()) json.add("not_finite", not_finite_json(reading, *reading.not_finite()));
   const LensQuery& query = request.query;
   json.add("method", std::string(name_of(query.method)));

@@ -26,7 +26,7 @@ WrittenAnswer answer_of(const TextModel& model, const std::string& text,
   const auto source = static_cast<std::size_t>(target - tokens.type_ids.begin());
   Generator generator(model);
   const ModelDescription& description = model.transformer().description();
-  const std::int64_t most = std::min(max_tokens.value_or(model.max_tokens()), model.max_tokens());
+  const std::int64_t most = std::min(max_tokens.value_or(model.max_tokens()), model.most_tokens());
   std::vector<std::int32_t> ids;
   const Generated answer = generator.generate(std::span(tokens.ids).first(source),
                                               {.sampling = {.temperature = 0},
@@ -59,8 +59,8 @@ Reading::Reading(const TextModel& model, std::string text, std::string second, c
     answer_ = std::move(answer.whole);
     second_ = std::move(answer.read);
   }
-  tokens_ = second_.empty() ? model.encode(text_, options.max_tokens)
-                            : model.encode(text_, second_, options.max_tokens);
+  tokens_ = second_.empty() && !answers ? model.encode(text_, options.max_tokens)
+                                        : model.encode(text_, second_, options.max_tokens);
   if (tokens_.size() == 0) refuse("lens", "the text has no tokens");
   words_ = words_of(model.tokenizer(), tokens_, text_, second_);
   source_ = answers ? std::count(tokens_.type_ids.begin(), tokens_.type_ids.end(), 0) : size();
