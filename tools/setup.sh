@@ -25,7 +25,7 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev nlohman
   libpcre2-dev libcurl4-openssl-dev libpango1.0-dev fonts-dejavu-core)
 test_packages=(libgtest-dev librapidcheck-dev libsimdjson-dev)
 format_packages=(clang-format-16)
-clang_packages=(clang-16 libclang-rt-16-dev llvm-16)
+clang_packages=(clang-16 libclang-rt-16-dev llvm-16 lld-16)
 python_packages=(python3 python3-venv python3-dev)
 browser_packages=(nodejs npm chromium)
 arm_packages=(g++-aarch64-linux-gnu qemu-user)
@@ -48,6 +48,7 @@ present() {
     npm) command -v npm >/dev/null ;;
     chromium) [ -x /usr/bin/chromium ] ;;
     clang-16) command -v clang++-16 >/dev/null ;;
+    lld-16) command -v ld.lld-16 >/dev/null ;;
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
     libboost1.81-dev) grep -qsE '#define BOOST_VERSION 1(08[1-9]|09|1)' /usr/include/boost/version.hpp ;;  # or newer
