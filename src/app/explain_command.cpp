@@ -47,7 +47,8 @@ Try:
   attend explain --ablate 4.2 --ablate "it>animal"
   attend explain "The cat sat on the mat." --view lines -o cat.pdf
   attend explain "The cat sat on the mat." -o cat.html
-  attend explain notes.txt --tokens --special --json)";
+  attend explain notes.txt --tokens --special --json
+  attend explain book.txt --max-tokens all)";
 
 struct ExplainArguments {
   ModelOptions model_options;
