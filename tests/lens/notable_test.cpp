@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "lens/golden_reading.h"
@@ -23,17 +24,21 @@ Reading reading_of(const std::vector<HeadOfWords>& heads, bool causal = false) {
   Recording recording{.model = "made up"};
   for (std::int64_t word = 0; word < kWords; ++word)
     recording.tokens.push_back({.text = kNames[word], .id = static_cast<std::int32_t>(word)});
-  RecordedLayer layer;
-  layer.causal = causal;
-  layer.weights = Tensor(DType::f32, {static_cast<std::int64_t>(heads.size()), kWords, kWords});
-  for (std::size_t h = 0; h < heads.size(); ++h) {
-    for (std::int64_t i = 0; i < kWords; ++i) {
-      double sum = 0;
-      const auto given = [&](std::int64_t j) { return causal && j > i ? 0 : 0.01 + heads[h](i, j); };
-      for (std::int64_t j = 0; j < kWords; ++j) sum += given(j);
-      for (std::int64_t j = 0; j < kWords; ++j)
-        layer.weights.values<float>()[(h * kWords + static_cast<std::size_t>(i)) * kWords +
-                                      static_cast<std::size_t>(j)] = static_cast<float>(given(j) / sum);
+  // Keys tell words apart, and a query is the logarithm of what each gets: softmax gives the shares.
+  const auto count = static_cast<std::int64_t>(heads.size());
+  RecordedLayer layer{.q = Tensor(DType::f32, {kWords, count, kWords}),
+                      .k = Tensor(DType::f32, {kWords, count, kWords}),
+                      .v = Tensor(DType::f32, {kWords, count, kWords}),
+                      .scale = 1.0,
+                      .causal = causal};
+  for (std::int64_t i = 0; i < kWords; ++i) {
+    for (std::int64_t h = 0; h < count; ++h) {
+      const std::int64_t row = (i * count + h) * kWords;
+      layer.k.values<float>()[static_cast<std::size_t>(row + i)] = 1;
+      for (std::int64_t j = 0; j < kWords; ++j) {
+        layer.q.values<float>()[static_cast<std::size_t>(row + j)] =
+            static_cast<float>(std::log(0.01 + heads[static_cast<std::size_t>(h)](i, j)));
+      }
     }
   }
   recording.layers.push_back(std::move(layer));
@@ -62,8 +67,8 @@ TEST(NotableHeads, LinkWordsFirstAndThenNeighbours) {
   EXPECT_EQ(heads[0].role, HeadRole::links);
   EXPECT_EQ(heads[0].links.front().from, 8u);
   EXPECT_EQ(heads[0].links.front().to, 1u);
-  EXPECT_NEAR(heads[0].share, 1.01 / 1.1, 1e-6);
-  EXPECT_NEAR(heads[0].links.front().beyond, 1.01 / 1.1 - 0.1, 1e-6);
+  EXPECT_NEAR(heads[0].share, 1.01 / 1.1, 1e-5);
+  EXPECT_NEAR(heads[0].links.front().beyond, 1.01 / 1.1 - 0.1, 1e-5);
   EXPECT_EQ(sentence_of(reading, heads[0]), "92% of the weight of “slept” goes to “cat”");
   EXPECT_EQ(heads[1].head, 3);
   EXPECT_EQ(heads[2].role, HeadRole::previous);

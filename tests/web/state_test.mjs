@@ -35,7 +35,7 @@ test("a text is first seen through its best head, and the word that this links",
   const word = (text, first, special = false) => ({ text, first, last: first + 1, special, part: 0, place: [0, 0] });
   const words = [word("[CLS]", 0, true), word("the", 1), word("cat", 2), word("slept", 3)];
   const facts = { words, tokens: words, notable: [{ layer: 2, head: 1, role: "links", share: 0.9, links: [[3, 2, 0.9]], says: "" }] };
-  assert.deepEqual(bestLook(facts, initialState), { ...initialState, layer: 2, head: 1, row: 2 });
+  assert.deepEqual(bestLook(facts, initialState), { ...initialState, layer: 2, head: 1, row: 2, place: 3 });
   assert.equal(bestLook({ ...facts, notable: [] }, initialState), initialState);
   assert.equal(bestLook({ words }, initialState), initialState);  // a page of an older version
   assert.equal(withItsWord(facts, { ...initialState, layer: 1, head: 1 }).row, null);

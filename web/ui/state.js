@@ -179,5 +179,6 @@ export function withItsWord(facts, state) {
   if (best === undefined || link === undefined || state.row !== null || best.layer !== state.layer || best.head !== state.head) return state;
   const word = facts.words[link[0]], units = unitsOf(facts, state.units, state.special, state.first ?? undefined);
   const row = units.findIndex((unit) => unit.first <= word.first && word.first < unit.last);
-  return { ...state, row: row < 0 ? null : row };
+  // Views of a single token begin with the last one all the same.
+  return row < 0 ? state : { ...state, row, place: facts.tokens.length - 1 };
 }
