@@ -26,8 +26,10 @@
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_next.h>
+#include <attend/lens_notable.h>
 #include <attend/lens_recording.h>
 #include <attend/lens_sink.h>
+#include <attend/lens_survey.h>
 #include <attend/lens_tiles.h>
 #include <attend/matmul.h>
 #include <attend/model_description.h>
@@ -58,4 +60,5 @@
 #include <attend/transformer.h>
 #include <attend/version.h>
 #include <attend/weights.h>
+#include <attend/word_kinds.h>
 #include <attend/words.h>

@@ -43,6 +43,10 @@ class TextModel:
     def __init__(self, core: _core.TextModelCore) -> None:
         self._core = core
 
+    def __repr__(self) -> str:
+        sizes = f"{self.layers} layers, {self.heads} heads, vectors of {self.embedding_size}"
+        return f"<attend.TextModel {self._core.name}, {sizes}>"
+
     @classmethod
     def from_pretrained(
         cls, name_or_folder: str | os.PathLike[str] = _core.DEFAULT_MODEL, *, precision: Precision = "f32"

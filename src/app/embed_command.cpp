@@ -16,6 +16,7 @@
 #include "app/output.h"
 #include "app/over_processes.h"
 #include "app/status_line.h"
+#include "app/unknown_words.h"
 #include "base/error.h"
 #include "doctor/finite_weights.h"
 #include "embed/embed_texts.h"
@@ -173,15 +174,39 @@ class FiniteCheck : public embed::Sink {
   std::int64_t bad_ = 0, first_ = 0;
 };
 
+// "line 3, 5, ..."
+std::string lines_named(const std::vector<std::int64_t>& first, std::int64_t count) {
+  std::string lines = "line ";
+  for (std::size_t i = 0; i < first.size(); ++i)
+    lines.append(i == 0 ? "" : ", ").append(std::to_string(first[i]));
+  if (count > static_cast<std::int64_t>(first.size())) lines.append(", ...");
+  return lines;
+}
+
+void warn_of_unknown_texts(const embed::Outcome& outcome, const TextModel& model) {
+  if (outcome.unknown == 0) return;
+  say(joined("attend embed: the model knows no word of ", outcome.unknown, " of ", outcome.done.texts,
+             " texts (", lines_named(outcome.unknown_lines, outcome.unknown),
+             "), and their vectors say nothing about them. ",
+             model_that_reads(model, outcome.unknown_text, true)));
+}
+
+// What a folder does not say is decided here, and the vectors depend on it.
+void tell_of_pooling(const TextModel& model, const embed::Job& job) {
+  if (job.grain != embed::Grain::text || !job.options.pooling.empty() || !model.files().pooling.empty())
+    return;
+  say(joined(
+      "attend embed: ", model.files().name,
+      " does not say how to pool, so a text's vector is the mean over its tokens; --pool chooses another "
+      "way."));
+}
+
 void warn_of_long_texts(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
   if (outcome.too_long == 0) return;
-  std::string lines;
-  for (const std::int64_t line : outcome.too_long_lines)
-    lines.append(lines.empty() ? "" : ", ").append(std::to_string(line));
-  if (outcome.too_long > static_cast<std::int64_t>(outcome.too_long_lines.size())) lines.append(", ...");
   say(joined("attend embed: ", outcome.too_long, " of ", outcome.done.texts, " texts had more than ", most,
              outcome.over_long > 0 ? " tokens or 4 MiB and " : " tokens and ",
-             given.overflow == "split" ? "were divided" : "were cut", " (line ", lines, ")"));
+             given.overflow == "split" ? "were divided" : "were cut", " (",
+             lines_named(outcome.too_long_lines, outcome.too_long), ")"));
 }
 
 // processes: those that read each text together; null: this one alone.
@@ -196,15 +221,7 @@ void run_embed(const EmbedArguments& given, Processes* processes) {
     throw UsageError("--layer is " + std::to_string(*given.layer) + ", but the model has 0 to " +
                      std::to_string(layers));
   }
-  std::int64_t most = model.max_tokens();
-  if (given.max_tokens) {
-    if (*given.max_tokens <= model.tokenizer().special_count() || *given.max_tokens > most) {
-      throw UsageError("--max-tokens is " + std::to_string(*given.max_tokens) + ", expected a number above " +
-                       std::to_string(model.tokenizer().special_count()) + " and up to " +
-                       std::to_string(most));
-    }
-    most = *given.max_tokens;
-  }
+  require_max_tokens(model, given.max_tokens);
   const SpreadWay way = way_named(given.way);
   if (processes != nullptr && processes->rank() != 0)
     return embed::read_along(*processes, way, model, job.options);
@@ -220,7 +237,7 @@ void run_embed(const EmbedArguments& given, Processes* processes) {
   try {
     sink = embed::make_sink(given.output, job.grain, size, write_output);
   } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string("-o: ") + error.what());
+    throw UsageError("-o: " + plain_sentence(error));
   }
   embed::Outcome outcome;
   FiniteCheck checked(*sink);
@@ -231,8 +248,10 @@ void run_embed(const EmbedArguments& given, Processes* processes) {
   }
   if (together) together->finish();
   checked.finish();
+  tell_of_pooling(model, job);
   checked.warn(outcome, model);
-  warn_of_long_texts(outcome, given, most);
+  warn_of_long_texts(outcome, given, given.max_tokens.value_or(model.max_tokens()));
+  warn_of_unknown_texts(outcome, model);
 }
 
 }  // namespace

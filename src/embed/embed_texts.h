@@ -31,6 +31,9 @@ struct Outcome {
   std::int64_t too_long = 0;                   // texts that were truncated or, with Overflow::split, divided
   std::int64_t over_long = 0;                  // of those, lines that were longer than TextLines::kLongest
   std::vector<std::int64_t> too_long_lines{};  // the first of them
+  std::int64_t unknown = 0;                    // texts of which the model knows no token
+  std::vector<std::int64_t> unknown_lines{};   // the first of them
+  std::string unknown_text{};                  // the very first
 };
 
 // Throws FileError for a text that is too long with Overflow::error, and for one that the tokenizer refuses.

@@ -76,7 +76,8 @@ namespace {
 
 // `parts` is a TextModel::Parts, whose name is private.
 EncodeOptions options_of(const auto& parts, std::optional<std::int64_t> max_tokens) {
-  return {.max_length = std::min(max_tokens.value_or(parts.max_tokens), parts.max_tokens),
+  return {.max_length = std::min(max_tokens.value_or(parts.max_tokens),
+                                 std::max(parts.max_tokens, parts.transformer.description().max_tokens())),
           .lower_case = parts.files.lower_case};
 }
 
@@ -110,6 +111,9 @@ const ModelFiles& TextModel::files() const noexcept { return parts_->files; }
 const Tokenizer& TextModel::tokenizer() const noexcept { return parts_->tokenizer; }
 const Transformer& TextModel::transformer() const noexcept { return parts_->transformer; }
 std::int64_t TextModel::max_tokens() const noexcept { return parts_->max_tokens; }
+std::int64_t TextModel::most_tokens() const noexcept {
+  return std::max(parts_->max_tokens, parts_->transformer.description().max_tokens());
+}
 
 std::optional<TokenHead> TextModel::token_head() const {
   return TokenHead::find(parts_->transformer.description(), tensors_of(parts_->checkpoint),

@@ -90,7 +90,7 @@ def test_says_what_was_cut(talker):
     assert long.code == 1 and long.out == "" and "the conversation has 107 tokens, and the model can read 64 with its answer" in long.err
     (talker / "generation_config.json").write_text('{"num_beams": 4, "max_new_tokens": 30}')
     beams = generate(talker, "it was")
-    assert beams.out == "it was tired.\n" and "generation_config.json asks for num_beams, which attend does not have" in beams.err
+    assert beams.out == "it was tired.\n" and "generation_config.json sets num_beams, which attend does not support" in beams.err
     (talker / "generation_config.json").write_text('{"max_new_tokens": 30}')
 
 

@@ -61,9 +61,9 @@ def texts(tmp_path_factory):
 
 @pytest.mark.parametrize("way", ["gathered", "heads", "ring"])
 def test_vectors_are_those_of_one_process(model, texts, tmp_path, way):
-    alone = run("embed", str(texts), "-m", str(model), "-o", str(tmp_path / "alone.npy"))
+    alone = run("embed", str(texts), "-m", str(model), "--pool", "mean", "-o", str(tmp_path / "alone.npy"))
     assert (alone.code, alone.err) == (0, "")
-    result = mpirun(3, "embed", texts, "--mpi", "--way", way, "-m", model, "-o", tmp_path / "spread.npy")
+    result = mpirun(3, "embed", texts, "--mpi", "--way", way, "-m", model, "--pool", "mean", "-o", tmp_path / "spread.npy")
     assert (result.returncode, result.stdout) == (0, ""), result.stderr
     one, several = np.load(tmp_path / "alone.npy"), np.load(tmp_path / "spread.npy")
     assert one.shape == (4, 16) and np.abs(one - several).max() < 1e-5
