@@ -76,7 +76,7 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
   };
   command
       ->add_option("-m,--model", given->models,
-                   "A folder, a GGUF file, or a name on the hub; may come several times")
+                   "A folder, a GGUF file, or a name on the hub; may be given several times")
       ->type_name("MODEL")
       ->default_str(std::string(kDefaultModel));
   command->add_option("--host", options.host, "The address to listen on; 0.0.0.0: all of this machine's")
@@ -94,7 +94,7 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
   command
       ->add_option(
           "--api-key", options.api_key,
-          "Requests must have the header Authorization: Bearer KEY; but for /health, /ping and /metrics")
+          "Requests must have the header Authorization: Bearer KEY, except those to /health, /ping and /metrics")
       ->type_name("KEY")
       ->envname("ATTEND_API_KEY")
       ->take_last();

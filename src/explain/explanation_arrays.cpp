@@ -54,7 +54,9 @@ class HeadArrays {
 void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file,
                  std::string_view format) {
   const auto count = static_cast<std::int64_t>(explanation.units.size());
-  const std::vector<std::int64_t> ids(reading.tokens().ids.begin(), reading.tokens().ids.end());
+  const std::vector<std::int32_t>& read =
+      explanation.windows ? explanation.windows->ids : reading.tokens().ids;
+  const std::vector<std::int64_t> ids(read.begin(), read.end());
   ArrayList arrays;
   if (explanation.map.count() > 0) arrays.add("weights", copy_of(explanation.map));
   add_units(arrays, explanation.units);
@@ -67,7 +69,7 @@ void save_arrays(const Reading& reading, const Explanation& explanation, const s
   arrays.add("received", explanation.received);
   if (const auto& sink = explanation.sink)
     arrays.add("sink", std::vector<double>{sink->token.share, sink->folded ? 1.0 : 0.0});
-  arrays.add("ids", {reading.size()}, ids);
+  arrays.add("ids", {static_cast<std::int64_t>(ids.size())}, ids);
   if (explanation.focus) {
     arrays.add("focus", {1}, {static_cast<std::int64_t>(explanation.focus->unit)});
     for (const FocusRow& row : explanation.focus->rows)

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kLinesOfAToken = 4;    // in a view of lines
 constexpr std::size_t kThumbnailCells = 64;  // along each side
 constexpr std::size_t kLongestTitle = 160;   // characters of the text
+constexpr std::size_t kMostNamedUnits = 60;  // a page has room for their names
 
 std::string map_title(const ExplainRequest& request) {
   switch (request.query.method) {
@@ -25,7 +26,7 @@ std::string map_title(const ExplainRequest& request) {
     case LensMethod::rollout:
       return "How much of each word (columns) has reached each word (rows)";
     case LensMethod::grad:
-      return joined("Which attention, of whom (rows) to whom (columns), ", request.goal);
+      return joined("Attention that ", request.goal, ": who (rows) looked at whom (columns)");
     default:
       return "Who (rows) looks at whom (columns)";
   }
@@ -109,6 +110,10 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
       view.maps.back().range = {0, std::max(view.maps.back().range.high, 1e-9)};
     }
   }
+  if (!request.same_scale) return view;
+  double high = 0;
+  for (const draw::Heatmap& map : view.maps) high = std::max(high, map.range.high);
+  for (draw::Heatmap& map : view.maps) map.range.high = high;
   return view;
 }
 
@@ -124,6 +129,18 @@ draw::FilmStrip film_of(const Reading& reading, const ExplainRequest& request,
     strip.frames.push_back(std::move(map));
   }
   return strip;
+}
+
+draw::Bars largest_bars(const Explanation& explanation, const std::vector<double>& values, std::size_t most) {
+  const std::vector<std::string> labels = labels_of(explanation.units);
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return larger_first(values[a], values[b]); });
+  draw::Bars bars;
+  for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
+    bars.bars.push_back({labels[order[i]], values[order[i]], i == 0});
+  return bars;
 }
 
 // "; --special shows them", where the reader can give an option.
@@ -182,15 +199,32 @@ std::string focus_title(const Explanation& explanation, const ExplainRequest& re
 }
 
 draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::size_t most) {
-  const std::vector<std::string> labels = labels_of(explanation.units);
-  std::vector<std::size_t> order(row.values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return larger_first(row.values[a], row.values[b]); });
-  draw::Bars bars;
-  for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
-    bars.bars.push_back({labels[order[i]], row.values[order[i]], i == 0});
-  return bars;
+  return largest_bars(explanation, row.values, most);
+}
+
+draw::Bars received_bars(const Explanation& explanation, std::size_t most) {
+  return largest_bars(explanation, explanation.received, most);
+}
+
+std::string windows_note(const Explanation& explanation) {
+  if (!explanation.windows) return {};
+  return joined(
+      "The text was read in ", explanation.windows->ranges.size(), " windows of up to ",
+      explanation.windows->window_tokens,
+      " tokens, each overlapping the next by half. A word has its row from the window that shows most "
+      "of what is around it; words outside that window count as 0.");
+}
+
+std::vector<std::string> notes_on(const Reading& reading, const ExplainRequest& asked,
+                                  const Explanation& explanation) {
+  ExplainRequest request = asked;
+  if (explanation.windows) request.special_option.clear();  // each window has its own
+  std::vector<std::string> notes = {windows_note(explanation), stretch_note(explanation, request),
+                                    special_note(explanation, request), sink_note(explanation, request),
+                                    unknown_note(explanation.units)};
+  notes.push_back(explanation.windows ? "" : answer_note(reading));
+  std::erase(notes, "");
+  return notes;
 }
 
 std::string stretch_note(const Explanation& explanation, const ExplainRequest& request) {
@@ -237,6 +271,12 @@ std::string sink_note(const Explanation& explanation, const ExplainRequest& requ
                 shown_by(request.sink_option, "it"), ".");
 }
 
+std::string chosen_note(const Reading& reading, const ExplainRequest& request) {
+  if (!request.chosen) return {};
+  const std::string says = draw::printable(sentence_of(reading, *request.chosen));
+  return joined("Of ", reading.layers() * reading.heads(), " heads this one stands out: ", says, ".");
+}
+
 std::string each_head(const Reading& reading) {
   const std::int64_t group = heads_of_a_group(reading);
   if (group == 1) return "each head by itself";
@@ -260,9 +300,15 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& as
   request.special_option.clear();
   request.sink_option.clear();
   draw::Figure figure;
-  figure.title = draw::shorten(draw::printable(title_of(reading)), kLongestTitle);
+  figure.title = draw::shorten(draw::printable(title_of(reading, explanation)), kLongestTitle);
   if (view != View::map || explanation.map.count() > 0)
     figure.parts.push_back(main_part(reading, request, explanation, view));
+  const bool has_map = explanation.map.count() > 0 && (view == View::map || view == View::lines);
+  if (has_map && explanation.map_units.size() > kMostNamedUnits) {
+    draw::Bars bars = received_bars(explanation, request.top);
+    bars.title = kReceivedTitle;
+    figure.parts.push_back(std::move(bars));
+  }
   if (explanation.focus) {
     for (const FocusRow& row : explanation.focus->rows) {
       draw::Bars bars = focus_bars(explanation, row, request.top);
@@ -277,12 +323,9 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& as
   }
   figure.notes.push_back(
       joined(draw::printable(reading.model_name()), "; ", name_of_view(reading, request.query, view), "."));
+  if (const std::string note = chosen_note(reading, request); !note.empty()) figure.notes.push_back(note);
   figure.notes.insert(figure.notes.end(), list_notes.begin(), list_notes.end());
-  if (const std::string note = stretch_note(explanation, request); !note.empty())
-    figure.notes.push_back(note);
-  if (const std::string note = special_note(explanation, request); !note.empty())
-    figure.notes.push_back(note);
-  if (const std::string note = sink_note(explanation, request); !note.empty()) figure.notes.push_back(note);
+  for (std::string& note : notes_on(reading, request, explanation)) figure.notes.push_back(std::move(note));
   if (const std::string note = not_finite_note(reading, explanation); !note.empty())
     figure.notes.push_back(note);
   figure.notes.push_back(caution());

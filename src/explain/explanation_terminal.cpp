@@ -17,11 +17,30 @@ namespace {
 
 constexpr int kIndent = 2;
 
-std::string facts(const Reading& reading, const ExplainRequest& request, View view) {
+std::string facts(const Reading& reading, const ExplainRequest& request, const Explanation& explanation,
+                  View view) {
+  const std::string name = draw::printable(reading.model_name()),
+                    query = name_of_view(reading, request.query, view);
+  if (const auto& windows = explanation.windows) {
+    return joined(name, ": ", counted(windows->words, "word"), ", ",
+                  counted(static_cast<std::int64_t>(windows->ids.size()), "token"), " in ",
+                  counted(static_cast<std::int64_t>(windows->ranges.size()), "window"), "; ", query, ".");
+  }
   const auto words = std::count_if(reading.words().begin(), reading.words().end(),
                                    [](const Word& word) { return !word.special; });
-  return joined(draw::printable(reading.model_name()), ": ", counted(words, "word"), ", ",
-                counted(reading.size(), "token"), "; ", name_of_view(reading, request.query, view), ".");
+  return joined(name, ": ", counted(words, "word"), ", ", counted(reading.size(), "token"), "; ", query, ".");
+}
+
+// A map that has no room for its names says too little: the words that are looked at most, by name.
+std::string received_text(const ExplainRequest& request, const Explanation& explanation,
+                          const draw::Terminal& terminal) {
+  constexpr int kColumnsOfACell = 2, kLabels = 12;  // of the narrowest map with names
+  const int columns = kColumnsOfACell * static_cast<int>(explanation.map_units.size()) + kLabels;
+  if (explanation.map.count() == 0 || columns <= terminal.width) return {};
+  draw::Terminal inner = terminal;
+  inner.width -= kIndent;
+  return "\n" + draw::heading(std::string(kReceivedTitle), terminal) +
+         draw::indent(draw::render_bars(received_bars(explanation, request.top), inner), kIndent);
 }
 
 std::string focus_text(const ExplainRequest& request, const Explanation& explanation,
@@ -38,7 +57,7 @@ std::string focus_text(const ExplainRequest& request, const Explanation& explana
   text += "\n";
   return text + draw::paragraph(
                     "What it takes is the length of weight × value × Wo: a large weight on a short "
-                    "value brings little.",
+                    "value contributes little.",
                     terminal);
 }
 
@@ -47,19 +66,19 @@ std::string focus_text(const ExplainRequest& request, const Explanation& explana
 std::string explanation_text(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation, View view, const draw::Terminal& terminal) {
   constexpr std::size_t kMostOfText = 400;
-  std::string text = draw::heading(draw::printable(title_of(reading).substr(0, kMostOfText)), terminal);
-  text += draw::paragraph(facts(reading, request, view), terminal);
+  std::string text =
+      draw::heading(draw::printable(title_of(reading, explanation).substr(0, kMostOfText)), terminal);
+  text += draw::paragraph(facts(reading, request, explanation, view), terminal);
+  if (const std::string note = chosen_note(reading, request); !note.empty())
+    text += draw::paragraph(note + " --mean shows the mean of all, --view model each of them.", terminal);
   if (view != View::map || explanation.map.count() > 0) {
     draw::Figure figure;
     figure.parts.push_back(main_part(reading, request, explanation, view));
     text += "\n" + draw::render_figure(figure, terminal,
                                        {.most_decimals = request.query.method == LensMethod::grad ? 3 : 2});
   }
-  if (const std::string note = stretch_note(explanation, request); !note.empty())
-    text += "\n" + draw::paragraph(note, terminal);
-  if (const std::string note = special_note(explanation, request); !note.empty())
-    text += "\n" + draw::paragraph(note, terminal);
-  if (const std::string note = sink_note(explanation, request); !note.empty())
+  if (view == View::map || view == View::lines) text += received_text(request, explanation, terminal);
+  for (const std::string& note : notes_on(reading, request, explanation))
     text += "\n" + draw::paragraph(note, terminal);
   if (explanation.focus) text += focus_text(request, explanation, terminal);
   for (const ListPart& list : list_parts(reading, request, explanation)) {

@@ -17,7 +17,7 @@ SequenceHead required_head(const ServedModel& served) {
   std::optional<SequenceHead> head = served.model->sequence_head();
   if (head) return *std::move(head);
   refuse_with(Fault::wrong_kind, served.name,
-              " scores no texts: its config.json names no ForSequenceClassification");
+              " cannot score texts: its config.json names no model ForSequenceClassification");
 }
 
 std::shared_ptr<Work> work_of(const ServedModel& served, Call& call, std::span<const TextPair> texts,
