@@ -16,6 +16,9 @@ namespace attend {
 // a sign or a stretch of the same sign ("..."). Characters as in Encoding::offsets.
 std::vector<TextSpan> split_words(std::string_view text);
 
+// Whether a word holds a letter or a digit; punctuation and other signs do not.
+bool has_letters(std::string_view word);
+
 struct Word {
   std::string text{};  // as it stands in the text; of a special token its name, "[CLS]"
   TextSpan place{};    // {0, 0} for a special token

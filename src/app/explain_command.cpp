@@ -30,7 +30,9 @@ constexpr const char* kFocus = "it";
 constexpr const char* kExplainFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. A file that ends in
 .attn is the recording of a pass of any model, made in Python. Layers and heads
-are counted from 1; without them the mean over all is shown.
+are counted from 1. Without them the head that says most about the text is shown,
+if one stands out, and with --mean the mean over all; JSON and arrays have the
+mean.
 
   raw      the attention weights: where a word looks
   norm     the length of weight × value × Wo: what it takes from there
@@ -56,7 +58,7 @@ struct ExplainArguments {
   std::string second, model{kDefaultModel}, method = "raw", view = "map", sink = "auto", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
-  bool tokens = false, special = false, heads = false, json = false;
+  bool tokens = false, special = false, heads = false, mean = false, same_scale = false, json = false;
 
   bool query_of_one_pass() const { return method == "grad" || method == "flow"; }
 };
@@ -100,6 +102,10 @@ void check(const ExplainArguments& given, const std::string& format) {
     throw UsageError("--method flow is for one word, so it has no --view");
   if (given.to && !given.focus && own)
     throw UsageError("--to needs --focus: which word should the heads link to it?");
+  if (given.same_scale && given.view != "model")
+    throw UsageError("--same-scale is for --view model, which draws many maps");
+  if (given.mean && (given.layer || given.head))
+    throw UsageError("--mean is the mean over all layers and heads, so it takes no --layer and no --head");
   if (given.head && !given.layer)
     throw UsageError("--head needs --layer: which layer's head " + std::to_string(*given.head) + "?");
   if (given.method == "rollout" && given.view == "model")
@@ -166,10 +172,17 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
              bytes / 1'000'000, " MB; weights are computed row by row and not kept."));
 }
 
+// Programs get the mean unless they name a head, and are told which heads stand out.
+bool chooses_head(const ExplainArguments& given, const std::string& format) {
+  const bool data = format == "json" || format == "npz" || format == "safetensors";
+  return !given.mean && !data && (given.view == "map" || given.view == "lines" || format == "html");
+}
+
 std::string page_of(const Reading& reading, const ExplainArguments& given,
                     const explain::ExplainRequest& request) {
   if (request.query.method == LensMethod::norm) reading.model();  // refused where there is none
   page::FirstView first{.tab = given.view,
+                        .same_scale = given.same_scale,
                         .method = request.query.method,
                         .heads = request.query.heads,
                         .tokens = given.tokens,
@@ -237,6 +250,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
+      .same_scale = given.same_scale,
       .relations = given.relations,
       .ablate = given.ablate,
       .top = given.top};
@@ -247,6 +261,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   if (!read.windows) warn_of_truncation(reading, hint_at_max_tokens(reading));
   warn_of_unknown(reading);
   warn_of_not_finite(reading);
+  if (chooses_head(given, format)) explain::choose_head(reading, request);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;
@@ -297,6 +312,10 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->type_name("WORD");
   command->add_option("--layer", given->layer, "One layer, from 1")->type_name("N");
   command->add_option("--head", given->head, "One head of that layer, from 1")->type_name("N");
+  command->add_flag("--mean", given->mean,
+                    "The mean over all heads, not the head that says most about the text");
+  command->add_flag("--same-scale", given->same_scale,
+                    "With --view model: colour all heads by one scale, not each by its own");
   command->add_option("--to", given->to, "Which heads link the focus to this word?")->type_name("WORD");
   command->add_flag("--heads", given->heads, "What each head does: previous token, separator, ...");
   command

@@ -106,6 +106,7 @@ int main(int argc, char** argv) {
   app::add_explore_command(program, globals, run);
   app::add_next_command(program, globals, run);
   app::add_compare_command(program, globals, run);
+  app::add_heads_command(program, globals, run);
   app::add_steps_command(program, globals, run);
   app::add_train_command(program, globals, run);
   app::add_generate_command(program, globals, run);

@@ -40,7 +40,35 @@ Relation parse_relation(const Reading& reading, std::string_view text) {
   }
 }
 
+bool shows_heads(const LensQuery& query) {
+  return query.method == LensMethod::raw || query.method == LensMethod::norm;
+}
+
+// The word that a focus is, or that its token belongs to.
+std::optional<std::size_t> focus_word(const Reading& reading, const ExplainRequest& request) {
+  if (!request.focus) return std::nullopt;
+  if (!request.tokens) return find_word(reading.words(), *request.focus);
+  const std::vector<Word> tokens = single_tokens(reading);
+  const std::int64_t token = tokens[find_word(tokens, *request.focus)].first_token;
+  const auto found = std::find_if(reading.words().begin(), reading.words().end(),
+                                  [&](const Word& word) { return token < word.last_token; });
+  return static_cast<std::size_t>(found - reading.words().begin());
+}
+
+std::vector<NotableHead> notable_for(const Reading& reading, const ExplainRequest& request) {
+  if (!shows_heads(request.query) || reading.only_layer()) return {};
+  return notable_heads(reading, focus_word(reading, request));
+}
+
 }  // namespace
+
+void choose_head(const Reading& reading, ExplainRequest& request) {
+  if (request.query.heads.layer) return;
+  const std::vector<NotableHead> notable = notable_for(reading, request);
+  if (notable.empty()) return;
+  request.chosen = notable.front();
+  request.query.heads = {.layer = notable.front().layer, .head = notable.front().head};
+}
 
 std::optional<std::int64_t> only_layer_of(const ExplainRequest& request) {
   const LensMethod method = request.query.method;
@@ -94,6 +122,7 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   for (const double received : lens_received(reading, request.query.heads, result.units))
     result.received.push_back(received / static_cast<double>(reading.size()));
   if (focus) result.focus = focus_on(reading, request, units, *focus);
+  result.notable = notable_for(reading, request);
   if (request.to) {
     if (!request.focus) refuse("explain", "which word should the heads link to \"", *request.to, "\"?");
     result.links = find_heads(reading, {.from = find_word(reading.words(), *request.focus),

@@ -5,6 +5,7 @@
 #include <attend/lens.h>
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
+#include <attend/lens_notable.h>
 #include <attend/lens_sink.h>
 
 #include <filesystem>
@@ -22,6 +23,7 @@ struct ExplainRequest {
   std::optional<std::string> focus{};
   std::optional<std::string> to{};  // which heads link the focus to this word?
   bool heads = false;               // what does each head do?
+  bool same_scale = false;          // colour all maps of a view of heads by one scale, not each by its own
   // Which heads link such words? "subject-verb:cat>sat,dog>ran", or "cat>sat" without a name. A comma
   // separates pairs where another > follows.
   std::vector<std::string> relations{};
@@ -30,6 +32,7 @@ struct ExplainRequest {
   std::size_t top = 8;  // lines of a list
   std::string goal = "brought the texts together";  // what attention did where the gradient is positive
   bool guesses = false;                             // what does the model expect at guessed_place()?
+  std::optional<NotableHead> chosen{};              // the head of `query`, where the text chose it
   std::string special_option = "--special";         // the option that shows special tokens; empty: none
   std::string sink_option = "--sink keep";          // the option that shows the first token
 };
@@ -97,7 +100,8 @@ struct Explanation {
   std::optional<Sink> sink;      // of a model that writes
   std::vector<double> received;  // by each unit: its share of the attention of all tokens, on average
   std::optional<Focus> focus;
-  std::vector<HeadLink> links;  // every head, strongest first
+  std::vector<NotableHead> notable;  // heads worth seeing, the best first; of weights and norms
+  std::vector<HeadLink> links;       // every head, strongest first
   std::vector<RelationHeads> relations;
   std::vector<HeadProfile> profiles;   // every head, in order
   std::optional<OutputChange> change;  // caused by all edits together
@@ -110,6 +114,10 @@ inline constexpr std::size_t kMostMapUnits = 1024;
 
 // The only layer that an answer needs, if there is just one: a Reading of it takes less time and memory.
 std::optional<std::int64_t> only_layer_of(const ExplainRequest& request);
+
+// Has a request that names no head ask for the one that says most about the text, where one stands out and
+// the method can show it.
+void choose_head(const Reading& reading, ExplainRequest& request);
 
 // Throws std::invalid_argument for a layer, a head or a word that does not exist.
 Explanation explain(const Reading& reading, const ExplainRequest& request);

@@ -4,15 +4,10 @@
 
 #include "explain/array_list.h"
 #include "explain/explanation.h"
+#include "explain/units_arrays.h"
 
 namespace attend::explain {
 namespace {
-
-std::vector<std::int64_t> spans_of(const std::vector<Word>& units) {
-  std::vector<std::int64_t> spans;
-  for (const Word& unit : units) spans.insert(spans.end(), {unit.first_token, unit.last_token});
-  return spans;
-}
 
 // (layers, heads), of heads in any order.
 template <class Head, class Value>
@@ -58,20 +53,13 @@ class HeadArrays {
 
 void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file,
                  std::string_view format) {
-  std::vector<std::int64_t> places, special;
-  for (const Word& unit : explanation.units) {
-    places.insert(places.end(), {unit.place.begin, unit.place.end});
-    special.push_back(unit.special ? 1 : 0);
-  }
   const auto count = static_cast<std::int64_t>(explanation.units.size());
   const std::vector<std::int32_t>& read =
       explanation.windows ? explanation.windows->ids : reading.tokens().ids;
   const std::vector<std::int64_t> ids(read.begin(), read.end());
   ArrayList arrays;
   if (explanation.map.count() > 0) arrays.add("weights", copy_of(explanation.map));
-  arrays.add("spans", {count, 2}, spans_of(explanation.units));
-  arrays.add("places", {count, 2}, places);
-  arrays.add("special", {count}, special);
+  add_units(arrays, explanation.units);
   if (const auto& top = explanation.top) {
     arrays.add("stretches", {static_cast<std::int64_t>(explanation.map_units.size()), 2},
                spans_of(explanation.map_units));

@@ -110,6 +110,10 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
       view.maps.back().range = {0, std::max(view.maps.back().range.high, 1e-9)};
     }
   }
+  if (!request.same_scale) return view;
+  double high = 0;
+  for (const draw::Heatmap& map : view.maps) high = std::max(high, map.range.high);
+  for (draw::Heatmap& map : view.maps) map.range.high = high;
   return view;
 }
 
@@ -267,6 +271,12 @@ std::string sink_note(const Explanation& explanation, const ExplainRequest& requ
                 shown_by(request.sink_option, "it"), ".");
 }
 
+std::string chosen_note(const Reading& reading, const ExplainRequest& request) {
+  if (!request.chosen) return {};
+  const std::string says = draw::printable(sentence_of(reading, *request.chosen));
+  return joined("Of ", reading.layers() * reading.heads(), " heads this one stands out: ", says, ".");
+}
+
 std::string each_head(const Reading& reading) {
   const std::int64_t group = heads_of_a_group(reading);
   if (group == 1) return "each head by itself";
@@ -313,6 +323,7 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& as
   }
   figure.notes.push_back(
       joined(draw::printable(reading.model_name()), "; ", name_of_view(reading, request.query, view), "."));
+  if (const std::string note = chosen_note(reading, request); !note.empty()) figure.notes.push_back(note);
   figure.notes.insert(figure.notes.end(), list_notes.begin(), list_notes.end());
   for (std::string& note : notes_on(reading, request, explanation)) figure.notes.push_back(std::move(note));
   if (const std::string note = not_finite_note(reading, explanation); !note.empty())

@@ -75,6 +75,25 @@ Json profiles_json(const Reading& reading, const std::vector<HeadProfile>& profi
   return list;
 }
 
+Json notable_json(const Reading& reading, const std::vector<NotableHead>& heads) {
+  Json list = Json::array();
+  for (const NotableHead& head : heads) {
+    Json links = Json::array();
+    for (const WordLink& link : head.links) {
+      links.push_back({{"from", reading.words()[link.from].text},
+                       {"to", reading.words()[link.to].text},
+                       {"weight", link.weight}});
+    }
+    list.push_back({{"layer", head.layer},
+                    {"head", head.head},
+                    {"role", std::string(name_of(head.role))},
+                    {"share", head.share},
+                    {"links", std::move(links)},
+                    {"says", sentence_of(reading, head)}});
+  }
+  return list;
+}
+
 // [[unit, value], ...] for each row.
 Json top_json(const TopOfRows& top) {
   Json rows = Json::array();
@@ -145,6 +164,7 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   if (explanation.sink) json.add("sink", sink_json(*explanation.sink));
   if (explanation.focus) json.add("focus", focus_json(explanation));
   if (!explanation.guesses.empty()) json.add("guesses", guesses_json(reading, explanation.guesses));
+  if (!explanation.notable.empty()) json.add("notable_heads", notable_json(reading, explanation.notable));
   if (!explanation.links.empty()) json.add("links", links_json(reading, explanation.links));
   if (!explanation.relations.empty()) json.add("relations", relations_json(reading, explanation.relations));
   if (!explanation.profiles.empty()) json.add("heads", profiles_json(reading, explanation.profiles));

@@ -115,6 +115,13 @@ void add_words(const Split& text, std::span<const TextSpan> tokens, std::int64_t
 
 std::vector<TextSpan> split_words(std::string_view text) { return Split(text).words; }
 
+bool has_letters(std::string_view word) {
+  const std::string text = io::is_utf8(word) ? std::string(word) : io::repair_utf8(word);
+  const std::vector<Character> characters = characters_of(text);
+  return std::any_of(characters.begin(), characters.end(),
+                     [](const Character& each) { return is(each.c, kLetter | kNumber); });
+}
+
 std::vector<Word> words_of(std::string_view text, std::span<const TextSpan> tokens) {
   std::vector<Word> words;
   add_words(Split(text), tokens, 0, 0, words);
