@@ -111,6 +111,12 @@ def test_figures_and_arrays(limited, tmp_path):
     assert arrays["weights"].shape == (550, 550) and arrays["ids"].shape == (1100,) and arrays["top_units"].shape == (1100, 8)
 
 
+def test_words_that_are_unknown_anywhere_in_the_text(limited):
+    answer, said = explained(limited, text_of(80) + " nowhere " + text_of(9), "--max-tokens", "all")
+    assert answer["words"][80]["unknown"] and answer["unknown_tokens"] == 1
+    assert "does not know 1 of the 90 tokens of this text: it reads [UNK] in place of “nowhere”" in said
+
+
 def test_as_many_as_are_asked_for(limited):
     answer, _ = explained(limited, text_of(200), "--max-tokens", "90")
     assert len(answer["words"]) == 90 and answer["dropped_tokens"] == 110
