@@ -1,9 +1,9 @@
 // tokenizer.json to the parts of a tokenizer.
 #include <algorithm>
 
+#include "base/error.h"
 #include "io/utf8.h"
 #include "text/byte_alphabet.h"
-#include "base/error.h"
 #include "text/parts.h"
 #include "text/unicode.h"
 
