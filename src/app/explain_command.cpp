@@ -259,7 +259,12 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   Explained read = read_for(given, request, format);
   const Reading& reading = read.reading;
   if (!read.windows) warn_of_truncation(reading, hint_at_max_tokens(reading));
-  warn_of_unknown(reading);
+  if (read.windows) {
+    warn_of_unknown(reading.model(), read.windows->windows->text, read.windows->units,
+                    read.windows->windows->ids);
+  } else {
+    warn_of_unknown(reading);
+  }
   warn_of_not_finite(reading);
   if (chooses_head(given, format)) explain::choose_head(reading, request);
   if (format == "html") {

@@ -91,7 +91,7 @@ void check_generation_options(const GenerateOptions& options) {
   if (!penalty(sampling.presence_penalty))
     throw UsageError("--presence-penalty is not a number from -2 to 2");
   for (const std::string& stop : options.stop) {
-    if (stop.empty()) throw UsageError("--stop is empty, and an empty text is found everywhere");
+    if (stop.empty()) throw UsageError("--stop is an empty text, which is found everywhere");
   }
 }
 

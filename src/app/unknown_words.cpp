@@ -67,22 +67,32 @@ std::string model_that_reads(const TextModel& model, const std::string& text, bo
          " multilingual model, such as intfloat/multilingual-e5-small, reads most languages.";
 }
 
-void warn_of_unknown(const Reading& reading) {
-  const std::int64_t unknown = reading.unknown_tokens();
+void warn_of_unknown(const TextModel& model, const std::string& text, std::span<const Word> words,
+                     std::span<const std::int32_t> ids) {
+  const std::optional<std::int32_t> token = model.tokenizer().unknown();
+  const auto unknown = token ? std::ranges::count(ids, *token) : 0;
   if (unknown == 0) return;
-  std::vector<std::string> words;
-  for (const Word& word : reading.words()) {
-    if (word.unknown && std::ranges::find(words, word.text) == words.end()) words.push_back(word.text);
+  std::vector<std::string> names;
+  for (const Word& word : words) {
+    if (word.unknown && std::ranges::find(names, word.text) == names.end()) names.push_back(word.text);
   }
-  const auto special = std::count(reading.tokens().special.begin(), reading.tokens().special.end(), 1);
-  const std::int64_t count = reading.size() - special;
-  const std::string name = draw::printable(reading.model_name());
-  const std::string what =
-      unknown == count ? joined(name, " knows none of the words in this text")
-                       : joined(name, " does not know ", unknown, " of the ", count, " tokens of this text");
-  say(joined(what, ": it reads ", reading.model().tokenizer().token(*reading.model().tokenizer().unknown()),
-             " in place of ", named(words), ". ",
-             model_that_reads(reading.model(), reading.text() + "\n" + reading.second(), false)));
+  const std::string name = draw::printable(model.files().name);
+  const std::string what = unknown == std::ssize(ids) ? joined(name, " knows none of the words in this text")
+                                                      : joined(name, " does not know ", unknown, " of the ",
+                                                               ids.size(), " tokens of this text");
+  say(joined(what, ": it reads ", model.tokenizer().token(*token), " in place of ", named(names), ". ",
+             model_that_reads(model, text, false)));
+}
+
+void warn_of_unknown(const Reading& reading) {
+  if (!reading.has_model()) return;
+  std::vector<std::int32_t> ids;
+  for (std::size_t i = 0; i < reading.tokens().size(); ++i) {
+    if (reading.tokens().special[i] == 0) ids.push_back(reading.tokens().ids[i]);
+  }
+  const std::string text =
+      reading.second().empty() ? reading.text() : reading.text() + "\n" + reading.second();
+  warn_of_unknown(reading.model(), text, reading.words(), ids);
 }
 
 }  // namespace attend::app

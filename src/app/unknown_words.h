@@ -3,11 +3,15 @@
 
 #include <attend/lens.h>
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 namespace attend::app {
 
-// On standard error, where a text has tokens that are [UNK].
+// On standard error, where a text has tokens that are [UNK]. ids: its tokens, without special ones.
+void warn_of_unknown(const TextModel& model, const std::string& text, std::span<const Word> words,
+                     std::span<const std::int32_t> ids);
 void warn_of_unknown(const Reading& reading);
 
 // A way on for a text that a model does not read: a sentence, which names a model. for_vectors: one that

@@ -278,7 +278,7 @@ def test_occurrences_in_one_text(small_bert):
 BAD = {
     "empty": (["explain", ""], 1, "attend explain: the text is empty\n"),
     "blank": (["explain", " \n "], 1, "attend explain: the text is empty\n"),
-    "a folder": (["explain", "/"], 1, "attend explain: / is not a file that can be read as text\n"),
+    "a folder": (["explain", "/"], 1, "attend explain: / is a folder, expected a text or a file of text\n"),
     "no such word": (["explain", "the banks", "--focus", "bank"], 1, 'attend explain: there is no word "bank" in the text; close to it: "banks"\n'),
     "twice": (["explain", "the bank the", "--focus", "the"], 1,
               'attend explain: "the" occurs 2 times; choose one with "the#1" to "the#2"\n'),
@@ -337,4 +337,4 @@ def test_texts_that_are_too_long(small_bert, tmp_path):
 
 def test_a_missing_model():
     done = run("explain", "the", "-m", "org/nowhere")
-    assert done.code == 1 and "`attend pull` gets it" in done.err and len(done.err.splitlines()) == 1
+    assert done.code == 1 and "`attend pull org/nowhere` downloads it" in done.err and len(done.err.splitlines()) == 1

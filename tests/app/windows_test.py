@@ -45,7 +45,7 @@ def test_more_than_the_folder_says(limited):
     assert explained(limited, text, "--max-tokens", "all")[0] == whole
 
 
-def test_each_word_has_the_row_of_one_window(limited):
+def test_each_word_has_the_row_of_one_window(limited, small_bert):
     text = text_of(100)
     answer, said = explained(limited, text, "--max-tokens", "all", "--layer", "2", "--head", "1")
     assert said == "" and len(answer["words"]) == 100 and answer["dropped_tokens"] == 0
@@ -53,9 +53,9 @@ def test_each_word_has_the_row_of_one_window(limited):
     assert windows[0][0] == 0 and windows[-1][1] == 100 and max(last - first for first, last in windows) == 38
     for (first, last), (following, _) in zip(windows, windows[1:]):
         assert first + 18 <= following <= first + 20 and following < last  # they overlap by half
-    model, words, weights = attend.TextModel.from_pretrained(limited), text.split(), np.array(answer["weights"])
+    model, words, weights = attend.TextModel.from_pretrained(small_bert), text.split(), np.array(answer["weights"])
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
-    maps = [attend.lens.read(model, " ".join(words[first:last]), max_tokens=40).map(layer=2, head=1, special=False)
+    maps = [attend.lens.read(model, " ".join(words[first:last])).map(layer=2, head=1, special=False)
             for first, last in windows]
     for row in range(100):
         room = [min(row - first if first else 99, last - 1 - row if last < 100 else 99) if first <= row < last else -1
@@ -109,6 +109,12 @@ def test_figures_and_arrays(limited, tmp_path):
     assert run("explain", "-m", str(limited), text_of(1100), "--max-tokens", "all", "-o", str(file)).code == 0
     arrays = np.load(file)
     assert arrays["weights"].shape == (550, 550) and arrays["ids"].shape == (1100,) and arrays["top_units"].shape == (1100, 8)
+
+
+def test_words_that_are_unknown_anywhere_in_the_text(limited):
+    answer, said = explained(limited, text_of(80) + " nowhere " + text_of(9), "--max-tokens", "all")
+    assert answer["words"][80]["unknown"] and answer["unknown_tokens"] == 1
+    assert "does not know 1 of the 90 tokens of this text: it reads [UNK] in place of “nowhere”" in said
 
 
 def test_as_many_as_are_asked_for(limited):

@@ -239,8 +239,8 @@ TEST(ModelFiles, FindsModelsInTheHubsCache) {
   EXPECT_EQ(find_model("org/name@0123abc").folder, folder / "models--org--name/snapshots/0123abc");
   EXPECT_EQ(find_model("tiny").folder, folder / "models--sentence-transformers--tiny/snapshots/99");
   EXPECT_FILE_ERROR(find_model("org/name@v2"), "",
-                    "revision v2 of it is neither in the hub's cache, " + folder.path().string());
-  EXPECT_FILE_ERROR(find_model("org/missing"), "", "`attend pull` gets it");
+                    "no model of this name at revision v2 in " + folder.path().string());
+  EXPECT_FILE_ERROR(find_model("org/missing"), "", "`attend pull org/missing` downloads it");
   folder.write("models--org--name/refs/main", "../../../etc");
   EXPECT_FILE_ERROR(find_model("org/name"), "", "does not hold the name of a commit");
 }
@@ -249,7 +249,7 @@ TEST(ModelFiles, DefaultModelsHaveShortNames) {
   const TemporaryFolder folder;
   const Variable cache("HF_HUB_CACHE", folder.path().c_str());
   const Variable own("ATTEND_MODELS", folder.path().c_str());
-  EXPECT_FILE_ERROR(find_model("smollm2"), "", "`attend pull smollm2` gets it");
+  EXPECT_FILE_ERROR(find_model("smollm2"), "", "`attend pull smollm2` downloads it");
   write_plain(folder, "HuggingFaceTB/SmolLM2-135M-Instruct");
   EXPECT_EQ(find_model("smollm2").folder, folder / "HuggingFaceTB/SmolLM2-135M-Instruct");
   EXPECT_EQ(find_model("HuggingFaceTB/SmolLM2-135M-Instruct").folder, find_model("smollm2").folder);
