@@ -291,7 +291,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
   if (!read.windows) warn_of_truncation(reading, hint_at_max_tokens(reading));
   warn_of_unknown(reading);
   warn_of_not_finite(reading);
-  if (chooses_head(given, format)) explain::choose_head(reading, request);
+  if (!read.windows && chooses_head(given, format)) explain::choose_head(reading, request);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;
