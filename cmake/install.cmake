@@ -11,6 +11,9 @@ install(DIRECTORY include/attend DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_M
 install(EXPORT attendTargets NAMESPACE attend:: DESTINATION ${package_folder})
 if(ATTEND_APP)
   install(TARGETS attend_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # find_package(attend COMPONENTS mpi): attend::mpi, and MPI with it.
+  install(TARGETS attend_mpi_library EXPORT attendMpiTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT attendMpiTargets NAMESPACE attend:: DESTINATION ${package_folder})
   # The unit names the program by its whole path, which is known when this is installed: --prefix may differ from what was configured.
   install(CODE "
     set(program \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/attend\")

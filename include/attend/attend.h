@@ -39,6 +39,7 @@
 #include <attend/pooling_kind.h>
 #include <attend/positions.h>
 #include <attend/precision.h>
+#include <attend/processes.h>
 #include <attend/reference.h>
 #include <attend/reference_attention.h>
 #include <attend/relu.h>
@@ -46,6 +47,8 @@
 #include <attend/save.h>
 #include <attend/sequence_head.h>
 #include <attend/softmax.h>
+#include <attend/spread_attention.h>
+#include <attend/spread_text.h>
 #include <attend/stage.h>
 #include <attend/stream.h>
 #include <attend/swiglu.h>

@@ -90,6 +90,10 @@ class TextModel {
   Tensor embed(std::span<const std::string_view> texts, const EmbedOptions& options = {}) const;
   Tensor embed(std::span<const Encoding> texts, const EmbedOptions& options = {}) const;
 
+  // What embed() makes of a text whose tokens have these vectors, of the layer that the options name:
+  // (tokens, E) to (1, embedding_size()).
+  Tensor vector_of(ConstTensorView hidden, const EmbedOptions& options = {}) const;
+
   // The scores of each text or pair, one for each label of the model: (texts, labels), f32. The same bits
   // whatever other texts are given. Throws std::invalid_argument for a model without a sequence_head().
   Tensor predict(std::span<const TextPair> texts, const PredictOptions& options = {}) const;
@@ -102,6 +106,7 @@ class TextModel {
 
  private:
   struct Parts;
+  Tensor finished(Tensor pooled, const EmbedOptions& options) const;
   explicit TextModel(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   std::shared_ptr<const Parts> parts_;
 };

@@ -499,7 +499,7 @@ def read(
     if reading.unknown_tokens:
         words = list(dict.fromkeys(word.text for word in reading.words if word.unknown))
         shown = ", ".join(repr(word) for word in words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
-        warnings.warn(f"the model does not know {shown}: {reading.unknown_tokens} of its tokens are unknown ones", UserWarning, stacklevel=2)
+        warnings.warn(f"the model does not know {shown}: {reading.unknown_tokens} of the tokens of this text are unknown", UserWarning, stacklevel=2)
     return reading
 
 

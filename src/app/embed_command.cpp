@@ -14,11 +14,13 @@
 #include "app/get_model.h"
 #include "app/model_options.h"
 #include "app/output.h"
+#include "app/over_processes.h"
 #include "app/status_line.h"
 #include "app/unknown_words.h"
 #include "base/error.h"
 #include "doctor/finite_weights.h"
 #include "embed/embed_texts.h"
+#include "embed/spread_texts.h"
 
 namespace attend::app {
 namespace {
@@ -42,11 +44,16 @@ same applies to a line of more than 4 MiB, of which truncate reads the first
 4 MiB. With --tokens or --words such a line is refused instead of divided; with
 --jsonl it is always refused.
 
+With --mpi the processes of an mpirun read each text together: for texts too
+long for one. Each has some of the tokens; the first reads and writes files.
+docs/scale.md says what that costs.
+
 Try:
   echo "The bank of the river" | attend embed -
   attend embed texts.txt -o vectors.npy
   attend embed texts.jsonl --jsonl -o vectors.safetensors --on-overflow split
-  attend embed texts.txt --words -o words.npz)";
+  attend embed texts.txt --words -o words.npz
+  mpirun -n 4 attend embed book.txt --mpi -m MODEL -o book.npy)";
 
 struct EmbedArguments {
   ModelOptions model_options;
@@ -57,6 +64,8 @@ struct EmbedArguments {
   std::optional<std::string> prompt, prompt_name;
   std::int64_t batch_tokens = EmbedOptions{}.batch_tokens;
   bool jsonl = false, tokens = false, words = false;
+  bool mpi = false;  // each text is read by all processes together
+  std::string way = "gathered";
 };
 
 // A status line on a terminal: how many texts, how fast and, for a file, the time left; updated at most ten
@@ -95,6 +104,11 @@ embed::Overflow overflow_named(const std::string& name) {
   return name == "split" ? embed::Overflow::split : embed::Overflow::truncate;
 }
 
+SpreadWay way_named(const std::string& name) {
+  if (name == "ring") return SpreadWay::ring;
+  return name == "heads" ? SpreadWay::heads : SpreadWay::gathered;
+}
+
 Pooling pooling_given(const std::string& name) {
   if (const auto pooling = pooling_named(name)) return *pooling;
   throw UsageError("--pool is \"" + name +
@@ -113,6 +127,8 @@ embed::Job job_of(const EmbedArguments& given) {
         "--tokens "
         "or --words");
   }
+  if (given.mpi && job.grain != embed::Grain::text)
+    throw UsageError("--mpi is for one vector per text; it cannot be combined with --tokens or --words");
   for (const std::string& name : given.pooling) job.options.pooling.push_back(pooling_given(name));
   job.options.normalize = given.normalize;
   job.options.layer = given.layer;
@@ -193,7 +209,8 @@ void warn_of_long_texts(const embed::Outcome& outcome, const EmbedArguments& giv
              lines_named(outcome.too_long_lines, outcome.too_long), ")"));
 }
 
-void run_embed(const EmbedArguments& given) {
+// processes: those that read each text together; null: this one alone.
+void run_embed(const EmbedArguments& given, Processes* processes) {
   embed::Job job = job_of(given);
   const TextModel model = open_model(given.model, given.model_options);
   if (given.prompt_name) job.options.prompt = prompt_named(model, *given.prompt_name);
@@ -205,6 +222,16 @@ void run_embed(const EmbedArguments& given) {
                      std::to_string(layers));
   }
   require_max_tokens(model, given.max_tokens);
+  const SpreadWay way = way_named(given.way);
+  if (processes != nullptr && processes->rank() != 0)
+    return embed::read_along(*processes, way, model, job.options);
+  std::optional<embed::SpreadTexts> together;
+  if (processes != nullptr) {
+    together.emplace(*processes, way, model);
+    job.embed = [&](std::span<const Encoding> texts, const EmbedOptions& options) {
+      return together->embed(texts, options);
+    };
+  }
   embed::TextLines lines(given.file, given.jsonl ? embed::LineForm::json : embed::LineForm::plain);
   std::unique_ptr<embed::Sink> sink;
   try {
@@ -219,6 +246,7 @@ void run_embed(const EmbedArguments& given) {
     outcome = embed::embed_texts(model, lines, job, checked,
                                  [&](const embed::EmbedProgress& done) { line.show(done); });
   }
+  if (together) together->finish();
   checked.finish();
   tell_of_pooling(model, job);
   checked.warn(outcome, model);
@@ -278,8 +306,23 @@ void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) 
       ->check(CLI::IsMember({"truncate", "error", "split"}))
       ->type_name("HOW")
       ->capture_default_str();
+  CLI::Option* const mpi =
+      command->add_flag("--mpi", given->mpi, "All processes of an mpirun read each text together");
+  command
+      ->add_option(
+          "--way", given->way,
+          "With --mpi: gathered (the vectors of one process), heads (likewise), or ring (least memory)")
+      ->check(CLI::IsMember({"gathered", "heads", "ring"}))
+      ->needs(mpi)
+      ->type_name("HOW")
+      ->capture_default_str();
   command->footer(kEmbedFooter);
-  command->callback([&run, given] { run = [given] { run_embed(*given); }; });
+  command->callback([&run, given] {
+    run = [given] {
+      if (!given->mpi) return run_embed(*given, nullptr);
+      over_processes([&](Processes& processes) { run_embed(*given, &processes); });
+    };
+  });
 }
 
 }  // namespace attend::app

@@ -2,8 +2,6 @@
 #include <attend/lens_recording.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +10,7 @@
 #include "app/figure_output.h"
 #include "app/get_model.h"
 #include "app/input_text.h"
+#include "app/max_tokens.h"
 #include "app/model_options.h"
 #include "app/output.h"
 #include "app/status_line.h"
@@ -49,7 +48,8 @@ Try:
   attend explain --ablate 4.2 --ablate "it>animal"
   attend explain "The cat sat on the mat." --view lines -o cat.pdf
   attend explain "The cat sat on the mat." -o cat.html
-  attend explain notes.txt --tokens --special --json)";
+  attend explain notes.txt --tokens --special --json
+  attend explain book.txt --max-tokens all)";
 
 struct ExplainArguments {
   ModelOptions model_options;
@@ -129,26 +129,6 @@ void check_page_size(std::int64_t tokens) {
                                      page::kMostTokens, " (about 80 MB); attend explore can show more"));
 }
 
-constexpr std::int64_t kAllTokens = std::numeric_limits<std::int64_t>::max();
-
-// How many tokens of the text are wanted, where --max-tokens says.
-std::optional<std::int64_t> tokens_wanted(const ExplainArguments& given) {
-  if (!given.max_tokens) return std::nullopt;
-  if (*given.max_tokens == "all") return kAllTokens;
-  std::int64_t count = 0;
-  const char* const end = given.max_tokens->data() + given.max_tokens->size();
-  const auto [stop, error] = std::from_chars(given.max_tokens->data(), end, count);
-  if (error != std::errc() || stop != end || count < 1)
-    throw UsageError("--max-tokens is \"" + *given.max_tokens + "\", expected a number from 1, or all");
-  return count;
-}
-
-void require_room(const TextModel& model, std::int64_t wanted) {
-  const std::int64_t special = model.tokenizer().special_count();
-  if (wanted <= special)
-    throw UsageError(joined("--max-tokens is ", wanted, ", but ", special, " special tokens take that many"));
-}
-
 // What is about one pass cannot be said of several.
 void check_windows(const TextModel& model, const ExplainArguments& given, const std::string& format) {
   const std::pair<bool, const char*> kinds[] = {
@@ -171,21 +151,11 @@ void check_windows(const TextModel& model, const ExplainArguments& given, const 
   }
 }
 
-// Of a text that was cut: what reads more of it.
-std::string hint_at_max_tokens(const Reading& reading) {
-  if (!reading.has_model() || reading.has_source()) return {};
-  const std::int64_t most = reading.model().most_tokens();
-  const std::int64_t whole = reading.size() + reading.tokens().dropped;
-  if (whole <= most) return joined(" --max-tokens ", most, " reads all of it.");
-  return joined(most > reading.size() ? joined(" --max-tokens ", most, " reads more, and") : "",
-                " --max-tokens all reads the whole text, in windows.");
-}
-
 // A long text takes time and memory: says how much before it starts.
 void announce(const TextModel& model, const std::string& text, const ExplainArguments& given,
               const std::string& format, std::optional<std::int64_t> only_layer) {
   constexpr std::int64_t kLong = 2048;  // tokens
-  const std::optional<std::int64_t> most = tokens_wanted(given);
+  const std::optional<std::int64_t> most = tokens_wanted(given.max_tokens);
   const Encoding tokens =
       given.second.empty() ? model.encode(text, most) : model.encode(text, given.second, most);
   const auto n = static_cast<std::int64_t>(tokens.size());
@@ -257,7 +227,7 @@ Explained read_for(const ExplainArguments& given, explain::ExplainRequest& reque
   // A model with a decoder begins its answer with a special token, so these are shown.
   const bool has_source = model.transformer().description().has_source();
   request.special = given.special || has_source;
-  const std::optional<std::int64_t> wanted = tokens_wanted(given);
+  const std::optional<std::int64_t> wanted = tokens_wanted(given.max_tokens);
   if (wanted) require_room(model, *wanted);
   if (wanted && !has_source && explain::needs_windows(model, text, *wanted)) {
     check_windows(model, given, format);

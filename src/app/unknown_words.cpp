@@ -13,6 +13,7 @@ namespace attend::app {
 namespace {
 
 constexpr std::size_t kMostNamed = 3;
+constexpr std::int64_t kFewWords = 2000;  // the vocabulary of a task, not of a language
 constexpr int kLongestName = 24;
 
 std::string shown_word(std::string_view word) {
@@ -48,13 +49,14 @@ bool reads_all(std::string_view name, const std::string& text) {
 
 std::string model_that_reads(const TextModel& model, const std::string& text, bool for_vectors) {
   std::string sentence;
-  const std::string& family = model.transformer().description().family;
-  if (family == "attend") {
+  const Tokenizer& tokenizer = model.tokenizer();
+  if (tokenizer.vocabulary_size() <= kFewWords) {
     std::vector<std::string> words;
-    const std::int64_t count = model.tokenizer().vocabulary_size();
-    for (std::int64_t id = 0; id < std::min<std::int64_t>(count, kMostNamed); ++id)
-      words.emplace_back(model.tokenizer().token(id));
-    sentence = joined("It knows only the words that it was trained with, such as ", named(words), ". ");
+    for (std::int64_t id = 0; id < tokenizer.vocabulary_size() && words.size() < kMostNamed; ++id) {
+      if (!tokenizer.is_special(id) && tokenizer.unknown() != id && !tokenizer.token(id).empty())
+        words.emplace_back(tokenizer.token(id));
+    }
+    sentence = joined("It knows only ", tokenizer.vocabulary_size(), " words, such as ", named(words), ". ");
   }
   const std::string default_name(checkpoint::known_model(kDefaultModel)->name);
   if (model.files().name != kDefaultModel && model.files().name != default_name &&

@@ -89,7 +89,7 @@ class Run {
       std::vector<Encoding> pieces;
       for (TextPiece& piece : pieces_of(model_, text, max_tokens_, Overflow::split))
         pieces.push_back(std::move(piece.tokens));
-      const Tensor vectors = model_.embed(pieces, options);
+      const Tensor vectors = embed(pieces, options);
       if (!sum) sum.emplace(vectors.size(1));
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         sum->add(vectors.values<float>().data() + static_cast<std::int64_t>(i) * vectors.size(1),
@@ -131,6 +131,10 @@ class Run {
                .units = std::move(units)});
   }
 
+  Tensor embed(std::span<const Encoding> pieces, const EmbedOptions& options) const {
+    return job_.embed ? job_.embed(pieces, options) : model_.embed(pieces, options);
+  }
+
   // Whether every token of the text itself is the vocabulary's [UNK].
   bool knows_none(const Encoding& tokens) const {
     const std::optional<std::int32_t> unknown_id = model_.tokenizer().unknown();
@@ -149,7 +153,7 @@ class Run {
     EmbedOptions options = job_.options;
     const bool divided = batch_.pieces.size() > batch_.texts.size();
     if (divided) options.normalize = false;
-    const Tensor vectors = model_.embed(batch_.pieces, options);
+    const Tensor vectors = embed(batch_.pieces, options);
     if (!divided) {
       for (std::size_t i = 0; i < batch_.texts.size(); ++i) {
         const auto row = static_cast<std::int64_t>(i);

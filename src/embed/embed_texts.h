@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "embed/pieces.h"
@@ -17,6 +18,8 @@ struct Job {
   EmbedOptions options{};
   Grain grain = Grain::text;
   Overflow overflow = Overflow::truncate;
+  // What computes the vectors of texts; default: the model's embed(). Of whole texts only.
+  std::function<Tensor(std::span<const Encoding> texts, const EmbedOptions& options)> embed{};
 };
 
 struct EmbedProgress {

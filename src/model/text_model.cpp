@@ -189,11 +189,22 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
                           pool(transformer.forward(batch, {}, layer), batch.ends, poolings,
                                pooled.view().slice(0, first, first + batch.texts()));
                         });
+  return finished(std::move(pooled), options);
+}
+
+Tensor TextModel::vector_of(ConstTensorView hidden, const EmbedOptions& options) const {
+  const std::vector<Pooling> poolings = pooling_of(parts_->files, options);
+  Tensor pooled(DType::f32, {1, hidden.size(1) * static_cast<std::int64_t>(poolings.size())});
+  const std::int64_t ends[] = {0, hidden.size(0)};
+  pool(hidden, ends, poolings, pooled);
+  return finished(std::move(pooled), options);
+}
+
+Tensor TextModel::finished(Tensor pooled, const EmbedOptions& options) const {
   require_intact();
-  Tensor result = std::move(pooled);
-  for (const model::DenseLayer& dense : parts_->dense) result = dense.apply(result);
-  if (options.normalize.value_or(parts_->files.normalize)) normalize_rows(result, result);
-  return result;
+  for (const model::DenseLayer& dense : parts_->dense) pooled = dense.apply(pooled);
+  if (options.normalize.value_or(parts_->files.normalize)) normalize_rows(pooled, pooled);
+  return pooled;
 }
 
 }  // namespace attend

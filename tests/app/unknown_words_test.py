@@ -1,6 +1,7 @@
 """Words that a model does not know: they are told, marked, and never drawn as if they had been read."""
 
 import json
+import re
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_a_model_that_knows_a_few_words(recall):
     answer, said = explained("hello there", "-m", str(recall))
     assert [word["unknown"] for word in answer["words"]] == [True, True] and answer["unknown_tokens"] == 2
     assert "knows none of the words in this text: it reads [UNK] in place of “hello” and “there”." in said
-    assert "It knows only the words that it was trained with, such as “a0”, “a1” and “a2”. -m all-MiniLM-L6-v2 reads this text." in said
+    assert re.search(r"It knows only \d+ words, such as “a0”, “a1” and “a2”\. -m all-MiniLM-L6-v2 reads this text\.", said)
     assert explained("a3 b5 a?", "-m", str(recall))[1] == ""
 
 
