@@ -63,6 +63,7 @@ def main():
                 start = time.perf_counter()
                 vectors[name] = way(folder / f"{name.replace(' ', '-')}-{number}")
                 seconds[name].append(time.perf_counter() - start)
+                print(f"{name}: {seconds[name][-1]:.2f} s", flush=True)
             assert all((found == vectors["attend embed"]).all() for found in vectors.values()), "the vectors differ"
     base = statistics.median(seconds["attend embed"])
     print(f"{given.texts} texts, {given.workers} workers of one thread, parts of {given.part_texts}; the same bits")
