@@ -1,6 +1,6 @@
 # attend's front door. Two targets do everything on a fresh machine: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help model run test test-full build setup asan tsan fuzz neon wheel deb rivals scale cuda gpu format install clean
+.PHONY: help model run test test-full build setup asan tsan fuzz neon wheel deb rivals scale cuda gpu format image install clean
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -70,6 +70,9 @@ gpu: cuda ## test it on the GPU of this machine, and measure it beside cuDNN if 
 
 format: setup ## format the C++ sources
 	@git ls-files '*.h' '*.cpp' | xargs clang-format-16 -i
+
+image: ## write build/image, from which docker builds an image of `attend serve`
+	@tools/image.sh
 
 install: build ## install the program, library and headers under PREFIX (/usr/local)
 	@cmake --install build/release --prefix "$(PREFIX)"

@@ -38,7 +38,7 @@ function(attend_layer name)
   target_link_libraries(attend_${name} PUBLIC Threads::Threads ${layer_LIBRARIES})
   set_target_properties(attend_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   attend_warnings(attend_${name})
-  if(ATTEND_FUZZ)
+  if(ATTEND_FUZZ AND NOT name IN_LIST never_fuzzed)
     target_compile_options(attend_${name} PRIVATE -fsanitize=fuzzer-no-link)  # the fuzzer sees which branches an input takes
   endif()
   foreach(used IN LISTS layer_USES)

@@ -11,7 +11,7 @@
 #   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
 # A missing compiler or library ends the script with one sentence. A missing *optional* tool (clang for the address sanitizer and the
-# fuzzer, the Python test packages, a browser and what drives it, NVIDIA's compiler, everything for ARM) is written to build/gaps.txt instead: the C++
+# fuzzer, the Python test packages, a browser and what drives it, NVIDIA's compiler, MPI, everything for ARM) is written to build/gaps.txt instead: the C++
 # tests still run, and `make test` names the gap.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -26,9 +26,10 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libcli11-dev nlohman
   libpcre2-dev libcurl4-openssl-dev libpango1.0-dev fonts-dejavu-core)
 test_packages=(libgtest-dev librapidcheck-dev libsimdjson-dev)
 format_packages=(clang-format-16)
-clang_packages=(clang-16 libclang-rt-16-dev llvm-16)
+clang_packages=(clang-16 libclang-rt-16-dev llvm-16 lld-16)
 python_packages=(python3 python3-venv python3-dev)
 browser_packages=(nodejs npm chromium)
+mpi_packages=(libopenmpi-dev openmpi-bin)
 arm_packages=(g++-aarch64-linux-gnu qemu-user)
 arm_libraries=(libhwy-dev libhwy1 libgtest-dev librapidcheck-dev libsimdjson-dev libsimdjson14 libutf8proc-dev libutf8proc2
   libpcre2-dev libpcre2-8-0)  # of architecture arm64, unpacked and not installed
@@ -49,6 +50,7 @@ present() {
     npm) command -v npm >/dev/null ;;
     chromium) [ -x /usr/bin/chromium ] ;;
     clang-16) command -v clang++-16 >/dev/null ;;
+    lld-16) command -v ld.lld-16 >/dev/null ;;
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
     libboost1.81-dev) grep -qsE '#define BOOST_VERSION 1(08[1-9]|09|1)' /usr/include/boost/version.hpp ;;  # or newer
@@ -206,6 +208,7 @@ version=$(cmake --version | sed -n 's/^cmake version //p')
 require "${test_packages[@]}"
 want "format check" "${format_packages[@]}"
 want "asan and fuzz targets" "${clang_packages[@]}"
+want "tests over MPI" "${mpi_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
 want "Debian package" dpkg-dev
 want "browser tests" "${browser_packages[@]}" && browser_environment

@@ -10,6 +10,7 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "base/error.h"
 
 namespace {
 
@@ -76,7 +77,7 @@ std::string unexpected(const CLI::App& program) {
   const std::vector<std::string> extras = program.remaining(true);
   const std::string first = extras.empty() ? "" : extras.front();
   if (first.starts_with('-')) return "there is no option " + first;
-  if (!program.get_subcommands().empty()) return "\"" + first + "\" is one argument too many";
+  if (!program.get_subcommands().empty()) return "unexpected argument \"" + first + "\"";
   return "there is no command \"" + first + "\"; the commands are: " + command_list(program);
 }
 
@@ -126,6 +127,7 @@ int main(int argc, char** argv) {
   app::add_explore_command(program, globals, run);
   app::add_next_command(program, globals, run);
   app::add_compare_command(program, globals, run);
+  app::add_heads_command(program, globals, run);
   app::add_steps_command(program, globals, run);
   app::add_train_command(program, globals, run);
   app::add_generate_command(program, globals, run);
@@ -149,6 +151,6 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return report_failure(command_name(program), "there is not enough memory", app::kFailed);
   } catch (const std::exception& error) {
-    return report_failure(command_name(program), error.what(), app::kFailed);
+    return report_failure(command_name(program), plain_sentence(error), app::kFailed);
   }
 }

@@ -96,6 +96,12 @@ def test_a_sentence_models_folder_decides_where_nothing_is_said(model, texts, tm
     assert both.code == 2 and "normalize" in both.err
 
 
+def test_a_folder_that_says_nothing_of_pooling(model, texts):
+    note = f"attend embed: {model} does not say how to pool, so a text's vector is the mean over its tokens; --pool chooses another way.\n"
+    assert embed(model, texts).err == note
+    assert embed(model, texts, "--pool", "mean").err == embed(model, texts, "--words").err == ""
+
+
 def test_prompts_by_name(model, texts, tmp_path):
     folder = tmp_path / "prompts"
     shutil.copytree(model, folder)

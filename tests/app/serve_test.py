@@ -1,7 +1,10 @@
 """attend serve: what each route answers, to whom, and the vectors of `attend embed` bit for bit."""
 
 import base64
+import io
 import json
+import signal
+import socket
 import threading
 
 import numpy as np
@@ -127,6 +130,28 @@ def test_explain_gives_the_map_on_request(server):
     assert "map" not in server.get("/explain", {"inputs": "the bank"})["attention"]
 
 
+@pytest.mark.parametrize("units", ["tokens", "words"])
+def test_explain_as_arrays(server, small_bert, tmp_path, units):
+    text, file = "The river-bank of the river, money.", tmp_path / "x.npz"
+    body = {"inputs": text, "units": units, "layer": 1, "head": 2, "map": True, "top_k": 3}
+    status, headers, data = server.ask("/explain", body | {"format": "npz"})
+    assert (status, headers["Content-Type"]) == (200, "application/x-npz")
+    arrays, json_answer = np.load(io.BytesIO(data)), server.get("/explain", body)
+    attention = json_answer["attention"]
+    assert set(arrays) == {"vector", "weights", "spans", "places", "special", "top_units", "top_values", "received", "entropy", "ids"}
+    assert np.array_equal(arrays["vector"], np.float32(json_answer["vector"]))
+    assert np.array_equal(arrays["weights"], attention["map"]) and np.array_equal(arrays["received"], attention["received"])
+    assert np.array_equal(arrays["entropy"], attention["entropy"])
+    assert arrays["top_units"].tolist() == [[one["key"] for one in row] for row in attention["top"]]
+    assert arrays["top_values"].tolist() == [[one["weight"] for one in row] for row in attention["top"]]
+    assert run("explain", text, "-m", str(small_bert), "--layer=1", "--head=2", "--special", *["--tokens"] * (units == "tokens"), "-o", str(file)).code == 0
+    expected = np.load(file)
+    for name in ("weights", "spans", "places", "special", "ids"):  # the names of the program, and what it has under them
+        assert np.allclose(arrays[name], expected[name], atol=1e-12), name
+    assert "weights" not in np.load(io.BytesIO(server.ask("/explain", {"inputs": text, "format": "npz"})[2]))
+    assert server.refused("/explain", {"inputs": text, "format": "npy"})[0] == 422
+
+
 @pytest.mark.parametrize("body", [{"layer": 3}, {"layer": 0}, {"head": 1}, {"layer": 1, "head": 99}, {"method": "flow"}, {"units": 1}, {"top_k": -1}, {"inputs": []}])
 def test_explain_refuses(server, body):
     assert server.refused("/explain", {"inputs": "the bank"} | body)[0] in (400, 422)
@@ -142,6 +167,18 @@ def test_facts(server, small_bert):
         assert server.ask(path)[::2] == (200, b"")
     headers = server.ask("/embed", {"inputs": "the"})[1]
     assert headers["X-Compute-Tokens"] == "3" and not any(name.lower().startswith("access-control") for name in headers)
+
+
+def test_systemd_is_told(small_bert, tmp_path):
+    for name, place in ((str(tmp_path / "notify"), str(tmp_path / "notify")), ("@attend-test-" + tmp_path.name, "\0attend-test-" + tmp_path.name)):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(place)
+            manager.settimeout(30)
+            with Server("-m", small_bert, "--grace-seconds", "1", env={"NOTIFY_SOCKET": name}) as server:
+                assert manager.recv(100) == b"READY=1" and server.ask("/health")[0] == 200
+                server.process.send_signal(signal.SIGTERM)
+                assert manager.recv(100) == b"STOPPING=1" and server.ask("/health")[0] == 503
+                assert server.process.wait(60) == 0
 
 
 def test_metrics_count(server):

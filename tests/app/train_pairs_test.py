@@ -157,7 +157,7 @@ def test_does_not_go_on_from_something_else(tmp_path, folder):
     write_safetensors(model / "model.safetensors", tensors | {name: tensors[name] + 1})
     assert f"the model {model} has changed since the training began" in refused()
     shutil.rmtree(model)
-    assert "is not a folder" in refused()
+    assert "there is no such folder" in refused()
 
 
 def test_ctrl_c_saves_and_a_killed_run_leaves_a_whole_model(tmp_path, small_bert):
@@ -197,7 +197,7 @@ def test_watches_a_text_with_its_special_tokens(tmp_path, small_bert):
     ("a\tb\n" * 20, ["data.length=1"], "data.length: 1 tokens leave no room for the 2 that are added around every text"),
     ("a\tb\n" * 20, ["data.score_max=0"], "data.score_max: 0 is not a number from"),
     ("a\tb\n" * 20, ["data.model="], "data.model: is missing"),
-    ("a\tb\n" * 20, ["data.model=no/such-model"], "no/such-model: is not a folder"),
+    ("a\tb\n" * 20, ["data.model=no/such-model"], "no/such-model: there is no such folder"),
     ("a\tb\n" * 20, ["data.file="], "data.file: is missing: which pairs should be learned?"),
     ("a\tb\n" * 20, ["data.file=x.csv"], "x.csv: is neither a .tsv nor a .jsonl"),
     ("a\tb\n" * 20, [f"data.model={ROOT / 'tests/golden/models/mpnet'}"], '"mpnet" has a table of relative positions, which cannot be trained here'),

@@ -67,7 +67,7 @@ test("the keyboard: arrows, Enter, Escape, search, the list of keys", () => open
   await page.focus(".map-view canvas");
   for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
   await page.waitForFunction(() => /^banks looks at of: /.test(document.querySelector("[role=status]").textContent));
-  assert.equal(await page.evaluate(() => location.hash), "#row=2&col=3");
+  assert.equal(await page.evaluate(() => location.hash), "#layer=mean&row=2&col=3");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".steps[data-ready] .cell-steps");
   await page.keyboard.press("Escape");
@@ -131,7 +131,7 @@ test("method, units and special tokens: the numbers are the source's", () => ope
   await check({ ...look, method: "norm", row: 1 });
   await page.check("input[value=tokens]");
   await check({ ...look, method: "norm", units: "tokens", row: 1 });
-  await page.check(".check input");
+  await page.check("label:has-text('Special tokens') input");
   await check({ ...look, method: "norm", units: "tokens", special: true, row: 2 });
   await page.selectOption("label:has-text('Layer') select", "1");
   await page.selectOption("label:has-text('Head') select", "2");

@@ -2,9 +2,10 @@
 import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
 import { shortened } from "../ui/format.js";
-import { canvasPainter, sized, svgPainter } from "../ui/painter.js";
+import { canvasPainter, sized, svgPainter, unitOf } from "../ui/painter.js";
 import { onTheme, styleColor, theme } from "../ui/theme.js";
 import { MapFrame } from "./map_frame.js";
+import { ColorTiles } from "./color_tiles.js";
 import { labelLetters, paintMap } from "./map_paint.js";
 import { Tiles } from "./tiles.js";
 
@@ -15,13 +16,14 @@ export class MapView {
   constructor(pane) {
     this.pane = pane;
     this.frame = new MapFrame();
-    /** @type {Tiles | null} */
+    /** @type {Tiles | ColorTiles | null} */
     this.tiles = null;
     this.key = "";
     /** @type {string[]} */
     this.labels = [];
     this.drawing = 0;
     this.timer = 0;
+    this.room = 0;
     this.canvas = element("canvas", {
       tabindex: 0, role: "application", "aria-roledescription": "map",
       "aria-label": "Map of attention. Rows look at columns. Arrow keys move the cross-hair, Enter shows how a number is made.",
@@ -37,12 +39,13 @@ export class MapView {
   }
 
   show() {
-    const { facts } = this.pane.source, look = this.pane.look();
-    const key = JSON.stringify(look);
+    const { facts } = this.pane.source, looks = this.pane.looks(), { look } = looks[0];
+    const key = JSON.stringify(looks);
     if (key !== this.key || this.tiles === null) {
       const units = unitsOf(facts, look.units, look.special, look.first), same = units.length === this.labels.length;
+      const arrived = () => this.arrived(), beside = () => this.pane.beside?.views.map.high() ?? 0;
       this.labels = units.map((unit) => unit.text);
-      this.tiles = new Tiles(this.pane.source, look, units.length, () => this.draw());
+      this.tiles = looks[0].name === "" ? new Tiles(this.pane.source, look, units.length, arrived, beside) : new ColorTiles(this.pane.source, looks, units.length, arrived, beside);
       this.key = key;
       this.layOut(!same);
     } else {
@@ -52,22 +55,38 @@ export class MapView {
     this.draw();
   }
 
+  // A pane beside this one has the same scale, and must be drawn again where that has changed.
+  arrived() {
+    this.draw();
+    this.pane.beside?.views.map.draw();
+  }
+
+  /** The largest value that is shown; 0 where the map is not. */
+  high() {
+    return this.pane.store.state.tab === "map" ? this.tiles?.high ?? 0 : 0;
+  }
+
+  resized() {
+    if (this.pane.store.state.tab === "map" && this.pane.room() !== this.room) this.show();
+  }
+
   /** @param {boolean} reset */
   layOut(reset) {
-    const room = this.element.clientWidth;
+    const room = this.pane.room();
+    this.room = room;
     if (room === 0) return;
     const context = sized(this.canvas, 1, 1);
     context.font = "13px system-ui, sans-serif";
     let longest = 24;
     for (const label of this.labels.slice(0, 600)) longest = Math.max(longest, context.measureText(shortened(label, labelLetters)).width);
-    this.frame.layOut(this.labels.length, room, Math.max(320, innerHeight * 0.74), longest, reset);
+    this.frame.layOut(this.labels.length, room / unitOf(), Math.max(320, (innerHeight / unitOf()) * 0.74), longest, reset, this.tiles?.legend(theme()).length);
   }
 
   draw() {
     if (this.drawing !== 0) return;
     this.drawing = requestAnimationFrame(() => {
       this.drawing = 0;
-      if (this.tiles === null || this.element.clientWidth === 0) return;
+      if (this.tiles === null || this.room === 0) return;
       const context = sized(this.canvas, this.frame.width, this.frame.height);
       this.paint(canvasPainter(context));
       this.canvas.style.touchAction = this.frame.cell > this.frame.fit ? "none" : "pan-y";  // one finger moves the map if part of it is out of sight
@@ -92,7 +111,7 @@ export class MapView {
     const { row, col } = this.pane.cross();
     paintMap(painter, this.frame, this.tiles, this.labels, { row, col }, {
       theme: theme(), ink: styleColor("ink"), quiet: styleColor("quiet"), accent: styleColor("accent"), paper: styleColor("paper"),
-    }, devicePixelRatio);
+    }, devicePixelRatio * unitOf());
   }
 
   /** @param {string} title */
@@ -119,9 +138,6 @@ export class MapView {
 
   listen() {
     onTheme(() => this.draw());
-    new ResizeObserver(() => {
-      if (this.element.clientWidth !== this.frame.width) this.show();
-    }).observe(this.element);
     this.canvas.addEventListener("keydown", (event) => this.onKey(event));
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("pointerleave", () => this.pane.hover(null));
@@ -141,7 +157,7 @@ export class MapView {
     const box = this.canvas.getBoundingClientRect();
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
-      this.frame.zoom(Math.exp(-event.deltaY / 200), event.clientX - box.left, event.clientY - box.top);
+      this.frame.zoom(Math.exp(-event.deltaY / 200), (event.clientX - box.left) / unitOf(), (event.clientY - box.top) / unitOf());
     } else {
       const { x, y } = this.frame;
       this.frame.scrollTo(x + event.deltaX, y + event.deltaY);
@@ -157,7 +173,7 @@ export class MapView {
     let moved = 0;
     const place = (/** @type {PointerEvent} */ event) => {
       const box = this.canvas.getBoundingClientRect();
-      return { x: event.clientX - box.left, y: event.clientY - box.top };
+      return { x: (event.clientX - box.left) / unitOf(), y: (event.clientY - box.top) / unitOf() };
     };
     const apart = () => {
       const [a, b] = [...fingers.values()];
