@@ -3,7 +3,7 @@
 # part of `make test`), builds the adapter, the Python package and the program for it, runs the tests and the example of attend.torch, and then
 # bench/rivals/run.py with the arguments given here.
 #
-#   tools/rivals.sh [--quick] [--only tests|sdpa|weights|numpy|matmul|transformers|encoder|language|training]
+#   tools/rivals.sh [--quick] [--only tests|sdpa|weights|numpy|matmul|transformers|encoder|language|training|serving]
 #                   [--threads N] [--model FOLDER|NAME] [--writer FILE|NAME]
 #
 # RIVALS_PYTHON names a Python that has the packages already; nothing is then installed.
@@ -43,6 +43,20 @@ cmake --preset release -B "$build" -DATTEND_APP=ON -DATTEND_TESTS=OFF -DATTEND_R
   -DPython_EXECUTABLE="$RIVALS_PYTHON" >build/configure.log || { cat build/configure.log; exit 1; }
 cmake --build "$build" --target attend_adapter attend_core attend_program
 export PYTHONPATH=$PWD/$build/python
+
+# Other servers of vectors. infinity-emb wants versions that nothing else here does.
+serving() {
+  local fastapi=build/fastapi-venv infinity=build/infinity-venv python=/usr/bin/python3 model
+  python3 -c '' 2>/dev/null && python=python3
+  [ -x "$fastapi/bin/uvicorn" ] || { "$python" -m venv "$fastapi" && "$fastapi/bin/pip" install --quiet sentence-transformers==6.2.0 fastapi==0.163.0 uvicorn==0.54.0; }
+  [ -x "$infinity/bin/infinity_emb" ] || { "$python" -m venv "$infinity" && "$infinity/bin/pip" install --quiet "infinity-emb[server,torch]==0.0.78"; }
+  model=$("$build/attend" pull --if-missing all-MiniLM-L6-v2)
+  "$python" bench/rivals/serving.py --program "$build/attend" --model "$model" --fastapi "$fastapi/bin/python" --infinity "$infinity/bin/infinity_emb"
+}
+if [ "$only" = serving ]; then
+  serving
+  exit
+fi
 
 if [ -z "$only" ] || [ "$only" = tests ]; then
   ATTEND=$build/attend "$RIVALS_PYTHON" -m pytest tests/torch tests/clients

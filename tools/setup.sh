@@ -6,11 +6,12 @@
 #   tools/setup.sh test           that, and what `make test` needs
 #   tools/setup.sh full           that, and what `make test-full` needs: a compiler and libraries for ARM, and an emulator
 #   tools/setup.sh python         what `pip install .` needs
+#   tools/setup.sh deb            what `make build` and `make deb` need
 #   tools/setup.sh cuda           a compiler for NVIDIA GPUs, unpacked under build/nvcc, unless an nvcc is on the path
 #   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
 # A missing compiler or library ends the script with one sentence. A missing *optional* tool (clang for the address sanitizer and the
-# fuzzer, the Python test packages, a browser and what drives it, NVIDIA's compiler, everything for ARM) is written to build/gaps.txt instead: the C++
+# fuzzer, the Python test packages, a browser and what drives it, NVIDIA's compiler, MPI, everything for ARM) is written to build/gaps.txt instead: the C++
 # tests still run, and `make test` names the gap.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -28,6 +29,7 @@ format_packages=(clang-format-16)
 clang_packages=(clang-16 libclang-rt-16-dev llvm-16 lld-16)
 python_packages=(python3 python3-venv python3-dev)
 browser_packages=(nodejs npm chromium)
+mpi_packages=(libopenmpi-dev openmpi-bin)
 arm_packages=(g++-aarch64-linux-gnu qemu-user)
 arm_libraries=(libhwy-dev libhwy1 libgtest-dev librapidcheck-dev libsimdjson-dev libsimdjson14 libutf8proc-dev libutf8proc2
   libpcre2-dev libpcre2-8-0)  # of architecture arm64, unpacked and not installed
@@ -200,12 +202,15 @@ version=$(cmake --version | sed -n 's/^cmake version //p')
 [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
   fail "CMake $version is too old: attend needs 3.25, as in Debian 12 and Ubuntu 24.04"
 [ "$what" = build ] && exit 0
+[ "$what" = deb ] && require dpkg-dev && exit 0
 { [ "$what" = run ] || [ "$what" = rivals ] || [ "$what" = python ]; } && require "${python_packages[@]}" && exit 0
 
 require "${test_packages[@]}"
 want "format check" "${format_packages[@]}"
 want "asan and fuzz targets" "${clang_packages[@]}"
+want "tests over MPI" "${mpi_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
+want "Debian package" dpkg-dev
 want "browser tests" "${browser_packages[@]}" && browser_environment
 cuda_compiler || echo "GPU kernels: $no_cuda_compiler" >>"$gaps"
 [ "$what" = full ] && [ "$(uname -m)" != aarch64 ] || exit 0

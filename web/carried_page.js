@@ -2,13 +2,15 @@
 import { sourceOfPage } from "./data/carried.js";
 import { unitsOf } from "./data/source.js";
 import { shownUnits } from "./ui/pane.js";
-import { initialState } from "./ui/state.js";
+import { initialState, withItsWord } from "./ui/state.js";
 import { Shell } from "./ui/shell.js";
 
 const source = sourceOfPage(document);
 const { row, ...first } = JSON.parse(document.getElementById("first-view")?.textContent ?? "{}");
-const state = { ...initialState, ...first };
-if (row !== null) {
+let state = { ...initialState, ...first };
+if (row === null) {
+  state = withItsWord(source.facts, state);
+} else {
   // Counted among all units by the program, among those that are shown by a page that leaves some out.
   const { facts } = source, unit = unitsOf(facts, state.units, true, true)[row];
   if (unit.special) state.special = true;

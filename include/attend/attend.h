@@ -26,8 +26,10 @@
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
 #include <attend/lens_next.h>
+#include <attend/lens_notable.h>
 #include <attend/lens_recording.h>
 #include <attend/lens_sink.h>
+#include <attend/lens_survey.h>
 #include <attend/lens_tiles.h>
 #include <attend/matmul.h>
 #include <attend/model_description.h>
@@ -37,6 +39,7 @@
 #include <attend/pooling_kind.h>
 #include <attend/positions.h>
 #include <attend/precision.h>
+#include <attend/processes.h>
 #include <attend/reference.h>
 #include <attend/reference_attention.h>
 #include <attend/relu.h>
@@ -44,6 +47,8 @@
 #include <attend/save.h>
 #include <attend/sequence_head.h>
 #include <attend/softmax.h>
+#include <attend/spread_attention.h>
+#include <attend/spread_text.h>
 #include <attend/stage.h>
 #include <attend/stream.h>
 #include <attend/swiglu.h>
@@ -55,4 +60,5 @@
 #include <attend/transformer.h>
 #include <attend/version.h>
 #include <attend/weights.h>
+#include <attend/word_kinds.h>
 #include <attend/words.h>

@@ -75,8 +75,20 @@ class Reading {
 
   const std::string& text() const noexcept { return text_; }
   const std::string& second() const noexcept { return second_; }
+  // What a model with an encoder and a decoder wrote by itself: second(), and the last token where it stopped
+  // for want of room, which no token looks back at. Empty where the second text was given.
+  const std::string& answer() const noexcept { return answer_; }
+  // The token that the target begins with, in a model with an encoder and a decoder.
+  std::optional<std::int64_t> target_begins() const noexcept {
+    return has_source() ? std::optional(source_) : std::nullopt;
+  }
   const Encoding& tokens() const noexcept { return tokens_; }
   const std::vector<Word>& words() const noexcept { return words_; }
+  // Whether a token is the vocabulary's [UNK], which stands for text that the model cannot see. Of a
+  // recording nothing is known, and the answer is no.
+  bool is_unknown(std::int64_t token) const;
+  // The tokens of the text that are [UNK].
+  std::int64_t unknown_tokens() const;
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(tokens_.size()); }
   std::int64_t layers() const noexcept;  // kept or not
   std::int64_t heads() const noexcept;
@@ -126,7 +138,7 @@ class Reading {
 
   std::optional<TextModel> model_;  // or else
   std::optional<Recorded> recorded_;
-  std::string text_, second_;
+  std::string text_, second_, answer_;
   std::optional<std::int64_t> only_layer_;
   Encoding tokens_;
   std::int64_t source_ = 0;  // tokens before the target's; all, where there is none

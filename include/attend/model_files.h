@@ -57,6 +57,10 @@ struct ModelFiles {
   ModelFile generation_config;   // generation_config.json, or empty
   ModelFile chat_template;       // chat_template.jinja, or empty
 
+  // Those of sentence-transformers that were read: modules.json, 1_Pooling/config.json, and so on; as they
+  // are called inside root.
+  std::vector<std::string> module_files{};
+
   // What follows comes from a sentence-transformers folder; a plain one leaves it as it is here.
   bool is_sentence_model = false;
   std::vector<Pooling> pooling;  // several are concatenated, in this order

@@ -65,15 +65,18 @@ class TextModel {
   // checkpoint does not have what it says.
   std::optional<SequenceHead> sequence_head() const;
 
-  // The most tokens that a text may have: the least of what folder, tokenizer and positions allow.
+  // The most tokens that a text may have unless more are asked for: the least of what folder, tokenizer and
+  // positions allow.
   std::int64_t max_tokens() const noexcept;
+  // The most that can be asked for: one for each position. A sentence model's folder may say less than that.
+  std::int64_t most_tokens() const noexcept;
   // The size of a text's vector.
   std::int64_t embedding_size(const EmbedOptions& options = {}) const;
 
   // What embed() puts in front of a text: the prompt that is given, else the folder's default, else nothing.
   std::string prompt_of(const EmbedOptions& options) const;
 
-  // Cut to max_tokens(), or to what is given.
+  // Cut to max_tokens(), or to what is given, up to most_tokens().
   Encoding encode(std::string_view text, std::optional<std::int64_t> max_tokens = {}) const;
   Encoding encode(std::string_view first, std::string_view second,
                   std::optional<std::int64_t> max_tokens = {}) const;
@@ -87,6 +90,10 @@ class TextModel {
   Tensor embed(std::span<const std::string_view> texts, const EmbedOptions& options = {}) const;
   Tensor embed(std::span<const Encoding> texts, const EmbedOptions& options = {}) const;
 
+  // What embed() makes of a text whose tokens have these vectors, of the layer that the options name:
+  // (tokens, E) to (1, embedding_size()).
+  Tensor vector_of(ConstTensorView hidden, const EmbedOptions& options = {}) const;
+
   // The scores of each text or pair, one for each label of the model: (texts, labels), f32. The same bits
   // whatever other texts are given. Throws std::invalid_argument for a model without a sequence_head().
   Tensor predict(std::span<const TextPair> texts, const PredictOptions& options = {}) const;
@@ -99,6 +106,7 @@ class TextModel {
 
  private:
   struct Parts;
+  Tensor finished(Tensor pooled, const EmbedOptions& options) const;
   explicit TextModel(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   std::shared_ptr<const Parts> parts_;
 };

@@ -75,6 +75,9 @@ class Tokenizer {
   std::int64_t vocabulary_size() const noexcept;  // the largest id, added tokens included, plus one
   std::string_view token(std::int64_t id) const;  // empty for an id that no token has
   std::optional<std::int32_t> id(std::string_view token) const;
+  // The token that stands for text which the vocabulary does not have, such as [UNK]. Most tokenizers whose
+  // tokens are made of bytes have none: they can write any text.
+  std::optional<std::int32_t> unknown() const noexcept;
   bool is_special(std::int64_t id) const;                        // left out by decode(skip_special)
   std::optional<std::int64_t> max_length() const noexcept;       // where the file truncates
   std::int64_t special_count(bool pair = false) const noexcept;  // how many tokens are added around the text

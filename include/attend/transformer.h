@@ -135,6 +135,18 @@ struct LayerParts {
   Tensor out{};                 // (rows, E): the stream after the layer, before any final norm
 };
 
+// Some tokens of one text, which several processes read together (attend/spread_text.h): what the layers need
+// of the others.
+struct TextShare {
+  std::int64_t length = 0;             // tokens of the whole text
+  std::vector<std::int64_t> places{};  // in the text, of each token that is given
+  // attention() over the whole text for these tokens: q, k, v and out are theirs, (1, heads, tokens, size);
+  // options are the layer's.
+  std::function<void(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
+                     TensorView out)>
+      attention{};
+};
+
 // The keys and values that a model has computed so far while writing: those of each layer and, in layers that
 // look at a source, those of the source.
 class TransformerCache {
@@ -189,6 +201,11 @@ class Transformer {
                std::optional<std::int64_t> layers = {}, const PassEdits& edits = {}) const;
   Tensor forward(const TokenBatch& batch, const LayerObserver& observer = {},
                  std::optional<std::int64_t> layers = {}, const PassEdits& edits = {}) const;
+
+  // The same for these tokens of one text, each of which has the bits that it has in the text if attention
+  // does. Throws std::invalid_argument for a model with a source or with relative positions.
+  Tensor forward(std::span<const std::int32_t> ids, const TextShare& share,
+                 std::optional<std::int64_t> layers = {}) const;
 
   // The gradients of a number that depends on the vectors which forward() returns for the same batch and
   // layers, from its gradient with respect to them: d_out (tokens, E), of any floating type. f32. Memory is

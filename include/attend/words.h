@@ -16,12 +16,16 @@ namespace attend {
 // a sign or a stretch of the same sign ("..."). Characters as in Encoding::offsets.
 std::vector<TextSpan> split_words(std::string_view text);
 
+// Whether a word holds a letter or a digit; punctuation and other signs do not.
+bool has_letters(std::string_view word);
+
 struct Word {
   std::string text{};  // as it stands in the text; of a special token its name, "[CLS]"
   TextSpan place{};    // {0, 0} for a special token
   std::int64_t first_token = 0, last_token = 0;  // its tokens: [first_token, last_token)
   std::int32_t part = 0;                         // 1 in the second text of a pair
   bool special = false;
+  bool unknown = false;  // a token of it is the vocabulary's [UNK]: the model did not see what stands there
 };
 
 // The words that tokens at these places stand for, in order; a word that no token stands for is left out, and

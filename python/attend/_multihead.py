@@ -40,6 +40,9 @@ class MultiheadAttention:
         self.dtype = numpy.dtype(dtype)
         self._parameters: dict[str, Any] = {}
 
+    def __repr__(self) -> str:
+        return f"<attend.MultiheadAttention, embed_dim {self.embed_dim}, {self.num_heads} heads>"
+
     # -- parameters --------------------------------------------------------------------------------------------------------------
 
     def load_state_dict(self, state: Mapping[str, Any]) -> "MultiheadAttention":

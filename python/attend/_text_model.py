@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Union
@@ -42,6 +43,11 @@ class TextModel:
 
     def __init__(self, core: _core.TextModelCore) -> None:
         self._core = core
+        self._told_of_pooling = False
+
+    def __repr__(self) -> str:
+        sizes = f"{self.layers} layers, {self.heads} heads, vectors of {self.embedding_size}"
+        return f"<attend.TextModel {self._core.name}, {sizes}>"
 
     @classmethod
     def from_pretrained(
@@ -68,7 +74,8 @@ class TextModel:
     ) -> Any:
         """One vector for each text, (texts, size), or (size,) for a single text, as sentence-transformers' encode() returns them.
 
-        Prompt, pooling and normalisation are those of the model's folder, unless given. layer: the layer whose vectors are pooled; 0 is
+        Prompt, pooling and normalisation are those of the model's folder, unless given; a folder that does not say how to pool gives the mean
+        over the tokens, and a UserWarning, once. layer: the layer whose vectors are pooled; 0 is
         the embeddings. Texts longer than max_tokens (default: what the model allows) are cut. batch_tokens changes time and memory only.
         """
         if prompt_name is not None:
@@ -78,6 +85,10 @@ class TextModel:
                 known = ", ".join(self._core.prompts) or "none"
                 raise ValueError(f'encode: the model has no prompt "{prompt_name}"; it has {known}')
             prompt = self._core.prompts[prompt_name]
+        if pooling is None and not self._core.says_pooling and not self._told_of_pooling:
+            self._told_of_pooling = True
+            message = f"{self._core.name} does not say how to pool, so a text's vector is the mean over its tokens; pooling= chooses another way"
+            warnings.warn(message, UserWarning, stacklevel=2)
         single = isinstance(sentences, (str, bytes))
         texts: Iterable[Text] = [sentences] if isinstance(sentences, (str, bytes)) else sentences
         vectors = self._core.embed(texts, pooling, normalize_embeddings, layer, max_tokens, prompt, batch_tokens)

@@ -21,7 +21,7 @@ from ._recording import load as load
 from ._text_model import Text, TextModel
 
 if TYPE_CHECKING:
-    from .draw import Figure
+    from .draw import Figure, Page
 
 Method = Literal["raw", "norm", "rollout", "flow", "grad"]
 TokenChoice = Union[str, bytes, int]  # a word that is one token, or a token's id
@@ -42,6 +42,7 @@ class Word(NamedTuple):
     last_token: int
     part: int  # 1 in the second text of a pair
     special: bool  # such as [CLS] and [SEP]
+    unknown: bool = False  # the model's vocabulary does not have it: a token of it is [UNK]
 
 
 class FirstToken(NamedTuple):
@@ -222,6 +223,21 @@ class Reading:
     def pair(self) -> str | None:
         """The second text, where there is one."""
         return self._core.pair or None
+
+    @property
+    def answer(self) -> str | None:
+        """What a model with an encoder and a decoder wrote by itself; `pair` is what it then read of it. None where no answer was written."""
+        return self._core.answer or None
+
+    @property
+    def answer_begins(self) -> int | None:
+        """The token at which the decoder's text begins; None for a model without a decoder of its own."""
+        return self._core.answer_begins
+
+    @property
+    def unknown_tokens(self) -> int:
+        """How many tokens are [UNK]: text that the model's vocabulary does not have. Words say it of themselves: Word.unknown."""
+        return self._core.unknown_tokens
 
     @property
     def tokens(self) -> list[str]:
@@ -441,6 +457,29 @@ class Reading:
 
         return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, sink, gradients, top))
 
+    def explore(
+        self,
+        view: Literal["map", "lines", "model"] = "map",
+        *,
+        method: Literal["raw", "norm", "rollout"] = "raw",
+        layer: int | None = None,
+        head: int | None = None,
+        focus: WordChoice | None = None,
+        tokens: bool = False,
+        special: bool = False,
+        sink: Sink = "auto",
+        mean: bool = False,
+        height: int = 720,
+    ) -> Page:
+        """The interactive page of `attend explain -o page.html`, which Jupyter shows, offline; .save("page.html") keeps it.
+
+        The arguments say what it shows first: without `layer` the head that says most about this text, or, with `mean`, the mean of all.
+        height: in pixels, in the notebook.
+        """
+        from .draw import Page
+
+        return Page(_core.lens_page(self._core, view, method, layer, head, focus, tokens, special, sink, mean), height)
+
     def next_figure(
         self,
         word: Text | None = None,
@@ -473,13 +512,17 @@ def read(
 ) -> Reading:
     """Reads a text, or a pair of texts, with a model: an attend.TextModel, or a name or folder as TextModel.from_pretrained takes it.
 
-    What is longer than max_tokens (default: what the model allows) is cut: Reading.dropped. only_layer keeps that layer alone, which is
+    What is longer than max_tokens (default: what the model's folder says; at most its positions) is cut: Reading.dropped. only_layer keeps that layer alone, which is
     what questions about its heads in a long text need: the layers after it are not run. Numbers that are not finite give a
-    RuntimeWarning, and Reading.not_finite says where they began.
+    RuntimeWarning, and Reading.not_finite says where they began; words that the model does not know give a UserWarning.
     """
     loaded = model if isinstance(model, TextModel) else TextModel.from_pretrained(model)
     reading = Reading(_core.read(loaded._core, text, pair, max_tokens, only_layer))
     _warned(reading.not_finite)
+    if reading.unknown_tokens:
+        words = list(dict.fromkeys(word.text for word in reading.words if word.unknown))
+        shown = ", ".join(repr(word) for word in words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
+        warnings.warn(f"the model does not know {shown}: {reading.unknown_tokens} of the tokens of this text are unknown", UserWarning, stacklevel=2)
     return reading
 
 

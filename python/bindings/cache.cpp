@@ -231,6 +231,11 @@ void bind_cache(nb::module_& module) {
                    "How many rows the longest sequence has.")
       .def_prop_ro("capacity", &Cache::capacity, nb::sig("def capacity(self) -> int"),
                    "For how many rows there is room.")
+      .def("__repr__",
+           [](const Cache& cache) {
+             return "<attend.KeyValueCache, sequences: " + std::to_string(cache.lengths().size()) +
+                    ", rows: " + std::to_string(cache.length()) + ">";
+           })
       .def("__len__", &Cache::length);
 }
 

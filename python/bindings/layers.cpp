@@ -167,7 +167,11 @@ void bind_layers(nb::module_& module) {
       .def_prop_ro(
           "shape",
           [](const attend::PackedMatrix& self) { return nb::make_tuple(self.rows(), self.columns()); },
-          nb::sig("def shape(self) -> tuple[int, int]"));
+          nb::sig("def shape(self) -> tuple[int, int]"))
+      .def("__repr__", [](const attend::PackedMatrix& self) {
+        return "<attend.PackedMatrix (" + std::to_string(self.rows()) + ", " +
+               std::to_string(self.columns()) + ")>";
+      });
   module.def("matmul", &matmul, nb::arg("a").none(), nb::arg("w").none(), nb::arg("bias") = nb::none(),
              nb::arg("activation") = nb::none(), nb::arg("residual") = nb::none(),
              nb::sig("def matmul(a: A, w: Array | PackedMatrix, bias: Array | None = None, "

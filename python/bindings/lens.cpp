@@ -80,9 +80,9 @@ namespace {
 namespace nb = nanobind;
 using attend::Word;
 
-// text, begin, end, first_token, last_token, part, special
+// text, begin, end, first_token, last_token, part, special, unknown
 using WordFields =
-    std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
+    std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool>;
 
 template <class Values>
 nb::object computed(const Values& values) {
@@ -155,7 +155,7 @@ std::vector<WordFields> unit_fields(const LensReading& reading, nb::handle token
   for (const Word& unit : shown.all) {
     if (shown.shows(unit))
       fields.emplace_back(unit.text, unit.place.begin, unit.place.end, unit.first_token, unit.last_token,
-                          unit.part, unit.special);
+                          unit.part, unit.special, unit.unknown);
   }
   return fields;
 }
@@ -345,6 +345,9 @@ void bind_lens(nb::module_& module) {
   nb::class_<LensReading> reading(module, "ReadingCore", "One pass over a text, behind attend.lens.Reading.");
   reading.def_prop_ro("text", [](const LensReading& self) { return self->text(); })
       .def_prop_ro("pair", [](const LensReading& self) { return self->second(); })
+      .def_prop_ro("answer", [](const LensReading& self) { return self->answer(); })
+      .def_prop_ro("answer_begins", [](const LensReading& self) { return self->target_begins(); })
+      .def_prop_ro("unknown_tokens", [](const LensReading& self) { return self->unknown_tokens(); })
       .def_prop_ro("tokens", &token_texts)
       .def_prop_ro("dropped", [](const LensReading& self) { return self->tokens().dropped; })
       .def_prop_ro("not_finite", [](const LensReading& self) { return fields_of(*self, self->not_finite()); })
@@ -357,7 +360,7 @@ void bind_lens(nb::module_& module) {
       .def("units", &unit_fields, nb::arg("tokens").none(), nb::arg("special").none(), nb::arg("sink").none(),
            nb::sig("def units(self, tokens: bool, special: bool, sink: str) -> list[tuple[str, int, int, "
                    "int, int, int, "
-                   "bool]]"))
+                   "bool, bool]]"))
       .def(
           "find_word",
           [](const LensReading& self, nb::handle word) { return word_from(word, self->words()); },

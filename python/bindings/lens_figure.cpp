@@ -38,9 +38,7 @@ FigureCore lens_figure(const LensReading& reading, nb::handle view_given, nb::ha
                                   .tokens = tokens,
                                   .special = special,
                                   .sink = sink_from(sink),
-                                  .top = top,
-                                  .special_option = "special=True",
-                                  .sink_option = "sink=\"keep\""};
+                                  .top = top};
   if (request.query.method == attend::LensMethod::flow && *view != explain::View::map)
     refuse_value("method flow is for one word, and has no view but the map's");
   if (!focus.is_none())

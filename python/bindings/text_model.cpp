@@ -232,6 +232,9 @@ void bind_text_model(nb::module_& module) {
            nb::sig("def tokenize(self, text: str | bytes, pair: str | bytes | None, max_tokens: int | None) "
                    "-> Encoding"))
       .def_prop_ro("tokenizer", [](const TextModelCore& self) { return self.model().tokenizer(); })
+      .def_prop_ro("says_pooling",
+                   [](const TextModelCore& self) { return !self.model().files().pooling.empty(); })
+      .def_prop_ro("name", [](const TextModelCore& self) { return self.model().files().name; })
       .def_prop_ro("folder", [](const TextModelCore& self) { return self.model().files().folder.string(); })
       .def_prop_ro("max_tokens", [](const TextModelCore& self) { return self.model().max_tokens(); })
       .def_prop_ro("embedding_size", [](const TextModelCore& self) { return self.model().embedding_size(); })

@@ -70,6 +70,11 @@ void bind_encoding(nb::module_& module) {
           "special",
           [](const attend::Encoding& e) { return std::vector<bool>(e.special.begin(), e.special.end()); })
       .def_ro("dropped", &attend::Encoding::dropped, "How many tokens truncation left out.")
+      .def("__repr__",
+           [](const attend::Encoding& e) {
+             return "<attend.Encoding of " + std::to_string(e.size()) +
+                    (e.size() == 1 ? " token>" : " tokens>");
+           })
       .def("__len__", &attend::Encoding::size);
 }
 
@@ -79,6 +84,21 @@ void bind_tokenizer(nb::module_& module) {
   using attend::Tokenizer;
   bind_encoding(module);
   nb::class_<Tokenizer>(module, "Tokenizer", "A tokenizer as a tokenizer.json describes it.")
+      .def(
+          "__init__",
+          [](Tokenizer* self, nb::handle given) {
+            const std::filesystem::path path = path_from(given, "path");
+            const nb::gil_scoped_release released;
+            new (self) Tokenizer(Tokenizer::load(path));
+          },
+          "path"_a.none(), nb::sig("def __init__(self, path: str | os.PathLike[str]) -> None"),
+          "Reads a tokenizer.json, a BERT vocab.txt, a GGUF file, or a folder that holds one of them, as "
+          "load() does.")
+      .def("__repr__",
+           [](const Tokenizer& tokenizer) {
+             return "<attend.Tokenizer, " + std::to_string(tokenizer.vocabulary_size()) + " tokens, " +
+                    std::string(tokenizer.algorithm()) + ">";
+           })
       .def_static(
           "load",
           [](nb::handle given) {
@@ -117,6 +137,8 @@ void bind_tokenizer(nb::module_& module) {
           [](const Tokenizer& tokenizer, nb::handle token) { return tokenizer.id(text_of(token, "token")); },
           "token"_a.none(), nb::sig("def id(self, token: str | bytes) -> int | None"),
           "The id of a token, or None.")
+      .def_prop_ro("unknown", &Tokenizer::unknown,
+                   "The id of the token for text that the vocabulary does not have, or None.")
       .def_prop_ro("vocabulary_size", &Tokenizer::vocabulary_size, "The largest id and one.")
       .def_prop_ro("max_length", &Tokenizer::max_length, "Where the file truncates, or None.")
       .def(

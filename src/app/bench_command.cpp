@@ -11,6 +11,7 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "app/over_processes.h"
 #include "app/status_line.h"
 #include "base/operations.h"
 #include "bench/bench.h"
@@ -48,6 +49,9 @@ constexpr Benchmark kBenchmarks[] = {
     {"length", "time and memory by length, until n x n does not fit", bench::bench_length, false},
 };
 
+// Over the processes of an mpirun.
+constexpr const char* kRingBenchmark = "ring";
+
 struct DeviceBenchmark {
   const char* name;
   const char* summary;
@@ -69,11 +73,12 @@ measurements lie between the quartiles. Run nothing else meanwhile: it would be
 measured too.
 
 Try:
-  attend bench                             all but threads and length; a few minutes
+  attend bench                             all but threads, length and ring; minutes
   attend bench attention --quick           a first impression, in seconds
   attend bench length                      what O(n^2) costs, and where it stops fitting
   attend bench decode --json               the numbers, for a program
   ATTEND_ISA=avx2 attend bench attention --threads 1
+  mpirun -n 4 attend bench ring --threads 1
   attend bench --device cuda               attention, options, weights, decode on a GPU)";
 
 std::string benchmark_list() {
@@ -83,6 +88,8 @@ std::string benchmark_list() {
     text.append("\n");
   };
   for (const Benchmark& benchmark : kBenchmarks) add(benchmark);
+  text.append("Over several processes:\n  ").append(draw::pad_right(kRingBenchmark, 10));
+  text.append(" one sequence over the processes of an mpirun, and what they send\n");
   text.append("With --device cuda:\n");
   for (const DeviceBenchmark& benchmark : kDeviceBenchmarks) add(benchmark);
   return text;
@@ -96,7 +103,8 @@ std::vector<const Benchmark*> chosen_benchmarks(const BenchOptions& options) {
     names.append(names.empty() ? "" : ", ").append(benchmark.name);
   }
   if (!chosen.empty()) return chosen;
-  throw UsageError("there is no benchmark \"" + *options.what + "\"; available: " + names);
+  throw UsageError("there is no benchmark \"" + *options.what + "\"; available: " + names + ", " +
+                   kRingBenchmark);
 }
 
 std::string render(const bench::Report& report, const draw::Terminal& terminal) {
@@ -148,7 +156,14 @@ void run_bench(const BenchOptions& options, const Globals& globals) {
   const Device device = device_named(options.device);
   if (options.threads != 0) set_threads(options.threads);
   std::vector<bench::Report> reports;
-  {
+  if (device.is_host() && options.what == kRingBenchmark) {
+    over_processes([&](Processes& processes) {
+      bench::Report report = bench::bench_ring({.quick = options.quick}, processes);
+      if (processes.rank() == 0)
+        reports.push_back(std::move(report));  // each has the same, and one prints it
+    });
+    if (reports.empty()) return;
+  } else {
     StatusLine line;
     const bench::BenchSettings settings{.quick = options.quick,
                                         .progress = [&](std::string_view text) { line.show(text); }};
@@ -174,7 +189,7 @@ void add_bench_command(CLI::App& program, Globals& globals, std::function<void()
   const auto options = std::make_shared<BenchOptions>();
   CLI::App* const command =
       program.add_subcommand("bench", "Measure speed, as a share of this machine's measured peak");
-  command->add_option("WHAT", options->what, "One benchmark (default: all but threads and length)")
+  command->add_option("WHAT", options->what, "One benchmark (default: all but threads, length and ring)")
       ->type_name("");
   command->add_option("--device", options->device, "Where to compute: cpu, cuda or cuda:N (default: cpu)")
       ->take_last()

@@ -58,7 +58,7 @@ class Conversation {
     } else if (word == "/attention" || line == "?") {
       show_attention();
     } else if (word.starts_with('/')) {
-      say("There is no " + word + "; /attention, /system TEXT, /clear and /quit are there.");
+      say("There is no " + word + "; the commands are /attention, /system TEXT, /clear and /quit.");
     } else {
       answer(line);
     }
@@ -86,7 +86,7 @@ class Conversation {
     } catch (
         const std::invalid_argument& error) {  // no room, or the template refuses: the message is taken back
       messages_.pop_back();
-      say(error.what());
+      say(plain_sentence(error));
     } catch (const FileError& error) {
       messages_.pop_back();
       say(error.what());

@@ -60,10 +60,10 @@ void add_classify_command(CLI::App& program, Globals&, std::function<void()>& ru
   CLI::App* const command = program.add_subcommand("classify", "Label texts from a file or a pipe");
   const auto given = std::make_shared<ClassifyArguments>();
   add_score_options(*command, *given);
-  command->add_option("--top", given->top, "This many labels of a text, the best (default: 1)")
+  command->add_option("--top", given->top, "Number of labels for each text, best first (default: 1)")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--pairs", given->pairs, "Each line is two texts with a tab between");
+  command->add_flag("--pairs", given->pairs, "Each line is two texts, separated by a tab");
   command->add_flag("--json", given->json, "Print lines of JSON");
   command->footer(kClassifyFooter);
   command->callback([&run, given] { run = [given] { run_classify(*given); }; });

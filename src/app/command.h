@@ -36,9 +36,11 @@ void add_embed_command(CLI::App& program, Globals& globals, std::function<void()
 void add_explain_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_explore_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_generate_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_heads_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_models_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_next_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_pull_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_reference_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_rerank_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_serve_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run);

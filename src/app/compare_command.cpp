@@ -9,6 +9,7 @@
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
+#include "app/unknown_words.h"
 #include "explain/comparison.h"
 
 namespace attend::app {
@@ -44,8 +45,12 @@ void run_compare(const CompareArguments& given, const Globals& globals) {
 
   const Reading first(model, first_text);
   warn_of_truncation(first);
+  warn_of_unknown(first);
   std::optional<Reading> second;
-  if (second_text) warn_of_truncation(second.emplace(model, *second_text));
+  if (second_text) {
+    warn_of_truncation(second.emplace(model, *second_text));
+    warn_of_unknown(*second);
+  }
   warn_of_not_finite(first.not_finite() || !second ? first : *second);
   const explain::Comparison comparison =
       second ? explain::compare_texts(first, *second, given.word, given.other_word.value_or(given.word))

@@ -14,10 +14,13 @@
 #include "app/get_model.h"
 #include "app/model_options.h"
 #include "app/output.h"
+#include "app/over_processes.h"
 #include "app/status_line.h"
+#include "app/unknown_words.h"
 #include "base/error.h"
 #include "doctor/finite_weights.h"
 #include "embed/embed_texts.h"
+#include "embed/spread_texts.h"
 
 namespace attend::app {
 namespace {
@@ -41,11 +44,16 @@ same applies to a line of more than 4 MiB, of which truncate reads the first
 4 MiB. With --tokens or --words such a line is refused instead of divided; with
 --jsonl it is always refused.
 
+With --mpi the processes of an mpirun read each text together: for texts too
+long for one. Each has some of the tokens; the first reads and writes files.
+docs/scale.md says what that costs.
+
 Try:
   echo "The bank of the river" | attend embed -
   attend embed texts.txt -o vectors.npy
   attend embed texts.jsonl --jsonl -o vectors.safetensors --on-overflow split
-  attend embed texts.txt --words -o words.npz)";
+  attend embed texts.txt --words -o words.npz
+  mpirun -n 4 attend embed book.txt --mpi -m MODEL -o book.npy)";
 
 struct EmbedArguments {
   ModelOptions model_options;
@@ -56,6 +64,8 @@ struct EmbedArguments {
   std::optional<std::string> prompt, prompt_name;
   std::int64_t batch_tokens = EmbedOptions{}.batch_tokens;
   bool jsonl = false, tokens = false, words = false;
+  bool mpi = false;  // each text is read by all processes together
+  std::string way = "gathered";
 };
 
 // A status line on a terminal: how many texts, how fast and, for a file, the time left; updated at most ten
@@ -94,6 +104,11 @@ embed::Overflow overflow_named(const std::string& name) {
   return name == "split" ? embed::Overflow::split : embed::Overflow::truncate;
 }
 
+SpreadWay way_named(const std::string& name) {
+  if (name == "ring") return SpreadWay::ring;
+  return name == "heads" ? SpreadWay::heads : SpreadWay::gathered;
+}
+
 Pooling pooling_given(const std::string& name) {
   if (const auto pooling = pooling_named(name)) return *pooling;
   throw UsageError("--pool is \"" + name +
@@ -112,6 +127,8 @@ embed::Job job_of(const EmbedArguments& given) {
         "--tokens "
         "or --words");
   }
+  if (given.mpi && job.grain != embed::Grain::text)
+    throw UsageError("--mpi is for one vector per text; it cannot be combined with --tokens or --words");
   for (const std::string& name : given.pooling) job.options.pooling.push_back(pooling_given(name));
   job.options.normalize = given.normalize;
   job.options.layer = given.layer;
@@ -157,18 +174,43 @@ class FiniteCheck : public embed::Sink {
   std::int64_t bad_ = 0, first_ = 0;
 };
 
-void warn_of_long_texts(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
-  if (outcome.too_long == 0) return;
-  std::string lines;
-  for (const std::int64_t line : outcome.too_long_lines)
-    lines.append(lines.empty() ? "" : ", ").append(std::to_string(line));
-  if (outcome.too_long > static_cast<std::int64_t>(outcome.too_long_lines.size())) lines.append(", ...");
-  say(joined("attend embed: ", outcome.too_long, " of ", outcome.done.texts, " texts had more than ", most,
-             outcome.over_long > 0 ? " tokens or 4 MiB and " : " tokens and ",
-             given.overflow == "split" ? "were divided" : "were cut", " (line ", lines, ")"));
+// "line 3, 5, ..."
+std::string lines_named(const std::vector<std::int64_t>& first, std::int64_t count) {
+  std::string lines = "line ";
+  for (std::size_t i = 0; i < first.size(); ++i)
+    lines.append(i == 0 ? "" : ", ").append(std::to_string(first[i]));
+  if (count > static_cast<std::int64_t>(first.size())) lines.append(", ...");
+  return lines;
 }
 
-void run_embed(const EmbedArguments& given) {
+void warn_of_unknown_texts(const embed::Outcome& outcome, const TextModel& model) {
+  if (outcome.unknown == 0) return;
+  say(joined("attend embed: the model knows no word of ", outcome.unknown, " of ", outcome.done.texts,
+             " texts (", lines_named(outcome.unknown_lines, outcome.unknown),
+             "), and their vectors say nothing about them. ",
+             model_that_reads(model, outcome.unknown_text, true)));
+}
+
+// What a folder does not say is decided here, and the vectors depend on it.
+void tell_of_pooling(const TextModel& model, const embed::Job& job) {
+  if (job.grain != embed::Grain::text || !job.options.pooling.empty() || !model.files().pooling.empty())
+    return;
+  say(joined(
+      "attend embed: ", model.files().name,
+      " does not say how to pool, so a text's vector is the mean over its tokens; --pool chooses another "
+      "way."));
+}
+
+void warn_of_long_texts(const embed::Outcome& outcome, const EmbedArguments& given, std::int64_t most) {
+  if (outcome.too_long == 0) return;
+  say(joined("attend embed: ", outcome.too_long, " of ", outcome.done.texts, " texts had more than ", most,
+             outcome.over_long > 0 ? " tokens or 4 MiB and " : " tokens and ",
+             given.overflow == "split" ? "were divided" : "were cut", " (",
+             lines_named(outcome.too_long_lines, outcome.too_long), ")"));
+}
+
+// processes: those that read each text together; null: this one alone.
+void run_embed(const EmbedArguments& given, Processes* processes) {
   embed::Job job = job_of(given);
   const TextModel model = open_model(given.model, given.model_options);
   if (given.prompt_name) job.options.prompt = prompt_named(model, *given.prompt_name);
@@ -179,21 +221,23 @@ void run_embed(const EmbedArguments& given) {
     throw UsageError("--layer is " + std::to_string(*given.layer) + ", but the model has 0 to " +
                      std::to_string(layers));
   }
-  std::int64_t most = model.max_tokens();
-  if (given.max_tokens) {
-    if (*given.max_tokens <= model.tokenizer().special_count() || *given.max_tokens > most) {
-      throw UsageError("--max-tokens is " + std::to_string(*given.max_tokens) + ", expected a number above " +
-                       std::to_string(model.tokenizer().special_count()) + " and up to " +
-                       std::to_string(most));
-    }
-    most = *given.max_tokens;
+  require_max_tokens(model, given.max_tokens);
+  const SpreadWay way = way_named(given.way);
+  if (processes != nullptr && processes->rank() != 0)
+    return embed::read_along(*processes, way, model, job.options);
+  std::optional<embed::SpreadTexts> together;
+  if (processes != nullptr) {
+    together.emplace(*processes, way, model);
+    job.embed = [&](std::span<const Encoding> texts, const EmbedOptions& options) {
+      return together->embed(texts, options);
+    };
   }
   embed::TextLines lines(given.file, given.jsonl ? embed::LineForm::json : embed::LineForm::plain);
   std::unique_ptr<embed::Sink> sink;
   try {
     sink = embed::make_sink(given.output, job.grain, size, write_output);
   } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string("-o: ") + error.what());
+    throw UsageError("-o: " + plain_sentence(error));
   }
   embed::Outcome outcome;
   FiniteCheck checked(*sink);
@@ -202,9 +246,12 @@ void run_embed(const EmbedArguments& given) {
     outcome = embed::embed_texts(model, lines, job, checked,
                                  [&](const embed::EmbedProgress& done) { line.show(done); });
   }
+  if (together) together->finish();
   checked.finish();
+  tell_of_pooling(model, job);
   checked.warn(outcome, model);
-  warn_of_long_texts(outcome, given, most);
+  warn_of_long_texts(outcome, given, given.max_tokens.value_or(model.max_tokens()));
+  warn_of_unknown_texts(outcome, model);
 }
 
 }  // namespace
@@ -259,8 +306,23 @@ void add_embed_command(CLI::App& program, Globals&, std::function<void()>& run) 
       ->check(CLI::IsMember({"truncate", "error", "split"}))
       ->type_name("HOW")
       ->capture_default_str();
+  CLI::Option* const mpi =
+      command->add_flag("--mpi", given->mpi, "All processes of an mpirun read each text together");
+  command
+      ->add_option(
+          "--way", given->way,
+          "With --mpi: gathered (the vectors of one process), heads (likewise), or ring (least memory)")
+      ->check(CLI::IsMember({"gathered", "heads", "ring"}))
+      ->needs(mpi)
+      ->type_name("HOW")
+      ->capture_default_str();
   command->footer(kEmbedFooter);
-  command->callback([&run, given] { run = [given] { run_embed(*given); }; });
+  command->callback([&run, given] {
+    run = [given] {
+      if (!given->mpi) return run_embed(*given, nullptr);
+      over_processes([&](Processes& processes) { run_embed(*given, &processes); });
+    };
+  });
 }
 
 }  // namespace attend::app

@@ -10,11 +10,15 @@
 #include "app/figure_output.h"
 #include "app/get_model.h"
 #include "app/input_text.h"
+#include "app/max_tokens.h"
 #include "app/model_options.h"
 #include "app/output.h"
+#include "app/status_line.h"
+#include "app/unknown_words.h"
 #include "base/error.h"
 #include "draw/text_width.h"
 #include "explain/explanation_terminal.h"
+#include "explain/windows.h"
 #include "page/self_contained.h"
 
 namespace attend::app {
@@ -26,7 +30,9 @@ constexpr const char* kFocus = "it";
 constexpr const char* kExplainFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. A file that ends in
 .attn is the recording of a pass of any model, made in Python. Layers and heads
-are counted from 1; without them the mean over all is shown.
+are counted from 1. Without them the head that says most about the text is shown,
+if one stands out, and with --mean the mean over all; JSON and arrays have the
+mean.
 
   raw      the attention weights: where a word looks
   norm     the length of weight × value × Wo: what it takes from there
@@ -42,16 +48,19 @@ Try:
   attend explain --ablate 4.2 --ablate "it>animal"
   attend explain "The cat sat on the mat." --view lines -o cat.pdf
   attend explain "The cat sat on the mat." -o cat.html
-  attend explain notes.txt --tokens --special --json)";
+  attend explain notes.txt --tokens --special --json
+  attend explain book.txt --max-tokens all)";
 
 struct ExplainArguments {
   ModelOptions model_options;
-  std::optional<std::string> text, focus, to, towards, guess, format;
+  std::optional<std::string> text, focus, to, towards, guess, format, max_tokens;
   std::vector<std::string> ablate, relations;
   std::string second, model{kDefaultModel}, method = "raw", view = "map", sink = "auto", output;
   std::optional<std::int64_t> layer, head;
   std::size_t top = 8;
-  bool tokens = false, special = false, heads = false, json = false;
+  bool tokens = false, special = false, heads = false, mean = false, same_scale = false, json = false;
+
+  bool query_of_one_pass() const { return method == "grad" || method == "flow"; }
 };
 
 const std::set<std::string> kFormats = {"terminal", "json", "figure", "svg",        "png",
@@ -78,6 +87,8 @@ void check_page(const ExplainArguments& given) {
     throw UsageError("--format html shows raw, norm and rollout, not " + given.method);
   if (given.method == "rollout" && given.head)
     throw UsageError("--method rollout follows paths through all heads of every layer, not one head");
+  if (given.view == "film")
+    throw UsageError("--format html has no film; its --view model shows every head of every layer");
   if (given.to || given.heads || !given.relations.empty() || !given.ablate.empty())
     throw UsageError(
         "--to, --heads, --relation and --ablate print lists, but --format html is a page of maps");
@@ -91,6 +102,10 @@ void check(const ExplainArguments& given, const std::string& format) {
     throw UsageError("--method flow is for one word, so it has no --view");
   if (given.to && !given.focus && own)
     throw UsageError("--to needs --focus: which word should the heads link to it?");
+  if (given.same_scale && given.view != "model")
+    throw UsageError("--same-scale is for --view model, which draws many maps");
+  if (given.mean && (given.layer || given.head))
+    throw UsageError("--mean is the mean over all layers and heads, so it takes no --layer and no --head");
   if (given.head && !given.layer)
     throw UsageError("--head needs --layer: which layer's head " + std::to_string(*given.head) + "?");
   if (given.method == "rollout" && given.view == "model")
@@ -114,11 +129,35 @@ void check_page_size(std::int64_t tokens) {
                                      page::kMostTokens, " (about 80 MB); attend explore can show more"));
 }
 
+// What is about one pass cannot be said of several.
+void check_windows(const TextModel& model, const ExplainArguments& given, const std::string& format) {
+  const std::pair<bool, const char*> kinds[] = {
+      {format == "html", "--format html"},
+      {given.view == "model" || given.view == "film", "--view model and film"},
+      {given.query_of_one_pass(), "--method grad and flow"},
+      {given.tokens, "--tokens"},
+      {given.special, "--special"},
+      {given.heads, "--heads"},
+      {given.to.has_value(), "--to"},
+      {!given.relations.empty(), "--relation"},
+      {!given.ablate.empty(), "--ablate"},
+      {!given.second.empty(), "--second"},
+  };
+  for (const auto& [asked, name] : kinds) {
+    if (asked)
+      throw UsageError(
+          joined(name, " needs a text that is read in one pass, which for this model means --max-tokens ",
+                 model.most_tokens(), " or less"));
+  }
+}
+
 // A long text takes time and memory: says how much before it starts.
 void announce(const TextModel& model, const std::string& text, const ExplainArguments& given,
               const std::string& format, std::optional<std::int64_t> only_layer) {
   constexpr std::int64_t kLong = 2048;  // tokens
-  const Encoding tokens = given.second.empty() ? model.encode(text) : model.encode(text, given.second);
+  const std::optional<std::int64_t> most = tokens_wanted(given.max_tokens);
+  const Encoding tokens =
+      given.second.empty() ? model.encode(text, most) : model.encode(text, given.second, most);
   const auto n = static_cast<std::int64_t>(tokens.size());
   if (format == "html") check_page_size(n);
   if (n < kLong) return;
@@ -133,10 +172,17 @@ void announce(const TextModel& model, const std::string& text, const ExplainArgu
              bytes / 1'000'000, " MB; weights are computed row by row and not kept."));
 }
 
+// Programs get the mean unless they name a head, and are told which heads stand out.
+bool chooses_head(const ExplainArguments& given, const std::string& format) {
+  const bool data = format == "json" || format == "npz" || format == "safetensors";
+  return !given.mean && !data && (given.view == "map" || given.view == "lines" || format == "html");
+}
+
 std::string page_of(const Reading& reading, const ExplainArguments& given,
                     const explain::ExplainRequest& request) {
   if (request.query.method == LensMethod::norm) reading.model();  // refused where there is none
-  page::FirstView first{.tab = given.view == "film" ? "model" : given.view,
+  page::FirstView first{.tab = given.view,
+                        .same_scale = given.same_scale,
                         .method = request.query.method,
                         .heads = request.query.heads,
                         .tokens = given.tokens,
@@ -147,26 +193,50 @@ std::string page_of(const Reading& reading, const ExplainArguments& given,
   return page::self_contained_page(reading, first);
 }
 
-// The pass of the model over the text, or the one that was recorded.
-Reading reading_of(const ExplainArguments& given, explain::ExplainRequest& request,
+// What was read, and its explanation where that takes more than one pass.
+struct Explained {
+  Reading reading;
+  std::optional<explain::Explanation> windows{};
+};
+
+Explained read_in_windows(const TextModel& model, const std::string& text, std::int64_t wanted,
+                          const explain::ExplainRequest& request) {
+  StatusLine line;
+  auto [first, explanation] =
+      explain::explain_windows(model, text, wanted, request, [&](std::size_t done, std::size_t of) {
+        if (line.due()) line.show(joined("window ", done, " of ", of));
+      });
+  return {std::move(first), std::move(explanation)};
+}
+
+// The pass of the model over the text, or the one that was recorded, or as many as a long text takes.
+Explained read_for(const ExplainArguments& given, explain::ExplainRequest& request,
                    const std::string& format) {
   if (given.text && is_recording(*given.text)) {
     require_no_model(given.model, given.model_options, *given.text);
     if (!given.second.empty()) throw UsageError("--second is a text to read, but a recording has been read");
+    if (given.max_tokens) throw UsageError("--max-tokens is for a text, but a recording has been read");
     Reading reading(load_recording(*given.text));
     require_layer(reading, given.layer, given.head);
     if (format == "html") check_page_size(reading.size());
-    return reading;
+    return {std::move(reading)};
   }
   const std::string text = given.text ? input_text(*given.text) : kSentence;
   const TextModel model = open_model(given.model, given.model_options);
   require_layer(model, given.layer, given.head);
   // A model with a decoder begins its answer with a special token, so these are shown.
-  request.special = given.special || model.transformer().description().has_source();
+  const bool has_source = model.transformer().description().has_source();
+  request.special = given.special || has_source;
+  const std::optional<std::int64_t> wanted = tokens_wanted(given.max_tokens);
+  if (wanted) require_room(model, *wanted);
+  if (wanted && !has_source && explain::needs_windows(model, text, *wanted)) {
+    check_windows(model, given, format);
+    return read_in_windows(model, text, *wanted, request);
+  }
   const bool one_map = (given.view == "map" || given.view == "lines") && format != "html";
   const std::optional<std::int64_t> only_layer = one_map ? explain::only_layer_of(request) : std::nullopt;
   announce(model, text, given, format, only_layer);
-  return Reading(model, text, given.second, {.only_layer = only_layer});
+  return {Reading(model, text, given.second, {.max_tokens = wanted, .only_layer = only_layer})};
 }
 
 void run_explain(const ExplainArguments& given, const Globals& globals) {
@@ -180,14 +250,23 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
       .focus = given.focus,
       .to = given.to,
       .heads = given.heads,
+      .same_scale = given.same_scale,
       .relations = given.relations,
       .ablate = given.ablate,
       .top = given.top};
   request.query.heads.head = given.head;
   if (!given.text && !given.focus) request.focus = kFocus;
-  const Reading reading = reading_of(given, request, format);
-  warn_of_truncation(reading);
+  Explained read = read_for(given, request, format);
+  const Reading& reading = read.reading;
+  if (!read.windows) warn_of_truncation(reading, hint_at_max_tokens(reading));
+  if (read.windows) {
+    warn_of_unknown(reading.model(), read.windows->windows->text, read.windows->units,
+                    read.windows->windows->ids);
+  } else {
+    warn_of_unknown(reading);
+  }
   warn_of_not_finite(reading);
+  if (!read.windows && chooses_head(given, format)) explain::choose_head(reading, request);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;
@@ -204,7 +283,8 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
     request.goal = "spoke for “" + draw::shorten(draw::printable(*given.guess), 40) + "”";
     request.guesses = true;
   }
-  const explain::Explanation explanation = explain::explain(reading, request);
+  const explain::Explanation explanation =
+      read.windows ? std::move(*read.windows) : explain::explain(reading, request);
   if (!reading.not_finite()) {  // otherwise it has been reported
     if (const std::string note = explain::not_finite_note(reading, explanation); !note.empty()) say(note);
   }
@@ -237,6 +317,10 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
       ->type_name("WORD");
   command->add_option("--layer", given->layer, "One layer, from 1")->type_name("N");
   command->add_option("--head", given->head, "One head of that layer, from 1")->type_name("N");
+  command->add_flag("--mean", given->mean,
+                    "The mean over all heads, not the head that says most about the text");
+  command->add_flag("--same-scale", given->same_scale,
+                    "With --view model: colour all heads by one scale, not each by its own");
   command->add_option("--to", given->to, "Which heads link the focus to this word?")->type_name("WORD");
   command->add_flag("--heads", given->heads, "What each head does: previous token, separator, ...");
   command
@@ -269,6 +353,12 @@ void add_explain_command(CLI::App& program, Globals& globals, std::function<void
   command->add_flag("--tokens,!--words", given->tokens, "Show tokens; --words, the default, shows words");
   command->add_flag("--special", given->special, "Show special tokens such as [CLS], too");
   add_sink_option(*command, given->sink);
+  command
+      ->add_option(
+          "--max-tokens", given->max_tokens,
+          "Read up to N tokens of the text, or all (default: what the model's folder says); more than "
+          "the model has positions are read in windows that overlap")
+      ->type_name("N");
   command
       ->add_option("--view", given->view,
                    "What to draw large: map, lines, model (all heads) or film (all layers)")

@@ -1,5 +1,6 @@
 // attend generate: text from a model that writes.
 #include <attend/generation.h>
+#include <unistd.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,9 @@
 #include "app/model_options.h"
 #include "app/output.h"
 #include "base/error.h"
+#include "draw/printable.h"
+#include "draw/style.h"
+#include "draw/terminal.h"
 
 namespace attend::app {
 namespace {
@@ -80,7 +84,7 @@ std::string json_of(const GenerateArguments& given, const std::string& prompt, c
   return answer.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-void run_generate(const GenerateArguments& given) {
+void run_generate(const GenerateArguments& given, const Globals& globals) {
   check_generation_options(given.options);
   if (given.system && !given.chat) throw UsageError("--system needs --chat");
   if (given.chat && !given.prompt) throw UsageError("--chat needs a prompt: what does the user say?");
@@ -95,19 +99,27 @@ void run_generate(const GenerateArguments& given) {
     throw UsageError("the prompt is empty; a model needs at least one token to continue");
   GenerateOptions options = given.options;
   options.log_probabilities = given.json;
+  // In colours, what was given stands back from what is written.
+  const draw::ColorDepth color = draw::detect_terminal(STDOUT_FILENO, globals.color).color;
+  const auto write_prompt = [&](const std::string& space) {
+    if (color == draw::ColorDepth::none) return write_output(prompt + space);
+    const std::size_t end = prompt.find_last_not_of(' ') + 1;  // blanks at the end have no style
+    write_styled(draw::styled(draw::printable(prompt.substr(0, end), draw::Allow::lines), draw::kDim, color) +
+                 prompt.substr(end) + space);
+  };
   bool prompt_written = false;
   try {
     const Generated written = write_while_generating(options, !given.json, [&](GenerateOptions asked) {
       if (repeats_prompt) {
         asked.on_token = [&, next = asked.on_token](const GeneratedToken& token) {
-          if (!prompt_written) write_output(prompt + space_between(model.tokenizer(), prompt, token.id));
+          if (!prompt_written) write_prompt(space_between(model.tokenizer(), prompt, token.id));
           prompt_written = true;
           return next(token);
         };
       }
       Generated result =
           given.chat ? generator.chat(messages_of(given, prompt), asked) : generator.generate(prompt, asked);
-      if (repeats_prompt && !prompt_written) write_output(prompt);
+      if (repeats_prompt && !prompt_written) write_prompt("");
       return result;
     });
     write_output(given.json ? json_of(given, prompt, model.tokenizer(), written) : "\n");
@@ -144,7 +156,7 @@ void add_generate_command(CLI::App& program, Globals& globals, std::function<voi
       ->disable_flag_override();
   add_color_option(*command, globals);
   command->footer(kGenerateFooter);
-  command->callback([given, &run] { run = [given] { run_generate(*given); }; });
+  command->callback([given, &globals, &run] { run = [given, &globals] { run_generate(*given, globals); }; });
 }
 
 }  // namespace attend::app

@@ -31,26 +31,26 @@ void add_generation_options(CLI::App& command, GenerateOptions& options) {
       ->type_name("N");
   command
       .add_option("--top-p", sampling.top_p,
-                  "Choose from the most probable tokens that have this probability together")
+                  "Choose from the most probable tokens whose probabilities add up to this")
       ->take_last()
       ->type_name("P");
   command
-      .add_option("--min-p", sampling.min_p, "Choose from tokens with this share of the largest probability")
+      .add_option("--min-p", sampling.min_p, "Choose from tokens with at least this share of the largest probability")
       ->take_last()
       ->type_name("P");
   command
       .add_option("--repetition-penalty", sampling.repetition_penalty,
-                  "Above 1: makes tokens that are there already less probable")
+                  "Above 1: tokens that have already occurred become less probable")
       ->take_last()
       ->type_name("R");
   command
       .add_option("--frequency-penalty", sampling.frequency_penalty,
-                  "Taken off a token's logit for each time it was written")
+                  "Subtracted from a token's logit for each time it has been written")
       ->take_last()
       ->type_name("F");
   command
       .add_option("--presence-penalty", sampling.presence_penalty,
-                  "Taken off the logit of a token that was written")
+                  "Subtracted from the logit of a token that has been written")
       ->take_last()
       ->type_name("F");
   command.add_option("--seed", sampling.seed, "A different number gives a different text (default: 1)")
@@ -100,8 +100,8 @@ void warn_of_left_out(const Generator& generator) {
   for (const std::string& key : generator.defaults().left_out)
     keys.append(keys.empty() ? "" : ", ").append(key);
   if (!keys.empty())
-    say("generation_config.json asks for " + keys +
-        ", which attend does not have; the model writes without it.");
+    say("generation_config.json sets " + keys +
+        ", which attend does not support and leaves out.");
 }
 
 Generated write_while_generating(GenerateOptions options, bool shows,

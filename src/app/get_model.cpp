@@ -64,7 +64,7 @@ std::filesystem::path get_model(const std::string& name) {
   const hub::HubSettings settings = hub::settings_from_environment();
   if (const checkpoint::KnownModel* const known = checkpoint::known_model(name))
     return hub::get(settings, *known, say, progress);
-  return hub::pull(settings, name, progress);
+  return hub::pull(settings, name, say, progress);
 }
 
 void get_default_model(const std::string& name) {

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/slips.h"
 
 namespace attend::app {
 namespace {
@@ -43,6 +44,63 @@ std::string read_file(const std::string& path, const std::string& name) {
   return read_all(descriptor, name);
 }
 
+// The endings of files that hold text, or that people take for such.
+constexpr const char* kEndings[] = {
+    ".txt", ".text", ".md",   ".rst", ".tex", ".csv",  ".tsv", ".json", ".jsonl", ".html", ".htm", ".xml",
+    ".pdf", ".doc",  ".docx", ".odt", ".rtf", ".epub", ".log", ".py",   ".c",     ".h",    ".cc",  ".cpp",
+    ".hpp", ".js",   ".ts",   ".rs",  ".go",  ".java", ".sh",  ".yaml", ".yml",   ".toml", ".srt", ".vtt",
+};
+
+// Whether an argument that names no file was meant to: a path, or one word that ends as a file does.
+bool looks_like_a_file(const std::string& argument) {
+  if (argument.empty() || argument.find('\n') != argument.npos || argument.size() >= 4096) return false;
+  const bool path = argument.starts_with('/') || argument.starts_with("./") || argument.starts_with("../") ||
+                    argument.starts_with("~/");
+  const bool one_word = std::ranges::none_of(argument, [](unsigned char c) { return std::isspace(c) != 0; });
+  std::string ending = std::filesystem::path(argument).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  const bool known = std::ranges::find(kEndings, ending) != std::end(kEndings);
+  return one_word ? path || known : path && known;
+}
+
+// A file beside the one that is not there, whose name is nearly the same; empty where there is none.
+std::string close_file(const std::filesystem::path& path) {
+  constexpr std::size_t kMostSlips = 2;
+  constexpr int kMostEntries = 10'000;
+  const std::string wanted = path.filename().string();
+  std::filesystem::path best;
+  std::size_t least = kMostSlips + 1;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path.has_parent_path() ? path.parent_path() : ".", error);
+  for (int seen = 0; !error && entry != std::filesystem::directory_iterator() && seen < kMostEntries;
+       ++seen) {
+    const std::filesystem::path name = entry->path().filename();
+    std::error_code unknown;
+    const std::size_t far = slips_between(wanted, name.string());
+    if (far < least && entry->is_regular_file(unknown)) {
+      least = far;
+      best = path.has_parent_path() ? path.parent_path() / name : name;
+    }
+    entry.increment(error);
+  }
+  return best.string();
+}
+
+[[noreturn]] void refuse_missing(const std::string& argument) {
+  const std::string close = close_file(argument);
+  throw std::runtime_error(joined("there is no file ", argument,
+                                  close.empty() ? "" : ", but there is " + close,
+                                  "; to read the name itself as a text, send it through a pipe and give -"));
+}
+
+// What is not text, and what may have been meant.
+void require_text(const std::string& text, const std::string& name) {
+  if (text.starts_with("GGUF"))
+    throw std::runtime_error(joined(name, " is a model; -m ", name, " reads a text with it"));
+  if (text.find('\0') != text.npos)
+    throw std::runtime_error(joined(name, " is not a text: it holds zero bytes"));
+}
+
 }  // namespace
 
 std::string input_text(const std::string& argument) {
@@ -53,9 +111,14 @@ std::string input_text(const std::string& argument) {
     text = read_all(STDIN_FILENO, name);
   } else if (argument.size() < 4096 && std::filesystem::exists(argument, error)) {
     name = argument;
+    if (std::filesystem::is_directory(argument, error))
+      throw std::runtime_error(name + " is a folder, expected a text or a file of text");
     if (!std::filesystem::is_regular_file(argument, error))
       throw std::runtime_error(name + " is not a file that can be read as text");
     text = read_file(argument, name);
+    require_text(text, name);
+  } else if (looks_like_a_file(argument)) {
+    refuse_missing(argument);
   }
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();

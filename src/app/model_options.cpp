@@ -47,10 +47,10 @@ bool is_recording(const std::string& text) {
 void require_no_model(const std::string& model, const ModelOptions& options, const std::string& recording) {
   if (model != kDefaultModel)
     throw UsageError(
-        joined("-m is a model to read a text with, but ", recording, " is a pass that was recorded"));
+        joined("-m is for reading a text, but ", recording, " is the recording of a pass"));
   if (options.precision != Precision::f32)
     throw UsageError(
-        joined("--precision is that of a model, but ", recording, " is a pass that was recorded"));
+        joined("--precision is for a model, but ", recording, " is the recording of a pass"));
 }
 
 namespace {
@@ -75,10 +75,18 @@ void require_layer(const Reading& reading, std::optional<std::int64_t> layer,
   require_option("head", head, reading.heads());
 }
 
-void warn_of_truncation(const Reading& reading) {
+void require_max_tokens(const TextModel& model, std::optional<std::int64_t> given) {
+  const std::int64_t special = model.tokenizer().special_count(), most = model.most_tokens();
+  if (given && (*given <= special || *given > most)) {
+    throw UsageError(
+        joined("--max-tokens is ", *given, ", expected a number above ", special, " and up to ", most));
+  }
+}
+
+void warn_of_truncation(const Reading& reading, const std::string& hint) {
   if (reading.tokens().dropped == 0) return;
-  say(joined("The text has ", reading.size() + reading.tokens().dropped, " tokens, but the model reads only ",
-             reading.size(), ": the rest was ignored."));
+  say(joined("The text has ", reading.size() + reading.tokens().dropped, " tokens, and only the first ",
+             reading.size(), " were read.", hint));
 }
 
 void warn_of_not_finite(const Reading& reading) {

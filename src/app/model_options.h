@@ -31,9 +31,13 @@ void require_layer(const TextModel& model, std::optional<std::int64_t> layer,
 void require_layer(const Reading& reading, std::optional<std::int64_t> layer,
                    std::optional<std::int64_t> head);
 
-// Warns on standard error when the text was longer than the model reads, and when numbers of the pass are NaN
-// or infinite: where that began, and which weights are not finite.
-void warn_of_truncation(const Reading& reading);
+// Throws UsageError for a number of tokens that leaves no room for text, or that the model has no positions
+// for.
+void require_max_tokens(const TextModel& model, std::optional<std::int64_t> given);
+
+// Warns on standard error when the text was longer than the model reads, with a hint after that, and when
+// numbers of the pass are NaN or infinite: where that began, and which weights are not finite.
+void warn_of_truncation(const Reading& reading, const std::string& hint = {});
 void warn_of_not_finite(const Reading& reading);
 
 }  // namespace attend::app

@@ -32,7 +32,7 @@ struct ModelsArguments {
 
 void run_models(const ModelsArguments& given, const Globals& globals) {
   if (given.families && !given.folders.empty())
-    throw UsageError("--families lists what attend can read, in no folder");
+    throw UsageError("--families lists what attend can read, so it takes no folder");
   const draw::Terminal terminal = draw::detect_terminal(STDOUT_FILENO, globals.color);
   if (given.families) {
     if (given.json) return write_output(inventory::families_json());

@@ -10,6 +10,7 @@
 #include "app/input_text.h"
 #include "app/model_options.h"
 #include "app/output.h"
+#include "app/unknown_words.h"
 #include "explain/next.h"
 
 namespace attend::app {
@@ -56,9 +57,13 @@ void run_next(const NextArguments& given, const Globals& globals) {
   const TextModel model = open_model(given.model, given.model_options);
   const Reading reading(model, text);
   warn_of_truncation(reading);
+  warn_of_unknown(reading);
   warn_of_not_finite(reading);
   std::optional<Reading> other;
-  if (given.patch) warn_of_truncation(other.emplace(model, input_text(*given.patch)));
+  if (given.patch) {
+    warn_of_truncation(other.emplace(model, input_text(*given.patch)));
+    warn_of_unknown(*other);
+  }
   const Reading* const second = other ? &*other : nullptr;
   const explain::NextRequest request{
       .word = given.word,
@@ -92,7 +97,7 @@ void add_next_command(CLI::App& program, Globals& globals, std::function<void()>
   add_precision_option(*command, given->model_options);
   command->add_option("-w,--word", given->word, "The candidate to explain (default: the most probable)")
       ->type_name("WORD");
-  command->add_option("--patch", given->patch, "Another prompt, which this one's parts are put into")
+  command->add_option("--patch", given->patch, "Another prompt: parts of this one's pass are put into its own")
       ->type_name("TEXT");
   command
       ->add_option("--other-word", given->other_word, "The answer to that one (default: the most probable)")
@@ -103,11 +108,11 @@ void add_next_command(CLI::App& program, Globals& globals, std::function<void()>
       ->check(CLI::IsMember({"integrated", "gradient"}))
       ->type_name("HOW")
       ->capture_default_str();
-  command->add_option("--steps", given->steps, "Of integrated gradients; more are finer")
+  command->add_option("--steps", given->steps, "Steps of integrated gradients; more are more exact")
       ->check(CLI::Range(1, 10000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--temperature", given->temperature, "Of the candidates' probabilities")
+  command->add_option("--temperature", given->temperature, "Temperature of the candidates' probabilities")
       ->check(CLI::PositiveNumber)
       ->type_name("T")
       ->capture_default_str();

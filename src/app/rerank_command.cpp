@@ -62,11 +62,11 @@ void add_rerank_command(CLI::App& program, Globals&, std::function<void()>& run)
   CLI::App* const command =
       program.add_subcommand("rerank", "Order passages by how well they answer a query");
   const auto given = std::make_shared<RerankArguments>();
-  command->add_option("query", given->query, "What the passages are to answer")
+  command->add_option("query", given->query, "The question that the passages should answer")
       ->required()
       ->type_name("QUERY");
   add_score_options(*command, *given);
-  command->add_option("--top", given->top, "Only this many, the best")
+  command->add_option("--top", given->top, "Print only the K best")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   command->add_flag("--json", given->json, "Print the result as JSON");

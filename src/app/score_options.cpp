@@ -52,13 +52,9 @@ TextModel open_scorer(const ScoreArguments& given) {
   TextModel model = open_model(given.model, given.model_options);
   if (!model.sequence_head()) {
     throw FileError(model.files().name, "",
-                    "scores no texts: its config.json names no ForSequenceClassification");
+                    "cannot score texts: its config.json names no model ForSequenceClassification");
   }
-  const std::int64_t most = model.max_tokens(), special = model.tokenizer().special_count();
-  if (given.max_tokens && (*given.max_tokens <= special || *given.max_tokens > most)) {
-    throw UsageError(joined("--max-tokens is ", *given.max_tokens, ", expected a number above ", special,
-                            " and up to ", most));
-  }
+  require_max_tokens(model, given.max_tokens);
   return model;
 }
 

@@ -37,7 +37,7 @@ Try:
 struct ServeArguments {
   ModelOptions model_options;
   std::vector<std::string> models;
-  std::int64_t threads = 0, idle = 30, grace = 5;
+  std::int64_t threads = 0, idle = 30, grace = 5, drain = 20;
   serve::ServeOptions options;
 };
 
@@ -53,6 +53,7 @@ void run_serve(ServeArguments& given) {
     models.push_back(serve::served(name, open_model(name, given.model_options)));
   given.options.idle = std::chrono::seconds(given.idle);
   given.options.grace = std::chrono::seconds(given.grace);
+  given.options.drain = std::chrono::seconds(given.drain);
   given.options.ready = [](const std::string& address) { write_output(address + "\n"); };
   given.options.log = say;
   serve::serve(std::move(models), given.options);
@@ -75,7 +76,7 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
   };
   command
       ->add_option("-m,--model", given->models,
-                   "A folder, a GGUF file, or a name on the hub; may come several times")
+                   "A folder, a GGUF file, or a name on the hub; may be given several times")
       ->type_name("MODEL")
       ->default_str(std::string(kDefaultModel));
   command->add_option("--host", options.host, "The address to listen on; 0.0.0.0: all of this machine's")
@@ -93,7 +94,7 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
   command
       ->add_option(
           "--api-key", options.api_key,
-          "Requests must have the header Authorization: Bearer KEY; but for /health, /ping and /metrics")
+          "Requests must have the header Authorization: Bearer KEY, except those to /health, /ping and /metrics")
       ->type_name("KEY")
       ->envname("ATTEND_API_KEY")
       ->take_last();
@@ -107,6 +108,8 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
   number("--idle-seconds", given->idle, "How long a client may take to send a request, or to take the answer",
          1, 3600);
   number("--grace-seconds", given->grace, "How long it goes on serving after SIGTERM", 0, 3600);
+  number("--drain-seconds", given->drain, "How long after that it goes on answering what was accepted", 0,
+         3600);
   command->footer(kServeFooter);
   command->callback([given, &run] { run = [given] { run_serve(*given); }; });
 }

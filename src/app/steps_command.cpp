@@ -91,7 +91,13 @@ void run_steps(const StepsOptions& options, const Globals& globals) {
     return;
   }
   if (options.output) {
-    write_figure(steps::lesson_figure(lesson, walk, extras.focus), format, *options.output);
+    draw::Figure figure = steps::lesson_figure(lesson, walk, extras.focus);
+    if (extras.order) {
+      for (draw::Table& table : steps::order_tables(*extras.order))
+        figure.parts.emplace_back(std::move(table));
+    }
+    if (extras.saturation) figure.parts.emplace_back(steps::saturation_plot(*extras.saturation));
+    write_figure(figure, format, *options.output);
     return;
   }
 

@@ -86,20 +86,19 @@ std::string pairs_verdict(const learn::Evaluation& found) {
   std::string text;
   for (const learn::Measure& measure : found.more) {
     const std::string value = draw::format_number(measure.value, {.decimals = 3});
-    if (measure.key == "spearman") text += "cosines and scores have the rank correlation (Spearman) " + value;
+    if (measure.key == "spearman") text += "on held-out data the rank correlation of cosines and scores is " + value;
     if (measure.key == "mean_reciprocal_rank") {
-      text += draw::format_number(100 * found.accuracy, {.decimals = 1}) +
-              "% of the sentences are nearest to their own partner, whose mean " + "reciprocal rank is " +
-              value;
+      text += "on held-out data " + draw::format_number(100 * found.accuracy, {.decimals = 1}) +
+              "% of the sentences are nearest to their own partner (mean reciprocal rank " + value + ")";
     }
   }
   return text + ", loss " + draw::format_number(found.loss, {.decimals = 4}) + ".";
 }
 
 std::string verdict(const learn::Trainer& trainer, const learn::Evaluation& found) {
-  std::string text = "Step " + std::to_string(found.step) + ": on held-out data, ";
+  std::string text = "Step " + std::to_string(found.step) + ": ";
   if (trainer.config().task == "pairs") return text + pairs_verdict(found);
-  text += draw::format_number(100 * found.accuracy, {.decimals = 1}) + "% of the answers are right, loss " +
+  text += draw::format_number(100 * found.accuracy, {.decimals = 1}) + "% correct on held-out data, loss " +
           draw::format_number(found.loss, {.decimals = 4});
   if (trainer.config().task == "text" || trainer.config().task == "masked")
     text += ", perplexity " + draw::format_number(std::exp(found.loss), {.decimals = 2});

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "attention/as_multiplied.h"
 #include "attention/backward_fused.h"
 #include "attention/host_operations.h"
 #include "attention/operands.h"
@@ -178,9 +177,7 @@ void host::attention_backward(const Layout& layout, ConstTensorView q, ConstTens
   if (q.dtype() == DType::f64) {
     reference::attention_backward(q, k, v, options, d_out, gradients);
   } else {
-    const OperandsAsMultiplied seen(layout, q, k, v, options);
-    backward_fused(layout, seen.q.view(), seen.k.view(), seen.v.view(), options, out, row_state, d_out,
-                   gradients);
+    backward_fused(layout, q, k, v, options, out, row_state, d_out, gradients);
   }
 }
 

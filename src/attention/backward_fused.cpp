@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "attention/backward_pairs.h"
 #include "attention/backward_schedule.h"
 #include "attention/bias_gradient.h"
 #include "attention/problem.h"
@@ -29,11 +30,13 @@ class Backward {
            ConstTensorView d_out, const AttentionGradients& gradients)
       : layout_(layout),
         gradients_(gradients),
-        problem_(layout, q, k, v, options),
+        pairs_(layout, q, k, v, options, d_out),
+        problem_(layout, pairs_.all() ? ConstTensorView() : q, pairs_.all() ? ConstTensorView() : k,
+                 pairs_.all() ? ConstTensorView() : v, options),
         out_(out),
         max_(row_state.max),
         sum_(row_state.sum),
-        d_out_(d_out),
+        d_out_(pairs_.all() ? ConstTensorView() : d_out),
         d_q_(gradients.q),
         d_k_(gradients.k),
         d_v_(gradients.v),
@@ -54,7 +57,8 @@ class Backward {
 
   void run() {
     const int lanes = lanes_for(schedule_.width());
-    const LaneScratch<float> scratch(lanes, kernels::scratch_size_backward(layout_.d, layout_.dv));
+    const LaneScratch<float> scratch(
+        lanes, std::max(kernels::scratch_size_backward(layout_.d, layout_.dv), pairs_.scratch_size()));
     schedule_.run(
         lanes, [&](const BackwardUnit& unit) noexcept { prepare(unit); },
         [&](const BackwardVisit& now, int lane) noexcept { visit(now, scratch.of(lane)); });
@@ -63,7 +67,7 @@ class Backward {
 
  private:
   void make_heads() {
-    const Placement d_out_place(d_out_, layout_.packed);
+    const Placement d_out_place = pairs_.all() ? Placement() : Placement(d_out_, layout_.packed);
     const Placement q_place = gradients_.q.given() ? Placement(d_q_, layout_.packed) : Placement();
     for (std::int64_t s = 0; s < static_cast<std::int64_t>(layout_.sequences.size()); ++s) {
       const std::int64_t row = problem_.sequence(s).query_begin;
@@ -81,17 +85,18 @@ class Backward {
     }
   }
 
-  std::span<const BackwardHead> group_of(const BackwardUnit& unit) const noexcept {
-    const std::int64_t heads = layout_.query_heads / layout_.key_heads;
-    return {heads_.data() + unit.sequence * layout_.query_heads + unit.key_head * heads,
-            static_cast<std::size_t>(heads)};
+  template <class T>
+  std::span<const T> group_of(const BackwardUnit& unit, const std::vector<T>& heads) const noexcept {
+    const std::int64_t count = layout_.query_heads / layout_.key_heads;
+    return {heads.data() + unit.sequence * layout_.query_heads + unit.key_head * count,
+            static_cast<std::size_t>(count)};
   }
 
   // What each row needs, and zeros where its gradient will be added up.
   void prepare(const BackwardUnit& unit) const noexcept {
     const std::int64_t s = unit.sequence, row = problem_.sequence(s).query_begin;
     std::int64_t h = unit.key_head * (layout_.query_heads / layout_.key_heads);
-    for (const BackwardHead& head : group_of(unit)) {
+    for (const BackwardHead& head : group_of(unit, heads_)) {
       kernels::HeadOutput<const float> forward;
       forward.out = out_.at(out_place_.offset(s, row, h));
       forward.out_stride = layout_.dv == 0 ? 0 : out_place_.row_stride;
@@ -99,7 +104,13 @@ class Backward {
       forward.sum = sum_.at(sum_place_.offset(s, row, h));
       forward.max_stride = max_place_.row_stride;
       forward.sum_stride = sum_place_.row_stride;
-      kernels::backward_rows(head, forward, 0, head.head.queries);
+      if (pairs_.take(s)) {
+        kernels::backward_rows_bf16(head,
+                                    pairs_.heads()[static_cast<std::size_t>(s * layout_.query_heads + h)],
+                                    forward, 0, head.head.queries);
+      } else {
+        kernels::backward_rows(head, forward, 0, head.head.queries);
+      }
       zero_rows(head.q, head.q_stride, 0, head.head.queries, layout_.d);
       ++h;
     }
@@ -107,7 +118,7 @@ class Backward {
 
   void visit(const BackwardVisit& now, float* scratch) const noexcept {
     const BackwardUnit& unit = now.unit;
-    const std::span<const BackwardHead> group = group_of(unit);
+    const std::span<const BackwardHead> group = group_of(unit, heads_);
     const SequenceLayout& at = problem_.sequence(unit.sequence);
     kernels::KeyGradients target;
     target.k = d_k_.at(k_place_.offset(unit.sequence, at.key_begin, unit.key_head));
@@ -125,8 +136,13 @@ class Backward {
     if (first == last) return;
     const std::int64_t block = kernels::backward_block_keys();
     for (std::int64_t begin = keys.begin; begin < keys.end && !abandoned(); begin += block) {
-      kernels::attention_backward(group, first, last, {begin, std::min(begin + block, keys.end)}, target,
-                                  scratch);
+      const kernels::KeyRange range{begin, std::min(begin + block, keys.end)};
+      if (pairs_.take(unit.sequence)) {
+        kernels::attention_backward_bf16(group, group_of(unit, pairs_.heads()), first, last, range, target,
+                                         scratch);
+      } else {
+        kernels::attention_backward(group, first, last, range, target, scratch);
+      }
     }
   }
 
@@ -153,6 +169,7 @@ class Backward {
 
   const Layout& layout_;
   const AttentionGradients& gradients_;
+  const BackwardPairs pairs_;
   const Problem<float> problem_;
   const StagedInput<float> out_, max_, sum_, d_out_;
   const StagedOutput<float> d_q_, d_k_, d_v_;

@@ -7,7 +7,7 @@
 
 #include "attention/stored.h"
 #include "base/parallel.h"
-#include "kernels/attention/attention_bf16.h"
+#include "kernels/attention/head_bf16.h"
 
 namespace attend::detail {
 
@@ -40,10 +40,12 @@ class Bf16Rows {
   StoredRows rows_;
 };
 
-// The values of all sequences, each pair of keys woven once for all tiles of queries that will read it.
+// The keys or values of all sequences, each pair of them woven once for all tiles of queries that will read
+// it. Keeps references to layout and rows.
 class WovenRows {
  public:
-  WovenRows(const Layout& layout, ConstTensorView v) : layout_(layout), values_(v, layout.packed, false) {
+  WovenRows(const Layout& layout, const Bf16Rows& rows, std::int64_t columns)
+      : layout_(layout), rows_(rows), columns_(columns) {
     for (const SequenceLayout& sequence : layout.sequences) {
       tiles_ += layout.key_heads * tiles_of(sequence);
       ends_.push_back(tiles_);
@@ -62,13 +64,13 @@ class WovenRows {
       const std::int64_t within = tile - first_tile(s), tiles = tiles_of(sequence);
       const std::int64_t key = within % tiles * kernels::kWovenTile;
       const std::int64_t keys = std::min(kernels::kWovenTile, sequence.key_count - key);
-      const std::uint16_t* const rows = values_.rows_of(s, sequence.key_begin + key, within / tiles);
+      const std::uint16_t* const rows = rows_.rows_of(s, sequence.key_begin + key, within / tiles);
       finite_[static_cast<std::size_t>(tile)] =
-          kernels::weave_values(rows, values_.row_stride(), keys, layout_.dv, pairs_ + tile * tile_size());
+          kernels::weave(rows, rows_.row_stride(), keys, columns_, pairs_ + tile * tile_size());
     });
   }
 
-  kernels::WovenValues of(std::int64_t s, std::int64_t key_head) const noexcept {
+  kernels::Woven of(std::int64_t s, std::int64_t key_head) const noexcept {
     const std::int64_t tile =
         first_tile(s) + key_head * tiles_of(layout_.sequences[static_cast<std::size_t>(s)]);
     return {pairs_ + tile * tile_size(), finite_.data() + tile};
@@ -81,10 +83,11 @@ class WovenRows {
   std::int64_t first_tile(std::int64_t s) const noexcept {
     return s == 0 ? 0 : ends_[static_cast<std::size_t>(s - 1)];
   }
-  std::int64_t tile_size() const noexcept { return kernels::kWovenTile / 2 * layout_.dv; }
+  std::int64_t tile_size() const noexcept { return kernels::kWovenTile / 2 * columns_; }
 
   const Layout& layout_;
-  const Bf16Rows values_;
+  const Bf16Rows& rows_;
+  const std::int64_t columns_;
   std::vector<std::int64_t> ends_;
   std::int64_t tiles_ = 0;
   std::vector<std::uint8_t> finite_;

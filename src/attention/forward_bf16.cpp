@@ -5,6 +5,7 @@
 #include "attention/row_blocks.h"
 #include "base/interrupt.h"
 #include "base/scratch.h"
+#include "kernels/attention/attention_bf16.h"
 #include "kernels/convert/copy_row.h"
 #include "kernels/isa.h"
 
@@ -88,8 +89,8 @@ void forward_bf16(const Layout& layout, ConstTensorView q, ConstTensorView k, Co
   const RowBlocks blocks(layout, tile_rows);
   if (blocks.count() == 0) return;
   const Problem<float> problem(layout, {}, {}, {}, options);
-  const Bf16Rows queries(q, layout.packed, true), keys(k, layout.packed, true);
-  WovenRows values(layout, v);
+  const Bf16Rows queries(q, layout.packed, true), keys(k, layout.packed, true), rows(v, layout.packed, false);
+  WovenRows values(layout, rows, layout.dv);
   const TileOutputs outputs(layout, out, row_state);
 
   // One piece of scratch for all: a thread keeps one for its next call.
@@ -106,13 +107,11 @@ void forward_bf16(const Layout& layout, ConstTensorView q, ConstTensorView k, Co
     for (std::int64_t index = runs.begin(run); index < runs.end(run) && !abandoned(); ++index) {
       const auto [s, h, first, last] = blocks[index];
       const SequenceLayout& at = problem.sequence(s);
-      const kernels::HeadBf16 head{problem.head(s, h),
-                                   queries.rows_of(s, at.query_begin, h),
-                                   keys.rows_of(s, at.key_begin, problem.key_head(h)),
-                                   values.of(s, problem.key_head(h)),
-                                   queries.row_stride(),
+      const kernels::HeadBf16 head{problem.head(s, h), queries.rows_of(s, at.query_begin, h),
+                                   keys.rows_of(s, at.key_begin, problem.key_head(h)), queries.row_stride(),
                                    keys.row_stride()};
-      kernels::attention_bf16(head, first, last, outputs.tile(s, h, first, room + kernel_room), room);
+      kernels::attention_bf16(head, values.of(s, problem.key_head(h)), first, last,
+                              outputs.tile(s, h, first, room + kernel_room), room);
       outputs.deliver(s, h, first, last - first, room + kernel_room);
     }
   });

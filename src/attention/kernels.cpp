@@ -1,6 +1,5 @@
 #include "attention/kernels.h"
 
-#include "attention/as_multiplied.h"
 #include "attention/decode.h"
 #include "attention/forward_bf16.h"
 #include "attention/host_operations.h"
@@ -149,17 +148,13 @@ KernelChoice host::attention_kernel(const Layout& layout, DType query, const Att
 void host::attention_rows(const Layout& layout, ConstTensorView q, ConstTensorView k,
                           const AttentionOptions& options, Stage stage, const RowSelection& selection,
                           const ConstRowStateView& row_state, TensorView out) {
-  const OperandsAsMultiplied seen(layout, q, k, {}, options);
-  pick_any_sequence_kernel(q.dtype(), layout)
-      .rows(layout, seen.q.view(), seen.k.view(), options, stage, selection, row_state, out);
+  pick_any_sequence_kernel(q.dtype(), layout).rows(layout, q, k, options, stage, selection, row_state, out);
 }
 
 void host::summarize_weights(const Layout& layout, ConstTensorView q, ConstTensorView k,
                              const AttentionOptions& options, const WeightsRequest& request,
                              const ConstRowStateView& row_state, WeightsSummary& summary) {
-  const OperandsAsMultiplied seen(layout, q, k, {}, options);
-  pick_any_sequence_kernel(q.dtype(), layout)
-      .summarize(layout, seen.q.view(), seen.k.view(), options, request, row_state, summary);
+  pick_any_sequence_kernel(q.dtype(), layout).summarize(layout, q, k, options, request, row_state, summary);
 }
 
 void host::attention(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,

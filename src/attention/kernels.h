@@ -17,7 +17,7 @@ struct AttentionKernel {
   bool (*takes)(const SequenceLayout& sequence, const AttentionOptions& options);
   void (*forward)(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                   const AttentionOptions& options, TensorView out, RowStateView row_state);
-  RowsFunction* rows;  // these see the tensors as they were multiplied (as_multiplied.h)
+  RowsFunction* rows;
   SummarizeFunction* summarize;
   DType computes_in;
 };

@@ -1,9 +1,12 @@
 // What can be made of row states without looking at queries and keys again.
 #include <attend/attention.h>
 
+#include <algorithm>
+
 #include "attention/host_operations.h"
 #include "base/error.h"
 #include "base/for_each.h"
+#include "base/rows.h"
 #include "kernels/attention/row_state.h"
 
 namespace attend {
@@ -22,26 +25,42 @@ kernels::RowNumbers numbers_at(ConstRowStateView state, const Dims& index) {
           widen(state.sum.data<T>()[offset_of(state.sum.strides(), index)])};
 }
 
+// The index of row number `row` of a shape, in row-major order.
+Dims index_of(std::int64_t row, const Dims& shape) noexcept {
+  Dims index = shape;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    index[axis] = row % shape[axis];
+    row /= shape[axis];
+  }
+  return index;
+}
+
 template <Element T, Element State>
 void merge_rows(ConstTensorView out_a, ConstRowStateView state_a, ConstTensorView out_b,
                 ConstRowStateView state_b, TensorView out, RowStateView row_state) {
   const int last = out.rank() - 1;
-  for_each_index(row_state.max.shape(), [&](const Dims& index) {
-    const kernels::Merge merged =
-        kernels::merge(numbers_at<State>(state_a, index), numbers_at<State>(state_b, index));
-    const T* const a = out_a.data<T>() + offset_of(out_a.strides(), index);
-    const T* const b = out_b.data<T>() + offset_of(out_b.strides(), index);
-    T* const target = out.data<T>() + offset_of(out.strides(), index);
-    for (std::int64_t c = 0; c < out.size(last); ++c) {
-      // A part without a share is left out, so that whatever its rows hold cannot matter.
-      double value = 0;
-      if (merged.share_a != 0) value += merged.share_a * widen(a[c * out_a.stride(last)]);
-      if (merged.share_b != 0) value += merged.share_b * widen(b[c * out_b.stride(last)]);
-      target[c * out.stride(last)] = narrow<T>(value);
-    }
-    row_state.max.data<State>()[offset_of(row_state.max.strides(), index)] = narrow<State>(merged.whole.max);
-    row_state.sum.data<State>()[offset_of(row_state.sum.strides(), index)] = narrow<State>(merged.whole.sum);
-  });
+  const Dims& rows = row_state.max.shape();
+  // Rows without values still have a state.
+  for_each_row(element_count(rows), std::max<std::int64_t>(1, out.size(last)),
+               [&](std::int64_t row, int) noexcept {
+                 const Dims index = index_of(row, rows);
+                 const kernels::Merge merged =
+                     kernels::merge(numbers_at<State>(state_a, index), numbers_at<State>(state_b, index));
+                 const T* const a = out_a.data<T>() + offset_of(out_a.strides(), index);
+                 const T* const b = out_b.data<T>() + offset_of(out_b.strides(), index);
+                 T* const target = out.data<T>() + offset_of(out.strides(), index);
+                 for (std::int64_t c = 0; c < out.size(last); ++c) {
+                   // A part without a share is left out, so that whatever its rows hold cannot matter.
+                   double value = 0;
+                   if (merged.share_a != 0) value += merged.share_a * widen(a[c * out_a.stride(last)]);
+                   if (merged.share_b != 0) value += merged.share_b * widen(b[c * out_b.stride(last)]);
+                   target[c * out.stride(last)] = narrow<T>(value);
+                 }
+                 row_state.max.data<State>()[offset_of(row_state.max.strides(), index)] =
+                     narrow<State>(merged.whole.max);
+                 row_state.sum.data<State>()[offset_of(row_state.sum.strides(), index)] =
+                     narrow<State>(merged.whole.sum);
+               });
 }
 
 }  // namespace

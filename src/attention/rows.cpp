@@ -5,6 +5,7 @@
 
 #include "attention/given_row_state.h"
 #include "attention/on_demand.h"
+#include "attention/score_operands.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "kernels/attention/attention_reference.h"
@@ -16,16 +17,23 @@ namespace {
 
 struct FusedRows {
   using Number = float;
+  using Operands = ScoreOperands;
   static std::int64_t tile() {
     kernels::require_isa();
     return kernels::stage_tile_queries();
   }
   static std::int64_t scratch(const Layout& layout) { return kernels::scratch_size_stage_rows(layout.d); }
-  static constexpr auto run = kernels::stage_rows_fused;
+  template <class Head>
+  static void run(const Head& head, const kernels::RowStateInput<float>& state, const std::int64_t* queries,
+                  std::int64_t count, Stage stage, float* out, std::int64_t out_stride,
+                  float* scratch) noexcept {
+    kernels::stage_rows_fused(head, state, queries, count, stage, out, out_stride, scratch);
+  }
 };
 
 struct ReferenceRows {
   using Number = double;
+  using Operands = ReferenceOperands;
   static std::int64_t tile() { return 1; }
   static std::int64_t scratch(const Layout&) { return 0; }
   static void run(const kernels::Head<double>& head, const kernels::RowStateInput<double>& state,
@@ -50,7 +58,7 @@ void rows(const Layout& layout, ConstTensorView q, ConstTensorView k, const Atte
           Stage stage, const RowSelection& selection, ConstRowStateView row_state, TensorView out) {
   using T = typename Kernel::Number;
   if (out.count() == 0) return;
-  const Problem<T> problem(layout, q, k, {}, options);
+  const typename Kernel::Operands problem(layout, q, k, options);
   const GivenRowState<T> given(row_state, layout.packed);
   std::vector<std::int64_t> queries(static_cast<std::size_t>(out.size(2)));
   std::iota(queries.begin(), queries.end(), 0);
@@ -67,8 +75,10 @@ void rows(const Layout& layout, ConstTensorView q, ConstTensorView k, const Atte
     const std::int64_t h = chosen(selection.heads, index / tiles % out.size(1));
     const std::int64_t s = chosen(selection.sequences, index / tiles / out.size(1));
     T* const target = data + (index / tiles * out.size(2) + first) * width;
-    Kernel::run(problem.head(s, h), given.of(s, problem.sequence(s).query_begin, h), queries.data() + first,
-                count, stage, target, width, scratch.of(lane));
+    const auto state = given.of(s, problem.sequence(s).query_begin, h);
+    problem.with_head(s, h, [&](const auto& head) noexcept {
+      Kernel::run(head, state, queries.data() + first, count, stage, target, width, scratch.of(lane));
+    });
     for (std::int64_t i = 0; i < count; ++i) {
       std::fill(target + i * width + problem.sequence(s).keys, target + (i + 1) * width,
                 stage == Stage::weights ? T(0) : kernels::kMinusInfinity<T>);

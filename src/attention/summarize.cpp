@@ -6,6 +6,7 @@
 
 #include "attention/given_row_state.h"
 #include "attention/on_demand.h"
+#include "attention/score_operands.h"
 #include "base/interrupt.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct FusedSummary {
   using Number = float;
+  using Operands = ScoreOperands;
   static std::int64_t tile() {
     kernels::require_isa();
     return kernels::summary_tile_queries();
@@ -24,11 +26,16 @@ struct FusedSummary {
   static std::int64_t scratch(const Layout& layout, const WeightsRequest& request) {
     return kernels::scratch_size_summary(layout.d, std::min(request.top_k, layout.longest_keys));
   }
-  static constexpr auto run = kernels::summarize_fused;
+  template <class Head>
+  static void run(const Head& head, const kernels::RowStateInput<float>& state, std::int64_t first,
+                  std::int64_t last, const kernels::SummaryTarget<float>& target, float* scratch) noexcept {
+    kernels::summarize_fused(head, state, first, last, target, scratch);
+  }
 };
 
 struct ReferenceSummary {
   using Number = double;
+  using Operands = ReferenceOperands;
   static std::int64_t tile() { return 16; }
   static std::int64_t scratch(const Layout& layout, const WeightsRequest&) { return layout.longest_keys; }
   static constexpr auto run = kernels::summarize_reference;
@@ -67,7 +74,7 @@ class Summarizer {
              const WeightsRequest& request, ConstRowStateView row_state, WeightsSummary& summary)
       : layout_(layout),
         request_(request),
-        problem_(layout, q, k, {}, options),
+        problem_(layout, q, k, options),
         given_(row_state, layout.packed),
         summary_(summary),
         tile_(Kernel::tile()),
@@ -129,8 +136,10 @@ class Summarizer {
       const Chunk& chunk = group.chunks[static_cast<std::size_t>(count - 1 - index)];
       const std::int64_t row = problem_.sequence(chunk.sequence).query_begin;
       for (std::int64_t first = chunk.first; first < chunk.last && !abandoned(); first += tile_) {
-        Kernel::run(problem_.head(chunk.sequence, chunk.head), given_.of(chunk.sequence, row, chunk.head),
-                    first, std::min(first + tile_, chunk.last), target(chunk, sums), scratch.of(lane));
+        problem_.with_head(chunk.sequence, chunk.head, [&](const auto& head) noexcept {
+          Kernel::run(head, given_.of(chunk.sequence, row, chunk.head), first,
+                      std::min(first + tile_, chunk.last), target(chunk, sums), scratch.of(lane));
+        });
       }
     });
     if (request_.received) {
@@ -223,7 +232,7 @@ class Summarizer {
 
   const Layout& layout_;
   const WeightsRequest& request_;
-  const Problem<T> problem_;
+  const typename Kernel::Operands problem_;
   const GivenRowState<T> given_;
   WeightsSummary& summary_;
   const std::int64_t tile_, scratch_size_;

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/detail.h"
@@ -23,6 +24,17 @@ std::string joined(const Parts&... parts) {
 template <class... Parts>
 [[noreturn]] void refuse(const char* operation, const Parts&... parts) {
   throw std::invalid_argument(joined('[', operation, "] ", parts...));
+}
+
+// What an error says to a person, who called a program and no operation of the library: a refusal without its
+// "[operation] ".
+inline std::string plain_sentence(const std::exception& error) {
+  const std::string_view whole = error.what();
+  if (dynamic_cast<const std::invalid_argument*>(&error) == nullptr || !whole.starts_with('['))
+    return std::string(whole);
+  const std::size_t end = whole.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", 1);
+  const bool named = end != whole.npos && end > 1 && whole.substr(end).starts_with("] ");
+  return std::string(named ? whole.substr(end + 2) : whole);
 }
 
 // std::bad_alloc, which callers know how to answer, with a sentence.

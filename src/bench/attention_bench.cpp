@@ -47,11 +47,12 @@ Record measure_backward(const AttentionCase& one, const BenchSettings& settings)
     attention_backward(inputs.q, inputs.k, inputs.v, options, out, state, d_out,
                        {.q = into.q, .k = into.k, .v = into.v});
   };
-  record.error = check_backward(record.name, inputs, options, [&](ConstTensorView d_out) {
+  const auto checked = [&](ConstTensorView d_out) {
     Gradients gradients = new_gradients();
     backward(d_out, gradients);
     return gradients;
-  });
+  };
+  record.error = check_backward(record.name, inputs, options, checked, gradients_bound(inputs, options));
 
   const Tensor d_out = random_tensor(DType::f32, inputs.q.shape(), 4);
   Gradients gradients = new_gradients();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <attend/device.h>
+#include <attend/processes.h>
 
 #include <functional>
 #include <string_view>
@@ -41,6 +42,10 @@ Report bench_decode(const BenchSettings& settings);
 // Time and memory by length, compared with an attention that stores the n x n matrix, until that does not
 // fit.
 Report bench_length(const BenchSettings& settings);
+
+// One sequence over several processes, in every way, beside one process: time, what was sent and what was
+// predicted, and how far the results are apart. All of them call it; each makes the same report.
+Report bench_ring(const BenchSettings& settings, Processes& processes);
 
 // On a GPU, without a peak to compare with: forward and backward; options at one shape; one query on long
 // caches; weights on demand beside the output. What the device does not have is left out, and said so.

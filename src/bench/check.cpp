@@ -59,6 +59,15 @@ void add(ConstTensorView from, TensorView to) {  // (1, 1, rows, d), f64
   }
 }
 
+// Adds up squares.
+void add_difference(const Tensor& got, const Tensor& expected, double& difference, double& length) {
+  for (std::size_t c = 0; c < expected.values<double>().size(); ++c) {
+    const double wanted = expected.values<double>()[c], off = got.values<double>()[c] - wanted;
+    difference += off * off;
+    length += wanted * wanted;
+  }
+}
+
 double largest_of(const Tensor& tensor) {
   double largest = 0;
   for (const double value : tensor.values<double>()) largest = std::max(largest, std::abs(value));
@@ -117,8 +126,19 @@ double check_output(const std::string& what, const Inputs& inputs, const Attenti
   return error;
 }
 
+namespace {
+
+bool multiplies_bf16(const Inputs& inputs, const AttentionOptions& options) {
+  return attention_kernel(inputs.q, inputs.k, options).name.ends_with("bf16");
+}
+
+}  // namespace
+
 double output_bound(const Inputs& inputs, const AttentionOptions& options) {
-  return attention_kernel(inputs.q, inputs.k, options).name.ends_with("bf16") ? 4e-3 : 1e-5;
+  return multiplies_bf16(inputs, options) ? 4e-3 : 1e-5;
+}
+double gradients_bound(const Inputs& inputs, const AttentionOptions& options) {
+  return multiplies_bf16(inputs, options) ? 2e-2 : 1e-4;
 }
 
 double relative_error(const Inputs& inputs, const AttentionOptions& options, ConstTensorView out) {
@@ -127,18 +147,17 @@ double relative_error(const Inputs& inputs, const AttentionOptions& options, Con
     const OneRow one(inputs, options, row);
     Tensor expected(DType::f64, {1, 1, 1, inputs.v.size(3)});
     reference::attention(one.q, one.k, one.v, one.options, expected);
-    const Tensor got = copy_of(row_of(out, row), DType::f64);
-    for (std::size_t c = 0; c < expected.values<double>().size(); ++c) {
-      const double wanted = expected.values<double>()[c], off = got.values<double>()[c] - wanted;
-      difference += off * off;
-      length += wanted * wanted;
-    }
+    add_difference(copy_of(row_of(out, row), DType::f64), expected, difference, length);
   }
   return std::sqrt(difference / length);
 }
 
-double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
-                      const std::function<Gradients(ConstTensorView d_out)>& backward, double relative) {
+namespace {
+
+// Calls look(which, gradient, float64) for what is compared of the gradients: rows of q, all of k and v.
+template <class Look>
+void for_each_gradient(const Inputs& inputs, const AttentionOptions& options, const BackwardCall& backward,
+                       const Look& look) {
   const Shape shape = shape_of(inputs);
   const Dims out_shape = {shape.b, shape.hq, shape.lq, inputs.v.size(3)};
   const Tensor dense = random_tensor(DType::f32, out_shape, 4);
@@ -146,26 +165,42 @@ double check_backward(const std::string& what, const Inputs& inputs, const Atten
   Tensor d_k(DType::f64, inputs.k.shape()), d_v(DType::f64, inputs.v.shape());
 
   const Gradients of_dense = backward(dense);
-  double error = 0;
   for (const SampledRow& row : sample_rows(shape)) {
     const OneRow one(inputs, options, row);
     copy(row_of(dense.view(), row), row_of(sparse.view(), row));
     Tensor q(DType::f64, one.q.shape()), k(DType::f64, one.k.shape()), v(DType::f64, one.v.shape());
     reference::attention_backward(one.q, one.k, one.v, one.options, row_of(dense.view(), row),
                                   {.q = q, .k = k, .v = v});
-    const double bound = gradient_bound(largest_of(q), relative);
-    error = std::max(error, require_close(what + ", d_q", row_of(of_dense.q.view(), row), q, bound));
+    look(", d_q", row_of(of_dense.q.view(), row), q);
     const std::int64_t kv_head = row.head / (shape.hq / shape.hkv);
     add(k, head_of(d_k.view(), row.sequence, kv_head));
     add(v, head_of(d_v.view(), row.sequence, kv_head));
   }
   const Gradients of_sparse = backward(sparse);
-  for (const auto& [name, got, expected] :
-       {std::tie(", d_k", of_sparse.k, d_k), std::tie(", d_v", of_sparse.v, d_v)}) {
-    const double bound = gradient_bound(largest_of(expected), relative);
-    error = std::max(error, require_close(what + name, got, expected, bound));
-  }
+  look(", d_k", of_sparse.k, d_k);
+  look(", d_v", of_sparse.v, d_v);
+}
+
+}  // namespace
+
+double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
+                      const BackwardCall& backward, double relative) {
+  double error = 0;
+  for_each_gradient(inputs, options, backward,
+                    [&](const char* name, ConstTensorView got, const Tensor& expected) {
+                      const double bound = gradient_bound(largest_of(expected), relative);
+                      error = std::max(error, require_close(what + name, got, expected, bound));
+                    });
   return error;
+}
+
+double relative_error_of_gradients(const Inputs& inputs, const AttentionOptions& options,
+                                   const BackwardCall& backward) {
+  double difference = 0, length = 0;
+  for_each_gradient(inputs, options, backward, [&](const char*, ConstTensorView got, const Tensor& expected) {
+    add_difference(copy_of(got, DType::f64), expected, difference, length);
+  });
+  return std::sqrt(difference / length);
 }
 
 }  // namespace attend::bench

@@ -46,9 +46,14 @@ double relative_error(const Inputs& inputs, const AttentionOptions& options, Con
 struct Gradients {
   Tensor q, k, v;
 };
-// `backward` computes the gradients from the gradient of the output.
+// Computes the gradients from the gradient of the output.
+using BackwardCall = std::function<Gradients(ConstTensorView d_out)>;
 double check_backward(const std::string& what, const Inputs& inputs, const AttentionOptions& options,
-                      const std::function<Gradients(ConstTensorView d_out)>& backward,
-                      double relative = 1e-4);
+                      const BackwardCall& backward, double relative = 1e-4);
+// `relative` for gradients that attention_backward() made on the host, and the relative error of gradients,
+// as of outputs.
+double gradients_bound(const Inputs& inputs, const AttentionOptions& options);
+double relative_error_of_gradients(const Inputs& inputs, const AttentionOptions& options,
+                                   const BackwardCall& backward);
 
 }  // namespace attend::bench

@@ -180,7 +180,7 @@ Value filter_int(const Value& value, const Arguments& arguments, Setting& settin
   } else if (value.is_number()) {
     number = value.integer();
   } else if (value.is_undefined()) {
-    fail(value.kind_name(), " is no number");
+    fail(value.kind_name(), " is not a number");
   }
   return number ? Value(*number) : usual != nullptr ? *usual : Value(std::int64_t{0});
 }
@@ -189,7 +189,7 @@ Value filter_float(const Value& value, const Arguments& arguments, Setting& sett
   setting.budget.step();
   const Value* const usual = arguments.find(0, "default");
   if (value.is_number()) return value.number();
-  if (value.is_undefined()) fail(value.kind_name(), " is no number");
+  if (value.is_undefined()) fail(value.kind_name(), " is not a number");
   if (const Text* const text = value.text()) {
     if (const auto number = read_real(*text)) return *number;
   }

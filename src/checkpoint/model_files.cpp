@@ -35,13 +35,56 @@ ModelFile first_of(const fs::path& folder, std::initializer_list<const char*> na
 
 io::FileText config_text(const ModelFile& file) { return io::read_text(*file.opened(), io::kMaxConfigBytes); }
 
+// A way on, as the end of a sentence about what attend does not read.
+constexpr const char* kReadableWeights =
+    "attend reads safetensors and GGUF: download the model with `attend pull ORG/NAME`, or save it with "
+    "save_pretrained() of transformers";
+
+// A file of weights in a form that attend does not read, and whose it is.
+struct OtherWeights {
+  fs::path name;
+  std::string_view form;
+};
+
+std::string_view form_of_weights(const fs::path& name) {
+  constexpr std::pair<std::string_view, std::string_view> kForms[] = {
+      {".onnx", "an ONNX file"},   {".bin", "a PyTorch file"},       {".pt", "a PyTorch file"},
+      {".pth", "a PyTorch file"},  {".ckpt", "a checkpoint file"},   {".h5", "a Keras file"},
+      {".msgpack", "a Flax file"}, {".tflite", "a TensorFlow file"}, {".ot", "a rust-bert file"},
+  };
+  const std::string extension = name.extension().string();
+  for (const auto& [ending, form] : kForms) {
+    if (extension == ending) return form;
+  }
+  return {};
+}
+
+// The first by name, in the folder or in its folder onnx.
+std::optional<OtherWeights> other_weights_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const char* const place : {"", "onnx"}) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder / place, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const fs::path name = fs::path(place) / entry->path().filename();
+      const bool settings = name == "training_args.bin" || name.stem() == "optimizer";
+      if (!settings && !form_of_weights(name).empty()) found.push_back(name);
+    }
+  }
+  if (found.empty()) return std::nullopt;
+  const fs::path first = *std::min_element(found.begin(), found.end());
+  return OtherWeights{first, form_of_weights(first)};
+}
+
+[[noreturn]] void refuse_weights(const fs::path& folder, const OtherWeights& weights) {
+  io::fail(folder.string(), "", "has its weights in ", io::shown(weights.name.string()), ", ", weights.form,
+           "; ", kReadableWeights);
+}
+
 ModelFile weights_in(const fs::path& folder) {
   ModelFile weights = first_of(folder, {"model.safetensors", "model.safetensors.index.json"});
   if (!weights.empty()) return weights;
-  if (io::exists_inside(folder, "pytorch_model.bin")) {
-    io::fail(folder.string(), "",
-             "has pytorch_model.bin but no model.safetensors, the only format that attend reads");
-  }
+  if (const auto other = other_weights_in(folder)) refuse_weights(folder, *other);
   io::fail(folder.string(), "", "has neither model.safetensors nor model.safetensors.index.json");
 }
 
@@ -49,7 +92,10 @@ ModelFile weights_in(const fs::path& folder) {
 void find_transformer(const fs::path& folder, ModelFiles& files) {
   files.folder = folder;
   files.config = first_of(folder, {"config.json"});
-  if (files.config.empty()) io::fail(folder.string(), "", "has no config.json");
+  if (files.config.empty()) {
+    if (const auto other = other_weights_in(folder)) refuse_weights(folder, *other);
+    io::fail(folder.string(), "", "has no config.json");
+  }
   files.weights = weights_in(folder);
   files.tokenizer = first_of(folder, {"tokenizer.json", "vocab.txt"});
   files.tokenizer_config = first_of(folder, {"tokenizer_config.json"});
@@ -60,6 +106,7 @@ void find_transformer(const fs::path& folder, ModelFiles& files) {
 
 void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
   const std::vector<Module> modules = parse_modules(text_inside(folder, "modules.json"));
+  files.module_files = {"modules.json"};
   files.is_sentence_model = modules.size() > 1;
   for (const Module& module : modules) {
     const fs::path config = fs::path(module.folder) / "config.json";
@@ -70,14 +117,19 @@ void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
         const ModelFile sentence =
             first_of(inside, {"sentence_bert_config.json", "sentence_roberta_config.json",
                               "sentence_distilbert_config.json", "sentence_xlm-roberta_config.json"});
-        if (!sentence.empty()) parse_sentence_config(config_text(sentence), files);
+        if (!sentence.empty()) {
+          parse_sentence_config(config_text(sentence), files);
+          files.module_files.push_back((fs::path(module.folder) / sentence.filename()).string());
+        }
         break;
       }
       case ModuleKind::pooling:
         parse_pooling(text_inside(folder, config), files);
+        files.module_files.push_back(config.string());
         break;
       case ModuleKind::dense:
         files.dense.push_back(parse_dense(text_inside(folder, config)));
+        files.module_files.push_back(config.string());
         files.dense.back().weights = weights_in(io::folder_inside(folder, module.folder));
         break;
       case ModuleKind::normalize:
@@ -87,14 +139,21 @@ void find_sentence_modules(const fs::path& folder, ModelFiles& files) {
   }
   if (io::exists_inside(folder, "config_sentence_transformers.json")) {
     parse_prompts(text_inside(folder, "config_sentence_transformers.json"), files);
+    files.module_files.emplace_back("config_sentence_transformers.json");
   }
 }
 
 // A file that holds a whole model: its config, weights and tokenizer are one.
 void find_in_file(const ModelFile& file, ModelFiles& files) {
-  if (!Gguf::recognises(file))
-    io::fail(io::shown(file.string()), "", "is a file, expected a model's folder or a GGUF file");
   const fs::path& path = file.path();
+  if (!Gguf::recognises(file)) {
+    if (const std::string_view form = form_of_weights(path); !form.empty())
+      io::fail(io::shown(file.string()), "", "is ", form, "; ", kReadableWeights);
+    if (path.extension() == ".safetensors")
+      io::fail(io::shown(file.string()), "",
+               "holds weights alone: name the folder that also has config.json and the tokenizer");
+    io::fail(io::shown(file.string()), "", "is neither a model's folder nor a GGUF file");
+  }
   files.root = files.folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   files.config = files.weights = files.tokenizer = file;
   const Gguf gguf = Gguf::open(file);
@@ -140,17 +199,20 @@ fs::path folder_of(std::string_view name) {
   const std::string file = io::shown(name);
   const KnownModel* const known = known_model(name);
   std::optional<HubName> hub = parse_hub_name(known != nullptr ? known->repository : name);
-  if (!hub) io::fail(file, "", "is not a folder, and not a name that a model on the hub could have");
+  if (path.extension() == ".gguf" || !form_of_weights(path).empty())
+    io::fail(file, "", "there is no such file");
+  if (!hub) io::fail(file, "", "there is no such folder, and no model on the hub can have this name");
 
   if (const auto folder = kept_folder(*hub)) return *folder;
   if (hub->repository.find('/') == std::string::npos) {  // as sentence-transformers does it
     hub->repository.insert(0, "sentence-transformers/");
     if (const auto folder = kept_folder(*hub)) return *folder;
   }
-  io::fail(file, "", "is not a folder, and revision ", hub->revision,
-           " of it is neither in the hub's cache, ", hub_cache_folder().string(), ", nor in ",
-           models_folder().string(), "; `attend pull", known != nullptr ? " " : "",
-           known != nullptr ? known->name : "", "` gets it");
+  const std::string revision = hub->revision == HubName{}.revision ? "" : " at revision " + hub->revision;
+  io::fail(file, "", "there is no such folder, and no model of this name", revision, " in ",
+           hub_cache_folder().string(), " or ", models_folder().string(), "; `attend pull ",
+           known != nullptr ? std::string(known->name) : file,
+           "` downloads it, and `attend models` lists the models that are there");
 }
 
 }  // namespace

@@ -115,9 +115,9 @@ void parse_pooling(io::FileText text, ModelFiles& files) {
     }
   }
   std::sort(files.pooling.begin(), files.pooling.end());
-  if (files.pooling.empty()) io::fail(name, "", "asks for no pooling");
+  if (files.pooling.empty()) io::fail(name, "", "selects no pooling");
   if (std::adjacent_find(files.pooling.begin(), files.pooling.end()) != files.pooling.end()) {
-    io::fail(name, "pooling_mode", "asks for one pooling twice");
+    io::fail(name, "pooling_mode", "lists the same pooling twice");
   }
   files.pooling_includes_prompt = fields.boolean("include_prompt", true);
 }

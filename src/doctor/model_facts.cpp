@@ -1,6 +1,8 @@
 // What a model is, according to its folder.
 #include <attend/checkpoint.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "doctor/finite_weights.h"
@@ -101,6 +103,20 @@ std::string token_limit(const TextModel& model) {
   return std::to_string(limit) + ", " + who;
 }
 
+// Every file that was read, as it is called inside the model's folder; a GGUF file is all of them.
+std::vector<std::string> files_of(const ModelFiles& files) {
+  std::vector<std::string> names;
+  for (const ModelFile* const file :
+       {&files.config, &files.weights, &files.tokenizer, &files.tokenizer_config, &files.generation_config,
+        &files.chat_template}) {
+    if (file->empty()) continue;
+    const std::string name = file->path().lexically_relative(files.root).string();
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  names.insert(names.end(), files.module_files.begin(), files.module_files.end());
+  return names;
+}
+
 }  // namespace
 
 Section model_section(const TextModel& model, bool& finite) {
@@ -123,8 +139,7 @@ Section model_section(const TextModel& model, bool& finite) {
               token_limit(model));
   add_use(section, model);
   section.add("folder", std::filesystem::absolute(files.folder).string());
-  const std::vector<std::string> names{files.config.filename().string(), files.weights.filename().string(),
-                                       files.tokenizer.filename().string()};
+  const std::vector<std::string> names = files_of(files);
   section.add("files", names, joined_names(names));
   return section;
 }

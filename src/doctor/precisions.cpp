@@ -8,6 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/error.h"
+
 namespace attend::doctor {
 namespace {
 
@@ -122,7 +124,7 @@ PrecisionErrors measure_precisions(const TextModel& exact) {
       if (reference.guesses) error.guesses = compare(*found.guesses, *reference.guesses);
       if (reference.vectors) error.vectors = compare(*found.vectors, *reference.vectors);
     } catch (const std::invalid_argument& why) {  // a format that this build does not have
-      error.why_not = why.what();
+      error.why_not = plain_sentence(why);
     }
     result.errors.push_back(std::move(error));
   }

@@ -14,7 +14,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The models in the cache, by their names on the hub.
+// The models of attend's own folder, ORG/NAME.
+std::vector<std::string> own_models(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator organisation(folder, error), end; !error && organisation != end;
+       organisation.increment(error)) {
+    std::error_code inner;
+    for (fs::directory_iterator model(organisation->path(), inner); !inner && model != end;
+         model.increment(inner)) {
+      if (model->is_directory(inner)) names.push_back(model->path().lexically_relative(folder).string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The models in the hub's cache, by their names on the hub.
 std::vector<std::string> cached_models(const fs::path& cache) {
   std::vector<std::string> names;
   std::error_code error;
@@ -57,6 +73,10 @@ Section settings_section() {
   section.add("hub_cache", Json{{"folder", cache.string()}, {"exists", there}},
               cache.string() + (there ? "" : " (does not exist yet)"));
   section.add("cached_models", models, joined_names(models));
+  const fs::path own = models_folder();
+  const std::vector<std::string> own_names = own_models(own);
+  section.add("own_models", Json{{"folder", own.string()}, {"models", own_names}},
+              joined_names(own_names) + ", in " + own.string());
   Json values = Json::object();
   std::vector<std::string> texts;
   for (const auto& [name, value] : variables()) {

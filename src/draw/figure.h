@@ -12,10 +12,11 @@
 #include "draw/heatmap.h"
 #include "draw/model_view.h"
 #include "draw/plot.h"
+#include "draw/table.h"
 
 namespace attend::draw {
 
-using Part = std::variant<Heatmap, HeadView, ModelView, Bars, Plot, FilmStrip>;
+using Part = std::variant<Heatmap, HeadView, ModelView, Bars, Plot, FilmStrip, Table>;
 
 struct Figure {
   std::string title;  // may be empty

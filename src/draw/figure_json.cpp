@@ -96,6 +96,23 @@ class JsonWriter {
     return json;
   }
 
+  Json of(const Table& table) const {
+    Json json{{"kind", "table"}};
+    put(json, "title", table.title);
+    put(json, "label_header", table.label_header);
+    Json columns = Json::array(), rows = Json::array();
+    for (const TableColumn& column : table.columns) columns.push_back(column.header);
+    for (const TableRow& row : table.rows) {
+      Json one = Json::object();
+      put(one, "label", row.label);
+      one["cells"] = row.cells;
+      rows.push_back(std::move(one));
+    }
+    json["columns"] = std::move(columns);
+    json["rows"] = std::move(rows);
+    return json;
+  }
+
   Json of(const FilmStrip& strip) const {
     Json json{{"kind", "film strip"}};
     put(json, "title", strip.title);

@@ -22,6 +22,9 @@ struct Renderer {
     return render_bars(bars, terminal, options.most_decimals);
   }
   std::string operator()(const Plot& plot) const { return render_plot(plot, terminal); }
+  std::string operator()(const Table& table) const {
+    return render_table(table, terminal, table.rows.size());
+  }
   std::string operator()(const FilmStrip& strip) const { return render_film_strip(strip, terminal); }
 };
 

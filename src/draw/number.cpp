@@ -78,6 +78,23 @@ std::string format_number(double value, NumberFormat format) {
                format.decimals);
 }
 
+int shared_power(std::span<const double> values, NumberFormat format) {
+  if (!format.scientific) return 0;
+  double largest = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest == 0 ? 0 : static_cast<int>(std::floor(std::log10(largest)));
+}
+
+std::string name_of_power(int power) {
+  constexpr std::array<const char*, 10> kRaised = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string name = "×10";
+  for (const char digit : std::to_string(power))
+    name += digit == '-' ? "⁻" : kRaised[static_cast<std::size_t>(digit - '0')];
+  return name;
+}
+
 std::string format_short(double value, int digits) {
   if (!std::isfinite(value)) return name_of_special(value);
   const double magnitude = std::abs(value);

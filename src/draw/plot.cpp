@@ -116,6 +116,17 @@ std::vector<double> ticks(AxisScale scale, Extent extent, int most) {
   return round_ticks(back(scale, extent.low), back(scale, extent.high), most);
 }
 
+std::vector<double> x_ticks(const Plot& plot, int most) {
+  std::vector<double> values = ticks(plot.x.scale, x_extent(plot), most);
+  for (const Series& series : plot.series) {
+    for (const double x : series.x) {
+      if (x != std::round(x)) return values;
+    }
+  }
+  std::erase_if(values, [](double value) { return value != std::round(value); });
+  return values;
+}
+
 int points_left_out(const Plot& plot) {
   int count = 0;
   for (const Series& series : plot.series) {

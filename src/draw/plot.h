@@ -42,6 +42,9 @@ Extent y_extent(const Plot& plot);
 // logarithmic axis that spans several, otherwise multiples of 1, 2 or 5 times a power of ten.
 std::vector<double> ticks(AxisScale scale, Extent extent, int most);
 
+// Marks of the x axis: whole numbers only where all of the plot's x are whole, as layers are.
+std::vector<double> x_ticks(const Plot& plot, int most);
+
 // How many points are omitted because an axis cannot show them.
 int points_left_out(const Plot& plot);
 

@@ -25,9 +25,10 @@ struct Tick {
   std::string text;
 };
 
-std::vector<Tick> ticks_on(AxisScale scale, Extent extent, int cells, int dots_a_cell, int most) {
+std::vector<Tick> marks_at(const std::vector<double>& values, AxisScale scale, Extent extent, int cells,
+                           int dots_a_cell) {
   std::vector<Tick> marks;
-  for (const double value : ticks(scale, extent, most)) {
+  for (const double value : values) {
     marks.push_back(
         {dot_of(along(scale, value), extent, cells * dots_a_cell) / dots_a_cell, format_short(value)});
   }
@@ -79,7 +80,7 @@ std::string x_axis(const Plot& plot, Extent extent, int margin, int width, Color
   std::string numbers;
   std::vector<bool> marked(static_cast<std::size_t>(width));
   int used = 0;
-  for (const Tick& tick : ticks_on(plot.x.scale, extent, width, 2, std::max(2, width / 5))) {
+  for (const Tick& tick : marks_at(x_ticks(plot, std::max(2, width / 5)), plot.x.scale, extent, width, 2)) {
     marked[static_cast<std::size_t>(tick.cell)] = true;
     const int length = text_width(tick.text);
     const int start = std::clamp(tick.cell - length / 2, 0, std::max(0, width - length));
@@ -113,7 +114,8 @@ std::string render_plot(const Plot& plot, const Terminal& terminal, int height) 
   check(plot);
   height = std::max(height, 3);
   const Extent x_range = x_extent(plot), y_range = y_extent(plot);
-  const auto y_ticks = ticks_on(plot.y.scale, y_range, height, 4, height / 3 + 1);
+  const auto y_ticks =
+      marks_at(ticks(plot.y.scale, y_range, height / 3 + 1), plot.y.scale, y_range, height, 4);
   int margin = 0;
   for (const Tick& tick : y_ticks) margin = std::max(margin, text_width(tick.text) + 1);
   const int width = std::clamp(terminal.width - margin - 1, 4, kMostPlotColumns);

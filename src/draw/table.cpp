@@ -51,12 +51,10 @@ struct Layout {
 };
 
 Table made_printable(Table table) {
+  check(table);
   for (std::string* text : {&table.title, &table.label_header}) *text = printable(*text);
   for (auto& column : table.columns) column.header = printable(column.header);
   for (auto& row : table.rows) {
-    if (row.cells.size() > table.columns.size()) {
-      refuse("table", "a row has ", row.cells.size(), " cells for ", table.columns.size(), " columns");
-    }
     row.label = printable(row.label);
     row.cells.resize(table.columns.size());
     for (auto& cell : row.cells) cell = printable(cell);
@@ -140,6 +138,14 @@ std::string line_of(const Layout& layout, const std::string& label, Cell cell, s
 }
 
 }  // namespace
+
+void check(const Table& table) {
+  for (const auto& row : table.rows) {
+    if (row.cells.size() > table.columns.size()) {
+      refuse("table", "a row has ", row.cells.size(), " cells for ", table.columns.size(), " columns");
+    }
+  }
+}
 
 std::string render_table(const Table& table, const Terminal& terminal, std::size_t most_rows) {
   const Layout layout = lay_out(table, terminal.width);

@@ -34,7 +34,10 @@ struct Table {
   std::vector<TableRow> rows;
 };
 
-// Throws when a row has more cells than there are columns. All text is made printable() here.
+// Throws std::invalid_argument when a row has more cells than there are columns.
+void check(const Table& table);
+
+// Checks the table. All text is made printable() here.
 std::string render_table(const Table& table, const Terminal& terminal, std::size_t most_rows = 60);
 
 // A matrix (rows, columns), row-major, as a table. Without column labels it has no header.

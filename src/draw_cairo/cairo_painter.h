@@ -8,7 +8,7 @@
 
 namespace attend::draw {
 
-// vector: for SVG and PDF. Their viewers smooth images that they enlarge, so each cell becomes several
+// vector: for PDF, whose viewers smooth images that they enlarge, so each cell becomes several
 // pixels; on a raster, shapes are aligned with pixel edges instead.
 void paint_cairo(cairo_t* cairo, const Scene& scene, PangoText& text, bool vector);
 

@@ -1,7 +1,6 @@
 #include "draw_cairo/cairo_target.h"
 
 #include <cairo-pdf.h>
-#include <cairo-svg.h>
 
 #include <cmath>
 #include <new>
@@ -9,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "draw_cairo/svg_ids.h"
 
 namespace attend::draw {
 namespace {
@@ -51,11 +49,6 @@ CairoTarget::CairoTarget(const Scene& scene, PageFormat format, double scale) : 
       cairo_ = cairo_create(surface_);
       cairo_scale(cairo_, scale, scale);
       break;
-    case PageFormat::svg:
-      surface_ = cairo_svg_surface_create_for_stream(append, &bytes_, scene.width, scene.height);
-      cairo_svg_surface_set_document_unit(surface_, CAIRO_SVG_UNIT_PX);
-      cairo_ = cairo_create(surface_);
-      break;
     case PageFormat::pdf:
       surface_ = cairo_pdf_surface_create_for_stream(append, &bytes_, scene.width * kPointsPerPixel,
                                                      scene.height * kPointsPerPixel);
@@ -66,6 +59,8 @@ CairoTarget::CairoTarget(const Scene& scene, PageFormat format, double scale) : 
       cairo_ = cairo_create(surface_);
       cairo_scale(cairo_, kPointsPerPixel, kPointsPerPixel);
       break;
+    case PageFormat::svg:
+      throw std::logic_error("[figure] SVG is not written by Cairo");
   }
 }
 
@@ -84,7 +79,7 @@ std::string CairoTarget::finish() {
     cairo_surface_finish(surface_);
     expect_success(cairo_surface_status(surface_));
   }
-  return format_ == PageFormat::svg ? with_own_ids(bytes_) : std::move(bytes_);
+  return std::move(bytes_);
 }
 
 }  // namespace attend::draw

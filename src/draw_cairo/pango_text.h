@@ -26,7 +26,7 @@ class PangoText : public TextMeasure {
 
   double width(std::string_view text, Font font) const override;
 
-  // Draws the text as it was measured, and remembers characters that no font has. vector: for SVG and PDF.
+  // Draws the text as it was measured, and remembers characters that no font has. vector: for PDF.
   void draw(cairo_t* cairo, const Text& text, bool vector);
 
   const MissingCharacters& missing() const { return missing_; }

@@ -14,7 +14,7 @@
 namespace attend::embed {
 namespace {
 
-constexpr std::size_t kLinesNamed = 5;
+constexpr std::size_t kLinesNamed = 5, kLongestKept = 200;
 
 // The texts that go through the model together.
 struct Batch {
@@ -55,7 +55,7 @@ class Run {
       : model_(model),
         job_(job),
         sink_(sink),
-        max_tokens_(std::min(job.options.max_tokens.value_or(model.max_tokens()), model.max_tokens())) {
+        max_tokens_(std::min(job.options.max_tokens.value_or(model.max_tokens()), model.most_tokens())) {
     if (job.grain != Grain::text) return;  // a prompt is for the vector of a whole text
     prompt_ = model.prompt_of(job.options);
   }
@@ -66,6 +66,7 @@ class Run {
     std::vector<TextPiece> pieces = pieces_of(model_, text, max_tokens_, job_.overflow);
     if (pieces.empty()) return false;
     too_long = pieces.size() > 1 || pieces[0].tokens.dropped > 0;
+    unknown = std::ranges::all_of(pieces, [&](const TextPiece& piece) { return knows_none(piece.tokens); });
     for (TextPiece& piece : pieces) {
       batch_.tokens += static_cast<std::int64_t>(piece.tokens.size());
       batch_.pieces.push_back(std::move(piece.tokens));
@@ -88,7 +89,7 @@ class Run {
       std::vector<Encoding> pieces;
       for (TextPiece& piece : pieces_of(model_, text, max_tokens_, Overflow::split))
         pieces.push_back(std::move(piece.tokens));
-      const Tensor vectors = model_.embed(pieces, options);
+      const Tensor vectors = embed(pieces, options);
       if (!sum) sum.emplace(vectors.size(1));
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         sum->add(vectors.values<float>().data() + static_cast<std::int64_t>(i) * vectors.size(1),
@@ -102,6 +103,7 @@ class Run {
     ++done.texts;
     batch_ = {};
     too_long = true;
+    unknown = false;
   }
 
   void flush_if_full() {
@@ -116,8 +118,10 @@ class Run {
     batch_ = {};
   }
 
+  std::int64_t most_tokens() const { return max_tokens_; }
+
   EmbedProgress done;
-  bool too_long = false;  // the most recent text
+  bool too_long = false, unknown = false;  // the most recent text
 
  private:
   void give(std::size_t i, ConstTensorView vectors, std::vector<Unit> units = {}) {
@@ -127,13 +131,29 @@ class Run {
                .units = std::move(units)});
   }
 
+  Tensor embed(std::span<const Encoding> pieces, const EmbedOptions& options) const {
+    return job_.embed ? job_.embed(pieces, options) : model_.embed(pieces, options);
+  }
+
+  // Whether every token of the text itself is the vocabulary's [UNK].
+  bool knows_none(const Encoding& tokens) const {
+    const std::optional<std::int32_t> unknown_id = model_.tokenizer().unknown();
+    bool any = false;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (tokens.special[i] != 0) continue;
+      if (tokens.ids[i] != unknown_id) return false;
+      any = true;
+    }
+    return any;
+  }
+
   bool normalizes() const { return job_.options.normalize.value_or(model_.files().normalize); }
 
   void give_texts() {
     EmbedOptions options = job_.options;
     const bool divided = batch_.pieces.size() > batch_.texts.size();
     if (divided) options.normalize = false;
-    const Tensor vectors = model_.embed(batch_.pieces, options);
+    const Tensor vectors = embed(batch_.pieces, options);
     if (!divided) {
       for (std::size_t i = 0; i < batch_.texts.size(); ++i) {
         const auto row = static_cast<std::int64_t>(i);
@@ -234,14 +254,19 @@ Outcome embed_texts(const TextModel& model, TextLines& lines, const Job& job, Si
     if (endless && job.overflow == Overflow::error) fail(most + "the most that a text may have");
     if (endless && job.overflow == Overflow::split && job.grain != Grain::text)
       fail(most + "and the vectors of its tokens or words would have to be kept until its end");
+    const std::string kept = text.substr(0, kLongestKept);
     try {
       if (endless && job.overflow == Overflow::split) {
         run.take_divided(std::move(text), lines);
       } else if (!run.take(std::move(text))) {
-        fail(joined("has more than the ", model.max_tokens(), " tokens that the model can read"));
+        fail(joined("has more than ", run.most_tokens(), " tokens"));
       }
     } catch (const std::invalid_argument& error) {  // the tokenizer refuses the text
-      fail(error.what());
+      fail(plain_sentence(error));
+    }
+    if (run.unknown) {
+      if (++outcome.unknown == 1) outcome.unknown_text = kept;
+      if (outcome.unknown_lines.size() < kLinesNamed) outcome.unknown_lines.push_back(lines.line());
     }
     run.flush_if_full();
     outcome.over_long += endless ? 1 : 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "embed/pieces.h"
@@ -17,6 +18,8 @@ struct Job {
   EmbedOptions options{};
   Grain grain = Grain::text;
   Overflow overflow = Overflow::truncate;
+  // What computes the vectors of texts; default: the model's embed(). Of whole texts only.
+  std::function<Tensor(std::span<const Encoding> texts, const EmbedOptions& options)> embed{};
 };
 
 struct EmbedProgress {
@@ -28,6 +31,9 @@ struct Outcome {
   std::int64_t too_long = 0;                   // texts that were truncated or, with Overflow::split, divided
   std::int64_t over_long = 0;                  // of those, lines that were longer than TextLines::kLongest
   std::vector<std::int64_t> too_long_lines{};  // the first of them
+  std::int64_t unknown = 0;                    // texts of which the model knows no token
+  std::vector<std::int64_t> unknown_lines{};   // the first of them
+  std::string unknown_text{};                  // the very first
 };
 
 // Throws FileError for a text that is too long with Overflow::error, and for one that the tokenizer refuses.

@@ -2,6 +2,8 @@
 
 #include <attend/save.h>
 
+#include "save/write_tensor.h"
+
 namespace attend::explain {
 
 void ArrayList::add(const std::string& name, Tensor tensor) {
@@ -18,9 +20,16 @@ void ArrayList::add(const std::string& name, const Dims& shape, const std::vecto
   add(name, Tensor::from<std::int64_t>(shape, values));
 }
 
-void ArrayList::save(const std::filesystem::path& file, std::string_view format) const {
+std::vector<NamedTensor> ArrayList::named() const {
   std::vector<NamedTensor> list;
   for (std::size_t i = 0; i < names_.size(); ++i) list.push_back({names_[i], tensors_[i]});
+  return list;
+}
+
+std::string ArrayList::npz_bytes() const { return save::npz_bytes(named()); }
+
+void ArrayList::save(const std::filesystem::path& file, std::string_view format) const {
+  const std::vector<NamedTensor> list = named();
   if (format == "npz") {
     save_npz(file, list);
   } else {

@@ -1,6 +1,7 @@
 // Arrays of different types and shapes, kept until they are written into one file.
 #pragma once
 
+#include <attend/save.h>
 #include <attend/tensor.h>
 
 #include <filesystem>
@@ -19,8 +20,11 @@ class ArrayList {
 
   // format: npz or safetensors.
   void save(const std::filesystem::path& file, std::string_view format) const;
+  std::string npz_bytes() const;
 
  private:
+  std::vector<NamedTensor> named() const;
+
   std::vector<std::string> names_;
   std::vector<Tensor> tensors_;
 };

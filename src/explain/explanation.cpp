@@ -6,30 +6,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "explain/shown_map.h"
+#include "explain/focus.h"
 
 namespace attend::explain {
 namespace {
-
-// Where it looks and what it takes, and also by the requested method if that is a different one.
-Focus focus_on(const Reading& reading, const ExplainRequest& request, const Units& units, std::size_t unit) {
-  Focus focus;
-  for (std::size_t u = 0; u < unit; ++u) focus.unit += units.shows(units.all[u]) ? 1 : 0;
-  std::vector<LensMethod> methods = {LensMethod::raw};
-  // What it takes needs the model, which a recording does not have, and refuses if it is asked.
-  if (reading.has_model() || request.query.method == LensMethod::norm) methods.push_back(LensMethod::norm);
-  if (request.query.method > LensMethod::norm) methods.insert(methods.begin(), request.query.method);
-  for (const LensMethod method : methods) {
-    LensQuery query = request.query;
-    query.method = method;
-    const std::vector<double> row = lens_row(reading, query, units.all, unit);
-    const double total = std::accumulate(row.begin(), row.end(), 0.0);
-    const double special = total == 0 ? 0 : special_share(row, units.all) / total;
-    const double sink = total == 0 || !units.folds ? 0 : row.front() / total;
-    focus.rows.push_back({method, units.kept_shares(row, method), special, sink});
-  }
-  return focus;
-}
 
 // The first pair: up to the last comma before the next arrow, so that a comma can itself be a word.
 std::string_view first_pair(std::string_view text) {
@@ -52,7 +32,7 @@ Relation parse_relation(const Reading& reading, std::string_view text) {
     const std::string_view pair = first_pair(rest);
     const std::size_t arrow = pair.find('>');
     if (arrow == 0 || arrow == pair.npos || arrow + 1 == pair.size())
-      refuse("relation", "\"", text, "\" is not a relation: expected NAME:WORD>WORD,WORD>WORD");
+      refuse("explain", "\"", text, "\" is not a relation: expected NAME:WORD>WORD,WORD>WORD");
     relation.pairs.push_back({.from = find_word(reading.words(), pair.substr(0, arrow)),
                               .to = find_word(reading.words(), pair.substr(arrow + 1))});
     if (pair.size() == rest.size()) return relation;
@@ -60,7 +40,35 @@ Relation parse_relation(const Reading& reading, std::string_view text) {
   }
 }
 
+bool shows_heads(const LensQuery& query) {
+  return query.method == LensMethod::raw || query.method == LensMethod::norm;
+}
+
+// The word that a focus is, or that its token belongs to.
+std::optional<std::size_t> focus_word(const Reading& reading, const ExplainRequest& request) {
+  if (!request.focus) return std::nullopt;
+  if (!request.tokens) return find_word(reading.words(), *request.focus);
+  const std::vector<Word> tokens = single_tokens(reading);
+  const std::int64_t token = tokens[find_word(tokens, *request.focus)].first_token;
+  const auto found = std::find_if(reading.words().begin(), reading.words().end(),
+                                  [&](const Word& word) { return token < word.last_token; });
+  return static_cast<std::size_t>(found - reading.words().begin());
+}
+
+std::vector<NotableHead> notable_for(const Reading& reading, const ExplainRequest& request) {
+  if (!shows_heads(request.query) || reading.only_layer()) return {};
+  return notable_heads(reading, focus_word(reading, request));
+}
+
 }  // namespace
+
+void choose_head(const Reading& reading, ExplainRequest& request) {
+  if (request.query.heads.layer) return;
+  const std::vector<NotableHead> notable = notable_for(reading, request);
+  if (notable.empty()) return;
+  request.chosen = notable.front();
+  request.query.heads = {.layer = notable.front().layer, .head = notable.front().head};
+}
 
 std::optional<std::int64_t> only_layer_of(const ExplainRequest& request) {
   const LensMethod method = request.query.method;
@@ -114,6 +122,7 @@ Explanation explain(const Reading& reading, const ExplainRequest& request) {
   for (const double received : lens_received(reading, request.query.heads, result.units))
     result.received.push_back(received / static_cast<double>(reading.size()));
   if (focus) result.focus = focus_on(reading, request, units, *focus);
+  result.notable = notable_for(reading, request);
   if (request.to) {
     if (!request.focus) refuse("explain", "which word should the heads link to \"", *request.to, "\"?");
     result.links = find_heads(reading, {.from = find_word(reading.words(), *request.focus),

@@ -5,6 +5,7 @@
 #include <attend/lens.h>
 #include <attend/lens_change.h>
 #include <attend/lens_heads.h>
+#include <attend/lens_notable.h>
 #include <attend/lens_sink.h>
 
 #include <filesystem>
@@ -22,6 +23,7 @@ struct ExplainRequest {
   std::optional<std::string> focus{};
   std::optional<std::string> to{};  // which heads link the focus to this word?
   bool heads = false;               // what does each head do?
+  bool same_scale = false;          // colour all maps of a view of heads by one scale, not each by its own
   // Which heads link such words? "subject-verb:cat>sat,dog>ran", or "cat>sat" without a name. A comma
   // separates pairs where another > follows.
   std::vector<std::string> relations{};
@@ -30,7 +32,8 @@ struct ExplainRequest {
   std::size_t top = 8;  // lines of a list
   std::string goal = "brought the texts together";  // what attention did where the gradient is positive
   bool guesses = false;                             // what does the model expect at guessed_place()?
-  std::string special_option = "--special";         // the option that shows special tokens
+  std::optional<NotableHead> chosen{};              // the head of `query`, where the text chose it
+  std::string special_option = "--special";         // the option that shows special tokens; empty: none
   std::string sink_option = "--sink keep";          // the option that shows the first token
 };
 
@@ -76,6 +79,16 @@ struct Sink {
   double map_share = 0;  // of the rows of the map, on average; where folded
 };
 
+// A text that is longer than one pass, read in windows that overlap. Units and tokens count through the whole
+// text, without special tokens.
+struct Windows {
+  std::string text;
+  std::int64_t words = 0, dropped = 0;  // dropped: tokens at the end, which were not asked for
+  std::vector<std::int32_t> ids;        // of all tokens
+  std::vector<TokenRange> ranges;       // of each window
+  std::int64_t window_tokens = 0;       // of the largest, special tokens included
+};
+
 struct Explanation {
   std::vector<Word> units;  // words or tokens that are shown
   std::vector<Word>
@@ -87,11 +100,13 @@ struct Explanation {
   std::optional<Sink> sink;      // of a model that writes
   std::vector<double> received;  // by each unit: its share of the attention of all tokens, on average
   std::optional<Focus> focus;
-  std::vector<HeadLink> links;  // every head, strongest first
+  std::vector<NotableHead> notable;  // heads worth seeing, the best first; of weights and norms
+  std::vector<HeadLink> links;       // every head, strongest first
   std::vector<RelationHeads> relations;
   std::vector<HeadProfile> profiles;   // every head, in order
   std::optional<OutputChange> change;  // caused by all edits together
   std::vector<TokenGuess> guesses;     // likeliest first
+  std::optional<Windows> windows;      // of a text that was not read in one pass
 };
 
 // A text of more units than this gets a map of stretches of them.
@@ -99,6 +114,10 @@ inline constexpr std::size_t kMostMapUnits = 1024;
 
 // The only layer that an answer needs, if there is just one: a Reading of it takes less time and memory.
 std::optional<std::int64_t> only_layer_of(const ExplainRequest& request);
+
+// Has a request that names no head ask for the one that says most about the text, where one stands out and
+// the method can show it.
+void choose_head(const Reading& reading, ExplainRequest& request);
 
 // Throws std::invalid_argument for a layer, a head or a word that does not exist.
 Explanation explain(const Reading& reading, const ExplainRequest& request);
@@ -119,7 +138,10 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
 // row for each method. For a model that writes: sink (2), the share of the first token and whether it is left
 // out. For a text too long for a map of its units: weights (stretches, stretches), stretches
 // (stretches, 2) of tokens, and the largest values of each unit's row, top_units and top_values (units,
-// count). format: npz or safetensors.
+// count). What was asked for besides: links_weight and links_share (layers, heads) for `to`, the same as
+// relation_1_..., relation_2_... for relations, heads_previous and the other habits (layers, heads), and of
+// edits change_text (2), the cosine and the distance, change_words (words, 2) of tokens and
+// change_word_cosines (words); guess_ids and guess_probabilities. format: npz or safetensors.
 void save_arrays(const Reading& reading, const Explanation& explanation, const std::filesystem::path& file,
                  std::string_view format);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/largest_first.h"
 #include "draw/text_width.h"
+#include "explain/explanation_lists.h"
 #include "explain/phrases.h"
 
 namespace attend::explain {
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kLinesOfAToken = 4;    // in a view of lines
 constexpr std::size_t kThumbnailCells = 64;  // along each side
 constexpr std::size_t kLongestTitle = 160;   // characters of the text
+constexpr std::size_t kMostNamedUnits = 60;  // a page has room for their names
 
 std::string map_title(const ExplainRequest& request) {
   switch (request.query.method) {
@@ -24,7 +26,7 @@ std::string map_title(const ExplainRequest& request) {
     case LensMethod::rollout:
       return "How much of each word (columns) has reached each word (rows)";
     case LensMethod::grad:
-      return joined("Which attention, of whom (rows) to whom (columns), ", request.goal);
+      return joined("Attention that ", request.goal, ": who (rows) looked at whom (columns)");
     default:
       return "Who (rows) looks at whom (columns)";
   }
@@ -49,8 +51,17 @@ std::optional<std::size_t> focus_row(const Explanation& explanation) {
   return static_cast<std::size_t>(found - explanation.map_units.begin());
 }
 
-draw::Heatmap whole_map(const Explanation& explanation, const ExplainRequest& request) {
+// A cell that no token can look through is masked, not 0.
+void mask_what_comes_later(const std::vector<Word>& units, draw::Heatmap& map) {
+  for (const Word& row : units) {
+    for (const Word& column : units) map.masked.push_back(column.first_token >= row.last_token);
+  }
+}
+
+draw::Heatmap whole_map(const Reading& reading, const Explanation& explanation,
+                        const ExplainRequest& request) {
   draw::Heatmap map = heatmap_of(labels_of(explanation.map_units), explanation.map);
+  if (reading.is_causal()) mask_what_comes_later(explanation.map_units, map);
   map.title = map_title(request);
   if (const auto row = focus_row(explanation)) map.focus_row = *row;
   return map;
@@ -78,8 +89,6 @@ draw::Heatmap thumbnail(const Reading& reading, const ExplainRequest& request, c
   draw::Heatmap map = heatmap_of(labels_of(explanation.map_units), explain_map(reading, one));
   const std::size_t most = std::min(map.rows, kThumbnailCells);
   if (map.rows > most) map = draw::max_pooled(map, most, most);
-  map.row_labels.clear();
-  map.column_labels.clear();
   return map;
 }
 
@@ -96,9 +105,15 @@ draw::ModelView model_view(const Reading& reading, const ExplainRequest& request
   for (std::int64_t layer = 1; layer <= reading.layers(); ++layer) {
     for (std::int64_t head = 1; head <= reading.heads(); ++head) {
       view.maps.push_back(thumbnail(reading, request, explanation, {.layer = layer, .head = head}));
+      view.maps.back().row_labels.clear();  // the maps are too small for them
+      view.maps.back().column_labels.clear();
       view.maps.back().range = {0, std::max(view.maps.back().range.high, 1e-9)};
     }
   }
+  if (!request.same_scale) return view;
+  double high = 0;
+  for (const draw::Heatmap& map : view.maps) high = std::max(high, map.range.high);
+  for (draw::Heatmap& map : view.maps) map.range.high = high;
   return view;
 }
 
@@ -114,6 +129,23 @@ draw::FilmStrip film_of(const Reading& reading, const ExplainRequest& request,
     strip.frames.push_back(std::move(map));
   }
   return strip;
+}
+
+draw::Bars largest_bars(const Explanation& explanation, const std::vector<double>& values, std::size_t most) {
+  const std::vector<std::string> labels = labels_of(explanation.units);
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return larger_first(values[a], values[b]); });
+  draw::Bars bars;
+  for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
+    bars.bars.push_back({labels[order[i]], values[order[i]], i == 0});
+  return bars;
+}
+
+// "; --special shows them", where the reader can give an option.
+std::string shown_by(const std::string& option, std::string_view what) {
+  return option.empty() ? std::string() : joined("; ", option, " shows ", what);
 }
 
 }  // namespace
@@ -137,7 +169,7 @@ draw::Part main_part(const Reading& reading, const ExplainRequest& request, cons
     case View::map:
       break;
   }
-  return whole_map(explanation, request);
+  return whole_map(reading, explanation, request);
 }
 
 std::string focus_title(const Explanation& explanation, const ExplainRequest& request, const FocusRow& row) {
@@ -167,15 +199,32 @@ std::string focus_title(const Explanation& explanation, const ExplainRequest& re
 }
 
 draw::Bars focus_bars(const Explanation& explanation, const FocusRow& row, std::size_t most) {
-  const std::vector<std::string> labels = labels_of(explanation.units);
-  std::vector<std::size_t> order(row.values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return larger_first(row.values[a], row.values[b]); });
-  draw::Bars bars;
-  for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
-    bars.bars.push_back({labels[order[i]], row.values[order[i]], i == 0});
-  return bars;
+  return largest_bars(explanation, row.values, most);
+}
+
+draw::Bars received_bars(const Explanation& explanation, std::size_t most) {
+  return largest_bars(explanation, explanation.received, most);
+}
+
+std::string windows_note(const Explanation& explanation) {
+  if (!explanation.windows) return {};
+  return joined(
+      "The text was read in ", explanation.windows->ranges.size(), " windows of up to ",
+      explanation.windows->window_tokens,
+      " tokens, each overlapping the next by half. A word has its row from the window that shows most "
+      "of what is around it; words outside that window count as 0.");
+}
+
+std::vector<std::string> notes_on(const Reading& reading, const ExplainRequest& asked,
+                                  const Explanation& explanation) {
+  ExplainRequest request = asked;
+  if (explanation.windows) request.special_option.clear();  // each window has its own
+  std::vector<std::string> notes = {windows_note(explanation), stretch_note(explanation, request),
+                                    special_note(explanation, request), sink_note(explanation, request),
+                                    unknown_note(explanation.units)};
+  notes.push_back(explanation.windows ? "" : answer_note(reading));
+  std::erase(notes, "");
+  return notes;
 }
 
 std::string stretch_note(const Explanation& explanation, const ExplainRequest& request) {
@@ -192,15 +241,15 @@ std::string special_note(const Explanation& explanation, const ExplainRequest& r
   if (method == LensMethod::grad) {
     const std::string shares = "Shares of all that helped.";
     if (names.empty()) return shares;
-    return joined(shares, " ", names, " stand for no word and are left out; ", request.special_option,
-                  " shows them.");
+    return joined(shares, " ", names, " stand for no word and are left out",
+                  shown_by(request.special_option, "them"), ".");
   }
   if (names.empty()) return {};
   return joined(names, method == LensMethod::raw ? " got " : " gave ", percent(explanation.special_share),
                 method == LensMethod::raw ? " of the attention" : " of what was taken",
                 ", on average. They stand for no word and are left out here, so that each row adds up to 1 "
-                "without them; ",
-                request.special_option, " shows them.");
+                "without them",
+                shown_by(request.special_option, "them"), ".");
 }
 
 std::string sink_note(const Explanation& explanation, const ExplainRequest& request) {
@@ -214,12 +263,18 @@ std::string sink_note(const Explanation& explanation, const ExplainRequest& requ
   }
   const LensMethod method = request.query.method;
   if (method == LensMethod::grad)
-    return joined("The first token, ", name, ", is left out; ", request.sink_option, " shows it.");
+    return joined("The first token, ", name, ", is left out", shown_by(request.sink_option, "it"), ".");
   const std::string_view what = method == LensMethod::raw ? " of the attention rests on the first token, "
                                                           : " of what was taken came from the first token, ";
   return joined(percent(sink.map_share), what, name,
-                ", and is left out, so that each row adds up to 1 without it; ", request.sink_option,
-                " shows it.");
+                ", and is left out, so that each row adds up to 1 without it",
+                shown_by(request.sink_option, "it"), ".");
+}
+
+std::string chosen_note(const Reading& reading, const ExplainRequest& request) {
+  if (!request.chosen) return {};
+  const std::string says = draw::printable(sentence_of(reading, *request.chosen));
+  return joined("Of ", reading.layers() * reading.heads(), " heads this one stands out: ", says, ".");
 }
 
 std::string each_head(const Reading& reading) {
@@ -229,17 +284,31 @@ std::string each_head(const Reading& reading) {
   return joined("each head by itself; every ", group, " share keys and values");
 }
 
+std::string name_of_view(const Reading& reading, const LensQuery& query, View view) {
+  if (view == View::model) return each_head(reading);
+  return view == View::film ? "the mean over the heads of each layer" : name_of_query(reading, query);
+}
+
 std::string caution() {
   return "Weights say where heads read, not why the model gives its answer: they are not by themselves an "
          "explanation.";
 }
 
-draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& request,
+draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& asked,
                                 const Explanation& explanation, View view) {
+  ExplainRequest request = asked;  // who looks at a figure cannot give options
+  request.special_option.clear();
+  request.sink_option.clear();
   draw::Figure figure;
-  figure.title = draw::shorten(draw::printable(title_of(reading)), kLongestTitle);
+  figure.title = draw::shorten(draw::printable(title_of(reading, explanation)), kLongestTitle);
   if (view != View::map || explanation.map.count() > 0)
     figure.parts.push_back(main_part(reading, request, explanation, view));
+  const bool has_map = explanation.map.count() > 0 && (view == View::map || view == View::lines);
+  if (has_map && explanation.map_units.size() > kMostNamedUnits) {
+    draw::Bars bars = received_bars(explanation, request.top);
+    bars.title = kReceivedTitle;
+    figure.parts.push_back(std::move(bars));
+  }
   if (explanation.focus) {
     for (const FocusRow& row : explanation.focus->rows) {
       draw::Bars bars = focus_bars(explanation, row, request.top);
@@ -247,16 +316,16 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& re
       figure.parts.push_back(std::move(bars));
     }
   }
-  figure.notes.push_back(joined(draw::printable(reading.model_name()), "; ",
-                                view == View::model  ? each_head(reading)
-                                : view == View::film ? std::string("the mean over the heads of each layer")
-                                                     : name_of_query(reading, request.query),
-                                "."));
-  if (const std::string note = stretch_note(explanation, request); !note.empty())
-    figure.notes.push_back(note);
-  if (const std::string note = special_note(explanation, request); !note.empty())
-    figure.notes.push_back(note);
-  if (const std::string note = sink_note(explanation, request); !note.empty()) figure.notes.push_back(note);
+  std::vector<std::string> list_notes;
+  for (ListPart& list : list_parts(reading, request, explanation)) {
+    figure.parts.push_back(std::move(list.part));
+    if (!list.note.empty()) list_notes.push_back(std::move(list.note));
+  }
+  figure.notes.push_back(
+      joined(draw::printable(reading.model_name()), "; ", name_of_view(reading, request.query, view), "."));
+  if (const std::string note = chosen_note(reading, request); !note.empty()) figure.notes.push_back(note);
+  figure.notes.insert(figure.notes.end(), list_notes.begin(), list_notes.end());
+  for (std::string& note : notes_on(reading, request, explanation)) figure.notes.push_back(std::move(note));
   if (const std::string note = not_finite_note(reading, explanation); !note.empty())
     figure.notes.push_back(note);
   figure.notes.push_back(caution());

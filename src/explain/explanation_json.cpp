@@ -75,6 +75,25 @@ Json profiles_json(const Reading& reading, const std::vector<HeadProfile>& profi
   return list;
 }
 
+Json notable_json(const Reading& reading, const std::vector<NotableHead>& heads) {
+  Json list = Json::array();
+  for (const NotableHead& head : heads) {
+    Json links = Json::array();
+    for (const WordLink& link : head.links) {
+      links.push_back({{"from", reading.words()[link.from].text},
+                       {"to", reading.words()[link.to].text},
+                       {"weight", link.weight}});
+    }
+    list.push_back({{"layer", head.layer},
+                    {"head", head.head},
+                    {"role", std::string(name_of(head.role))},
+                    {"share", head.share},
+                    {"links", std::move(links)},
+                    {"says", sentence_of(reading, head)}});
+  }
+  return list;
+}
+
 // [[unit, value], ...] for each row.
 Json top_json(const TopOfRows& top) {
   Json rows = Json::array();
@@ -83,6 +102,13 @@ Json top_json(const TopOfRows& top) {
     rows.back().push_back({top.units[i], top.values[i]});
   }
   return rows;
+}
+
+// Tokens [first, last) of each window.
+Json ranges_json(const std::vector<TokenRange>& ranges) {
+  Json list = Json::array();
+  for (const TokenRange& range : ranges) list.push_back({range.first, range.last});
+  return list;
 }
 
 Json guesses_json(const Reading& reading, const std::vector<TokenGuess>& guesses) {
@@ -100,12 +126,26 @@ Json guesses_json(const Reading& reading, const std::vector<TokenGuess>& guesses
 std::string explanation_json(const Reading& reading, const ExplainRequest& request,
                              const Explanation& explanation) {
   JsonObject json;
-  json.add("model", reading.model_name()).add("text", reading.text());
+  const auto& windows = explanation.windows;
+  json.add("model", reading.model_name()).add("text", windows ? windows->text : reading.text());
   if (!reading.second().empty()) json.add("second", reading.second());
+  if (!reading.answer().empty()) json.add("answer", reading.answer());
+  if (const auto begins = reading.target_begins()) json.add("answer_begins", *begins);
   std::vector<std::string> tokens;
-  for (std::int64_t token = 0; token < reading.size(); ++token)
+  std::int64_t unknown = windows ? 0 : reading.unknown_tokens();
+  for (std::int64_t token = 0; !windows && token < reading.size(); ++token)
     tokens.emplace_back(reading.token_name(token));
-  json.add("tokens", tokens).add("dropped_tokens", reading.tokens().dropped);
+  if (windows) {
+    const Tokenizer& tokenizer = reading.model().tokenizer();
+    for (const std::int32_t id : windows->ids) {
+      tokens.emplace_back(tokenizer.token(id));
+      unknown += tokenizer.unknown() == id ? 1 : 0;
+    }
+  }
+  json.add("tokens", tokens);
+  json.add("dropped_tokens", windows ? windows->dropped : reading.tokens().dropped);
+  if (windows) json.add("windows", ranges_json(windows->ranges));
+  if (unknown > 0) json.add("unknown_tokens", unknown);
   if (reading.not_finite()) json.add("not_finite", not_finite_json(reading, *reading.not_finite()));
   const LensQuery& query = request.query;
   json.add("method", std::string(name_of(query.method)));
@@ -124,6 +164,7 @@ std::string explanation_json(const Reading& reading, const ExplainRequest& reque
   if (explanation.sink) json.add("sink", sink_json(*explanation.sink));
   if (explanation.focus) json.add("focus", focus_json(explanation));
   if (!explanation.guesses.empty()) json.add("guesses", guesses_json(reading, explanation.guesses));
+  if (!explanation.notable.empty()) json.add("notable_heads", notable_json(reading, explanation.notable));
   if (!explanation.links.empty()) json.add("links", links_json(reading, explanation.links));
   if (!explanation.relations.empty()) json.add("relations", relations_json(reading, explanation.relations));
   if (!explanation.profiles.empty()) json.add("heads", profiles_json(reading, explanation.profiles));

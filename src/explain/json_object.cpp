@@ -62,6 +62,7 @@ nlohmann::ordered_json units_json(const std::vector<Word>& units) {
       entry["begin"] = unit.place.begin;
       entry["end"] = unit.place.end;
     }
+    if (unit.unknown) entry["unknown"] = true;
     if (unit.part != 0) entry["part"] = unit.part;
     entry["tokens"] = {unit.first_token, unit.last_token};
     list.push_back(std::move(entry));

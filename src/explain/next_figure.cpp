@@ -78,8 +78,8 @@ draw::Figure next_figure(const Reading& reading, const Reading* other, const Nex
   figure.parts.push_back(patched_map("One token's vector put into the other prompt, after each layer",
                                      patched.states, layers, token_labels(*other)));
   layers.erase(layers.begin());
-  figure.parts.push_back(
-      patched_map("What one head (columns) brings, put into the other prompt", patched.heads, layers, heads));
+  figure.parts.push_back(patched_map("What one head (columns) contributes, put into the other prompt",
+                                     patched.heads, layers, heads));
   figure.notes.push_back(
       joined("The other prompt: ", in_quotes(draw::shorten(draw::printable(other->text()), kLongestPrompt)),
              ". 1: the preference for ", in_quotes(shown_token(reading, patched.answer)), " over ",

@@ -52,8 +52,23 @@ std::string name_of_query(const Reading& reading, const LensQuery& query) {
 }
 
 std::string title_of(const Reading& reading) {
-  const bool answered = reading.has_source();
-  return answered ? joined(reading.text(), " → ", reading.second()) : reading.text();
+  const std::string& answer = reading.answer();
+  if (answer.empty() && reading.second().empty()) return reading.text();
+  return joined(reading.text(), reading.has_source() ? " → " : " + ",
+                answer.empty() ? reading.second() : answer);
+}
+
+std::string title_of(const Reading& reading, const Explanation& explanation) {
+  return explanation.windows ? explanation.windows->text : title_of(reading);
+}
+
+std::string answer_note(const Reading& reading) {
+  const std::string& answer = reading.answer();
+  if (answer.size() <= reading.second().size() || !answer.starts_with(reading.second())) return {};
+  const std::size_t start = answer.find_first_not_of(' ', reading.second().size());
+  if (start == answer.npos) return {};
+  return joined("The end of the answer, ", in_quotes(std::string_view(answer).substr(start)),
+                ", has no row: it was written last, and nothing was read after it.");
 }
 
 std::string list_of(const std::vector<Word>& words) {
@@ -69,12 +84,19 @@ std::string list_of(const std::vector<Word>& words) {
   return list;
 }
 
+std::string unknown_note(const std::vector<Word>& units) {
+  if (std::none_of(units.begin(), units.end(), [](const Word& unit) { return unit.unknown; })) return {};
+  return joined(kUnknownMark,
+                " marks words that the model does not know: it cannot tell them from one another.");
+}
+
 std::vector<std::string> labels_of(const std::vector<Word>& units) {
   std::map<std::string_view, int> total, seen;
   for (const Word& unit : units) ++total[unit.text];
   std::vector<std::string> labels;
   for (const Word& unit : units) {
     labels.push_back(total[unit.text] == 1 ? unit.text : joined(unit.text, '#', ++seen[unit.text]));
+    if (unit.unknown) labels.back() += kUnknownMark;
   }
   return labels;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/largest_first.h"
 
@@ -15,19 +16,27 @@ void scale_to_one(std::span<double> values) {
 
 double tokens_of(const Word& unit) { return static_cast<double>(unit.last_token - unit.first_token); }
 
-// Appends the largest values of a row, largest first.
-void add_top(std::span<const double> row, TopOfRows& top) {
+// Appends the largest values of a row, largest first. Those of its units from `first` on are given; the
+// others, of which there are enough, are 0.
+void add_top(std::span<const double> row, std::size_t first, TopOfRows& top) {
   std::vector<std::int64_t> order(row.size());
   std::iota(order.begin(), order.end(), 0);
-  std::partial_sort(order.begin(), order.begin() + top.count, order.end(),
-                    [&](std::int64_t a, std::int64_t b) {
-                      const double x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
-                      return larger_first(x, y) || (!larger_first(y, x) && a < b);
-                    });
-  for (std::int64_t i = 0; i < top.count; ++i) {
+  const std::int64_t given = std::min(top.count, static_cast<std::int64_t>(row.size()));
+  std::partial_sort(order.begin(), order.begin() + given, order.end(), [&](std::int64_t a, std::int64_t b) {
+    const double x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
+    return larger_first(x, y) || (!larger_first(y, x) && a < b);
+  });
+  for (std::int64_t i = 0; i < given; ++i) {
     const std::int64_t unit = order[static_cast<std::size_t>(i)];
-    top.units.push_back(unit);
+    top.units.push_back(static_cast<std::int64_t>(first) + unit);
     top.values.push_back(row[static_cast<std::size_t>(unit)]);
+  }
+  const auto begin = static_cast<std::int64_t>(first), end = begin + static_cast<std::int64_t>(row.size());
+  for (std::int64_t unit = 0, missing = top.count - given; missing > 0; ++unit) {
+    if (unit >= begin && unit < end) continue;
+    top.units.push_back(unit);
+    top.values.push_back(0);
+    --missing;
   }
 }
 
@@ -86,35 +95,47 @@ std::vector<double> Units::kept_shares(std::span<const double> row, LensMethod m
   return values;
 }
 
-ShownMap shown_map(const Reading& reading, const ExplainRequest& request, const Units& units) {
-  const std::vector<Word> shown = units.shown();
-  const std::size_t length = (shown.size() + kMostMapUnits - 1) / kMostMapUnits;
-  ShownMap map;
-  map.units = length > 1 ? stretches_of(shown, length) : shown;
-  const auto count = static_cast<std::int64_t>(map.units.size());
-  map.cells = Tensor(DType::f64, {count, count});
+MapRows::MapRows(std::vector<Word> shown, const ExplainRequest& request)
+    : shown_(std::move(shown)), grad_(request.query.method == LensMethod::grad) {
+  const std::size_t length = (shown_.size() + kMostMapUnits - 1) / kMostMapUnits;
+  map_.units = length > 1 ? stretches_of(shown_, length) : shown_;
+  const auto count = static_cast<std::int64_t>(map_.units.size());
+  map_.cells = Tensor(DType::f64, {count, count});
   if (length > 1) {
-    map.top.emplace();
-    map.top->count = static_cast<std::int64_t>(std::min(request.top, shown.size()));
+    map_.top.emplace();
+    map_.top->count = static_cast<std::int64_t>(std::min(request.top, shown_.size()));
   }
-  const std::vector<std::size_t> places = places_in(map.units, shown);
+  places_ = places_in(map_.units, shown_);
+}
+
+void MapRows::add(std::size_t unit, std::size_t first, std::span<const double> values, double special,
+                  double sink) {
+  const std::size_t stretch = places_[unit];
+  // The mean over the tokens of a stretch, as over those of a word.
+  const double scale = grad_ ? 1.0 : tokens_of(shown_[unit]) / tokens_of(map_.units[stretch]);
+  const std::span<double> cells =
+      map_.cells.values<double>().subspan(stretch * map_.units.size(), map_.units.size());
+  for (std::size_t j = 0; j < values.size(); ++j) cells[places_[first + j]] += scale * values[j];
+  if (map_.top) add_top(values, first, *map_.top);
+  map_.special_share += special / static_cast<double>(shown_.size());
+  map_.sink_share += sink / static_cast<double>(shown_.size());
+}
+
+ShownMap MapRows::finish() && {
+  if (grad_) scale_to_one(map_.cells.values<double>());
+  return std::move(map_);
+}
+
+ShownMap shown_map(const Reading& reading, const ExplainRequest& request, const Units& units) {
+  MapRows rows(units.shown(), request);
   const bool grad = request.query.method == LensMethod::grad;  // its rows are not normalised
   std::size_t next = 0;                                        // of the units that are shown
   lens_each_row(reading, request.query, units.all, [&](std::size_t unit, std::span<const double> row) {
     if (!units.shows(units.all[unit])) return;
     const std::vector<double> values = grad ? units.kept(row) : units.kept_shares(row, request.query.method);
-    const std::size_t stretch = places[next++];
-    // The mean over the tokens of a stretch, as over those of a word.
-    const double scale = grad ? 1.0 : tokens_of(units.all[unit]) / tokens_of(map.units[stretch]);
-    const std::span<double> cells =
-        map.cells.values<double>().subspan(stretch * map.units.size(), map.units.size());
-    for (std::size_t j = 0; j < values.size(); ++j) cells[places[j]] += scale * values[j];
-    if (map.top) add_top(values, *map.top);
-    map.special_share += special_share(row, units.all) / static_cast<double>(shown.size());
-    if (units.folds) map.sink_share += row.front() / static_cast<double>(shown.size());
+    rows.add(next++, 0, values, special_share(row, units.all), units.folds ? row.front() : 0);
   });
-  if (grad) scale_to_one(map.cells.values<double>());
-  return map;
+  return std::move(rows).finish();
 }
 
 }  // namespace attend::explain

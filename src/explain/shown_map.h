@@ -35,7 +35,22 @@ struct ShownMap {
   double sink_share = 0;     // that of the first token, where it is not shown
 };
 
-// Computed row by row: takes memory for the cells, not for all pairs of units.
+// A map from its rows, one after the other: takes memory for the cells, not for all pairs of units.
+class MapRows {
+ public:
+  MapRows(std::vector<Word> shown, const ExplainRequest& request);
+  // The row of the next unit, from unit `first` on (the rest of it is 0), and the shares of it that are not
+  // shown.
+  void add(std::size_t unit, std::size_t first, std::span<const double> values, double special, double sink);
+  ShownMap finish() &&;
+
+ private:
+  std::vector<Word> shown_;
+  bool grad_ = false;
+  std::vector<std::size_t> places_;  // of each unit in the map
+  ShownMap map_;
+};
+
 ShownMap shown_map(const Reading& reading, const ExplainRequest& request, const Units& units);
 
 }  // namespace attend::explain

@@ -84,7 +84,7 @@ http::Response Api::answer(const http::Request& request) {
   } catch (const http::RequestError& error) {
     return http::error_response(error);
   } catch (const std::invalid_argument& error) {
-    return http::error_response(400, error.what());
+    return http::error_response(400, plain_sentence(error));
   } catch (const FileError& error) {
     return http::error_response(400, error.what());
   } catch (const std::bad_alloc&) {

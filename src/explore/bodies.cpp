@@ -37,7 +37,7 @@ class Fields {
     std::optional<std::string> found = text(name);
     if (!found) refuse_body(joined("the body has no text \"", name, "\""));
     if (std::all_of(found->begin(), found->end(), [](unsigned char c) { return std::isspace(c) != 0; }))
-      refuse_body(joined("\"", name, "\" is empty"));
+      refuse_body(std::string_view(name) == "word" ? "no word is given" : "the text is empty");
     return std::move(*found);
   }
   std::vector<std::string> required_list(const char* name) {

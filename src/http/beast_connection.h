@@ -46,7 +46,8 @@ struct Shared {
   asio::io_context io{1};
   std::atomic<bool> draining = false;  // SIGTERM was there
   std::atomic<bool> stopping = false;  // the grace after it is over
-  asio::steady_timer farewell{io};     // runs while a stopping server waits for requests in progress
+  asio::steady_timer farewell{io};     // runs while a stopping server waits for requests that arrive
+  asio::steady_timer deadline{io};     // and for those in progress
 };
 
 // Everything of an answer but its body.
@@ -75,7 +76,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   ~Connection() {
     shared_.connections.erase(this);
-    if (shared_.stopping && shared_.connections.empty()) shared_.farewell.cancel();
+    if (!shared_.stopping || !shared_.connections.empty()) return;
+    shared_.farewell.cancel();
+    shared_.deadline.cancel();
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -129,6 +129,7 @@ class Server {
   // person.
   void drain(int signal) {
     shared_.draining = true;
+    if (shared_.options.stopping) shared_.options.stopping();
     Error ignored;
     signals_.clear(ignored);  // a second signal ends the program at once
     if (signal == SIGINT || shared_.options.grace.count() == 0) return stop();
@@ -149,6 +150,9 @@ class Server {
         connection->close();
       }
     }
+    if (shared_.connections.empty()) return;
+    shared_.deadline.expires_after(shared_.options.drain);
+    shared_.deadline.async_wait([this](Error) { close_all(); });
     if (!halfway) return;
     shared_.farewell.expires_after(kFarewell);
     shared_.farewell.async_wait([this](Error) {
@@ -156,6 +160,10 @@ class Server {
         if (connection->waiting_since()) connection->close();
       }
     });
+  }
+
+  void close_all() {
+    for (Connection* connection : shared_.connections) connection->close();
   }
 
   const std::shared_ptr<Shared> owner_;

@@ -38,16 +38,19 @@ struct ServerOptions {
   std::uint16_t port = kDefaultPort;  // 0: any that is free
   int ports_to_try = 1;               // from that one on
   std::chrono::seconds grace{0};      // how long it goes on serving after SIGTERM, so that others notice
+  std::chrono::seconds drain{20};     // and how long after that it finishes what it has begun
   Limits limits{};
   Refusal refusal = [](int status, const std::string& sentence) { return error_response(status, sentence); };
   std::function<void(const std::string& address)> ready{};  // called once it listens
+  std::function<void()> stopping{};                         // called once it was told to stop
 };
 
 // Whether this build has a server at all: one without Boost.Beast has none.
 bool has_server() noexcept;
 
-// Serves until SIGTERM or SIGINT, then accepts no new connections, finishes what it has begun and returns. A
-// second signal ends the program. Throws std::runtime_error, one sentence, if it cannot listen.
+// Serves until SIGTERM or SIGINT, then accepts no new connections, finishes what it has begun, closes what is
+// not finished in time, and returns. A second signal ends the program. Throws std::runtime_error, one
+// sentence, if it cannot listen.
 void serve(const Handler& handler, const ServerOptions& options);
 
 }  // namespace attend::http

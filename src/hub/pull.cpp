@@ -1,7 +1,9 @@
 #include "hub/pull.h"
 
+#include <attend/model_files.h>
 #include <unistd.h>
 
+#include <optional>
 #include <system_error>
 
 #include "checkpoint/hub_cache.h"
@@ -49,24 +51,18 @@ void link_blob(const fs::path& snapshot, const std::string& path, const std::str
   if (error) fail(link.string(), "", "cannot be created: ", error.message());
 }
 
-}  // namespace
+// The model as it is kept on this machine: complete, though the hub may have a newer one.
+std::optional<fs::path> kept_copy(const HubSettings& settings, const checkpoint::HubName& name) {
+  if (auto snapshot = checkpoint::find_snapshot(settings.cache, name)) return snapshot;
+  return checkpoint::kept_folder(name);
+}
 
-fs::path pull(const HubSettings& settings, std::string_view asked,
-              const std::function<void(const PullProgress&)>& progress) {
-  const std::string shown = io::shown(asked);
-  const auto name = checkpoint::parse_hub_name(asked);
-  if (!name)
-    fail(shown, "", "is not a valid name of a model on the hub: expected ORG/NAME or ORG/NAME@REVISION");
-  if (settings.offline) {
-    if (const auto snapshot = checkpoint::find_snapshot(settings.cache, *name)) return *snapshot;
-    fail(shown, "", "is not in the cache ", settings.cache.string(),
-         ", and HF_HUB_OFFLINE forbids downloading it");
-  }
-
+fs::path download(const HubSettings& settings, const checkpoint::HubName& name,
+                  const std::function<void(const PullProgress&)>& progress) {
   Http http(settings.token);
-  const Listing listing = ask_listing(http, settings.endpoint, *name);
-  const std::vector<std::string> files = wanted_files(name->repository, listing.files);
-  const fs::path repository = checkpoint::repository_folder(settings.cache, name->repository);
+  const Listing listing = ask_listing(http, settings.endpoint, name);
+  const std::vector<std::string> files = wanted_files(name.repository, listing.files);
+  const fs::path repository = checkpoint::repository_folder(settings.cache, name.repository);
   const fs::path snapshot = repository / "snapshots" / listing.commit;
   make_folder(repository / "blobs");
   make_folder(repository / "refs");
@@ -76,7 +72,7 @@ fs::path pull(const HubSettings& settings, std::string_view asked,
   for (const std::string& path : files) {
     state.file = path;
     ++state.number;
-    const RemoteFile file = ask_for_file(http, settings.endpoint, name->repository, listing.commit, path);
+    const RemoteFile file = ask_for_file(http, settings.endpoint, name.repository, listing.commit, path);
     state.total = file.size;
     fetch_blob(http, file, repository / "blobs", [&](std::uint64_t bytes) {
       state.bytes = bytes;
@@ -84,12 +80,36 @@ fs::path pull(const HubSettings& settings, std::string_view asked,
     });
     link_blob(snapshot, path, file.etag);
   }
-  if (name->revision != listing.commit) {
-    save::OutputFile reference(repository / "refs" / name->revision);
+  if (name.revision != listing.commit) {
+    save::OutputFile reference(repository / "refs" / name.revision);
     reference.write(listing.commit);
     reference.commit();
   }
   return snapshot;
+}
+
+}  // namespace
+
+fs::path pull(const HubSettings& settings, std::string_view asked,
+              const std::function<void(const std::string&)>& say,
+              const std::function<void(const PullProgress&)>& progress) {
+  const std::string shown = io::shown(asked);
+  const auto name = checkpoint::parse_hub_name(asked);
+  if (!name)
+    fail(shown, "", "is not a valid name of a model on the hub: expected ORG/NAME or ORG/NAME@REVISION");
+  if (settings.offline) {
+    if (const auto kept = kept_copy(settings, *name)) return *kept;
+    fail(shown, "", "is neither in the hub's cache, ", settings.cache.string(), ", nor in ",
+         models_folder().string(), ", and HF_HUB_OFFLINE forbids downloading it");
+  }
+  try {
+    return download(settings, *name, progress);
+  } catch (const Unreachable& error) {
+    const auto kept = kept_copy(settings, *name);
+    if (!kept) throw;
+    say(std::string(error.what()) + "; this is the model that is on this machine already.");
+    return *kept;
+  }
 }
 
 }  // namespace attend::hub

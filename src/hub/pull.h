@@ -18,8 +18,10 @@ struct PullProgress {
 };
 
 // Downloads what is missing of "ORG/NAME[@REVISION]" and returns the snapshot's folder. The revision's name
-// points to it only once it is complete. Throws FileError.
+// points to it only once it is complete. Where the hub cannot be reached, or may not be asked, the model that
+// is on this machine already is the answer; `say` is told so in a sentence. Throws FileError.
 std::filesystem::path pull(const HubSettings& settings, std::string_view name,
+                           const std::function<void(const std::string&)>& say,
                            const std::function<void(const PullProgress&)>& progress);
 
 }  // namespace attend::hub

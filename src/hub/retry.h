@@ -10,17 +10,21 @@
 
 namespace attend::hub {
 
+// The hub did not answer, which says nothing about the model.
+struct Unreachable : FileError {
+  using FileError::FileError;
+};
+
 // Too many requests, or a server in trouble.
 inline bool is_temporary(long status) { return status == 429 || (status >= 500 && status < 600); }
 
-// Pauses after a failure, or throws FileError after the fifth in a row.
+// Pauses after a failure, or throws Unreachable after the fifth in a row.
 class Patience {
  public:
   explicit Patience(std::string repository) : repository_(std::move(repository)) {}
   void after(const ConnectionError& error) {
-    if (++failures_ == kMost) {
-      io::fail(repository_, "", "the hub cannot be reached: ", io::shown(error.what()));
-    }
+    if (++failures_ == kMost)
+      throw Unreachable(repository_, "", "the hub cannot be reached: " + io::shown(error.what()));
     std::this_thread::sleep_for(std::chrono::milliseconds(100 << failures_));  // 0.2, 0.4, 0.8, 1.6 s
   }
   void renew() { failures_ = 0; }

@@ -71,7 +71,7 @@ bool tried(ModelEntry& entry, const Step& step) {
   } catch (const FileError& error) {
     if (entry.problem.empty()) entry.problem = phrase_of(error, entry.path);
   } catch (const std::exception& error) {
-    if (entry.problem.empty()) entry.problem = error.what();
+    if (entry.problem.empty()) entry.problem = plain_sentence(error);
   }
   return false;
 }

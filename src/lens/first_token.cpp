@@ -75,6 +75,7 @@ std::vector<Word> first_token_apart(const Reading& reading, std::vector<Word> un
   first.text = text_of_first(reading);
   first.place = place;
   first.last_token = 1;
+  first.unknown = reading.is_unknown(0);
   units.front().first_token = 1;
   units.front().place.begin = std::max(units.front().place.begin, place.end);
   units.insert(units.begin(), std::move(first));

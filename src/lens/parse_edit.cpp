@@ -18,7 +18,7 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 [[noreturn]] void not_understood(std::string_view text) {
-  refuse("edit", "\"", text,
+  refuse("lens", "\"", text,
          "\" is not an edit: expected LAYER, LAYER.HEAD, WORD>WORD or LAYER.HEAD:WORD>WORD, each "
          "with or without =SCALE");
 }
@@ -32,8 +32,8 @@ Place parse_place(const Reading& reading, std::string_view text, std::string_vie
   Place place{.layer = number_in<std::int64_t>(text.substr(0, dot))};
   if (dot != text.npos) place.head = number_in<std::int64_t>(text.substr(dot + 1));
   if (!place.layer || (dot != text.npos && !place.head)) not_understood(whole);
-  require_number("edit", "layer", *place.layer, reading.layers());
-  if (place.head) require_number("edit", "head", *place.head, reading.heads());
+  require_number("lens", "layer", *place.layer, reading.layers());
+  if (place.head) require_number("lens", "head", *place.head, reading.heads());
   return place;
 }
 
@@ -45,7 +45,7 @@ PassEdits parse_edit(const Reading& reading, std::string_view text) {
   // "=0.5" at the end; a word may have an = in it.
   if (const std::size_t equals = rest.rfind('='); equals != rest.npos) {
     if (const auto given = number_in<double>(rest.substr(equals + 1))) {
-      if (!std::isfinite(*given)) refuse("edit", "the scale of \"", text, "\" is not finite");
+      if (!std::isfinite(*given)) refuse("lens", "the scale of \"", text, "\" is not finite");
       scale = *given;
       rest = rest.substr(0, equals);
     }

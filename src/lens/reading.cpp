@@ -11,24 +11,34 @@
 namespace attend {
 namespace {
 
-// What a model with an encoder and a decoder answers to a text: always the most probable token, until it ends
-// or has as many as its targets had in training. Returns the text of all but the last, which no token looks
-// back at.
-std::string answer_of(const TextModel& model, const std::string& text,
-                      std::optional<std::int64_t> max_tokens) {
+struct WrittenAnswer {
+  std::string whole, read;
+};
+
+// What a model with an encoder and a decoder answers to a text: always the most probable token, until it
+// ends, has as many as `attend generate` would write, or has no position left. Where it did not end by
+// itself, no token looks back at the last, and the decoder reads all but that one.
+WrittenAnswer answer_of(const TextModel& model, const std::string& text,
+                        std::optional<std::int64_t> max_tokens) {
   const Encoding tokens = model.encode(text, "", max_tokens);
   const auto target = std::find_if(tokens.type_ids.begin(), tokens.type_ids.end(),
                                    [](std::int32_t type) { return type != 0; });
   const auto source = static_cast<std::size_t>(target - tokens.type_ids.begin());
   Generator generator(model);
   const ModelDescription& description = model.transformer().description();
-  const Generated answer =
-      generator.generate(std::span(tokens.ids).first(source), {.max_tokens = description.max_tokens() - 1,
-                                                               .sampling = {.temperature = 0},
-                                                               .stop_tokens = description.end_tokens});
+  const std::int64_t most = std::min(max_tokens.value_or(model.max_tokens()), model.most_tokens());
   std::vector<std::int32_t> ids;
-  for (const GeneratedToken& token : answer.tokens) ids.push_back(token.id);
-  return model.tokenizer().decode(ids, false);
+  const Generated answer = generator.generate(std::span(tokens.ids).first(source),
+                                              {.sampling = {.temperature = 0},
+                                               .stop_tokens = description.end_tokens,
+                                               .on_token = [&](const GeneratedToken& token) {
+                                                 ids.push_back(token.id);
+                                                 return static_cast<std::int64_t>(ids.size()) < most;
+                                               }});
+  const bool ended = answer.reason == StopReason::end || answer.reason == StopReason::stop;
+  const std::size_t read = ids.size() - (ended || ids.empty() ? 0 : 1);
+  return {.whole = model.tokenizer().decode(ids, false),
+          .read = model.tokenizer().decode(std::span(ids).first(read), false)};
 }
 
 RowState copy_of_state(const ConstRowStateView& state) {
@@ -44,9 +54,13 @@ Reading::Reading(const TextModel& model, std::string text, std::string second, c
     : model_(model), text_(std::move(text)), second_(std::move(second)), only_layer_(options.only_layer) {
   if (only_layer_) require_number("lens", "layer", *only_layer_, layers());
   const bool answers = has_source();
-  if (answers && second_.empty()) second_ = answer_of(model, text_, options.max_tokens);
-  tokens_ = second_.empty() ? model.encode(text_, options.max_tokens)
-                            : model.encode(text_, second_, options.max_tokens);
+  if (answers && second_.empty()) {
+    WrittenAnswer answer = answer_of(model, text_, options.max_tokens);
+    answer_ = std::move(answer.whole);
+    second_ = std::move(answer.read);
+  }
+  tokens_ = second_.empty() && !answers ? model.encode(text_, options.max_tokens)
+                                        : model.encode(text_, second_, options.max_tokens);
   if (tokens_.size() == 0) refuse("lens", "the text has no tokens");
   words_ = words_of(model.tokenizer(), tokens_, text_, second_);
   source_ = answers ? std::count(tokens_.type_ids.begin(), tokens_.type_ids.end(), 0) : size();
@@ -57,6 +71,7 @@ Reading::Reading(const Reading& original, const PassEdits& edits, Keep keep)
     : model_(original.model()),
       text_(original.text_),
       second_(original.second_),
+      answer_(original.answer_),
       only_layer_(original.only_layer_),
       tokens_(original.tokens_),
       source_(original.source_),
@@ -115,6 +130,17 @@ std::string_view Reading::token_name(std::int64_t token) const {
   const auto place = static_cast<std::size_t>(token);
   return model_ ? model_->tokenizer().token(tokens_.ids.at(place))
                 : std::string_view(recorded_->tokens.at(place));
+}
+
+bool Reading::is_unknown(std::int64_t token) const {
+  const auto place = static_cast<std::size_t>(token);
+  return model_ && tokens_.special.at(place) == 0 && model_->tokenizer().unknown() == tokens_.ids.at(place);
+}
+
+std::int64_t Reading::unknown_tokens() const {
+  std::int64_t count = 0;
+  for (std::int64_t token = 0; token < size(); ++token) count += is_unknown(token) ? 1 : 0;
+  return count;
 }
 
 std::int64_t Reading::layers() const noexcept {

@@ -44,7 +44,8 @@ std::vector<Word> single_tokens(const Reading& reading) {
                        .first_token = t,
                        .last_token = t + 1,
                        .part = word.part,
-                       .special = word.special});
+                       .special = word.special,
+                       .unknown = reading.is_unknown(t)});
     }
   }
   return units;
@@ -90,6 +91,7 @@ std::vector<Word> stretches_of(std::span<const Word> units, std::size_t count) {
     stretches.back().text = joined(units[first].text, " … ", unit.text);
     stretches.back().place.end = unit.place.end;
     stretches.back().last_token = unit.last_token;
+    stretches.back().unknown = stretches.back().unknown || unit.unknown;
   }
   return stretches;
 }

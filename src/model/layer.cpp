@@ -66,6 +66,9 @@ void LayerRun::attend(ConstTensorView x, ConstTensorView source) const {
   if (cache != nullptr) {
     if (layer.kind != LayerKind::cross) cache->append(as_sequence(heads.k), as_sequence(heads.v));
     cache->attention(as_sequence(heads.q), options, as_sequence(heads.attended));
+  } else if (share != nullptr) {
+    share->attention(as_sequence(heads.q), as_sequence(heads.k), as_sequence(heads.v), options,
+                     as_sequence(heads.attended));
   } else {
     attention(heads.q, heads.k, heads.v, options, heads.attended, heads.state);
   }

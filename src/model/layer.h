@@ -7,6 +7,7 @@
 #include <attend/cache.h>
 #include <attend/model_description.h>
 #include <attend/tensor.h>
+#include <attend/transformer.h>
 
 #include <array>
 #include <cstdint>
@@ -86,6 +87,8 @@ struct LayerRun {
   // Read instead of this pass's keys and values: all those so far, to which this pass's are appended; or, in
   // a cross layer, those of the source.
   KeyValueCache* cache = nullptr;
+  // What computes attention instead of attention(), where the keys are not all here.
+  const TextShare* share = nullptr;
   std::function<void()> after_attention{};  // may change memory.attended
 
   // The stream x (rows, E) becomes out. source: what a cross layer looks at, unless it is in the cache.

@@ -103,6 +103,25 @@ void check_batch(const TokenBatch& batch, const ModelDescription& description) {
   }
 }
 
+void check_share(std::span<const std::int32_t> ids, const TextShare& share,
+                 const ModelDescription& description) {
+  if (description.has_source())
+    refuse(kPassOperation,
+           "a text of a model with an encoder and a decoder is not shared by several processes");
+  for (const LayerDescription& layer : description.layers) {
+    if (layer.attention.positions == PositionKind::relative)
+      refuse(kPassOperation, "a text of a model with relative positions is not shared by several processes");
+  }
+  if (ids.size() != share.places.size())
+    refuse(kPassOperation, "got ", share.places.size(), " places for ", ids.size(), " tokens");
+  check_length("the text", share.length, description.max_tokens());
+  for (const std::int64_t place : share.places) {
+    if (place < 0 || place >= share.length)
+      refuse(kPassOperation, "place ", place, " is outside the text of ", share.length, " tokens");
+  }
+  check_ids(ids, description);
+}
+
 const RotaryTables& EveryRotaryTable::of(const AttentionDescription& attention,
                                          std::span<const std::int64_t> places,
                                          std::span<const std::int64_t> lengths) {
@@ -151,11 +170,10 @@ PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weig
   if (description.has_source()) longest = tokens_;  // attention reads source and target as one text
 
   const auto shared = std::make_shared<Shared>();
+  plan_layers(description, weights, lengths, *shared);
   for (std::size_t index = 0; index < description.layers.size(); ++index) {
     const LayerDescription& layer = description.layers[index];
-    Step& step = steps_.emplace_back();
-    step.options = attention_options(layer.attention, weights.stored(static_cast<std::int64_t>(index)).sinks,
-                                     weights.precision());
+    Step& step = steps_[index];
     step.options.cumulative_query_lengths = step.options.cumulative_key_lengths = batch.ends;
     if (layer.attention.positions == PositionKind::relative) {
       std::optional<DistanceBias>& distances = shared->distances[layer.kind == LayerKind::encoder ? 0 : 1];
@@ -165,14 +183,31 @@ PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weig
       }
       step.options.bias = distances->view();
     }
-    if (layer.attention.positions == PositionKind::rotary) {
-      const RotaryTables& tables = shared->rotary.of(layer.attention, places_, lengths);
-      step.cosines = queries(layer.kind).of(tables.cosines.view());
-      step.sines = queries(layer.kind).of(tables.sines.view());
-    }
   }
   if (description.has_source()) mask_parts(description, *shared);
   owner_ = shared;
+}
+
+PassPlan::PassPlan(const ModelDescription& description, const ModelWeights& weights, const TextShare& share)
+    : tokens_(std::ssize(share.places)), split_(tokens_), places_(share.places) {
+  const std::vector<std::int64_t> lengths(share.places.size(), share.length);
+  const auto shared = std::make_shared<Shared>();
+  plan_layers(description, weights, lengths, *shared);
+  owner_ = shared;
+}
+
+void PassPlan::plan_layers(const ModelDescription& description, const ModelWeights& weights,
+                           std::span<const std::int64_t> lengths, Shared& shared) {
+  for (std::size_t index = 0; index < description.layers.size(); ++index) {
+    const LayerDescription& layer = description.layers[index];
+    Step& step = steps_.emplace_back();
+    step.options = attention_options(layer.attention, weights.stored(static_cast<std::int64_t>(index)).sinks,
+                                     weights.precision());
+    if (layer.attention.positions != PositionKind::rotary) continue;
+    const RotaryTables& tables = shared.rotary.of(layer.attention, places_, lengths);
+    step.cosines = queries(layer.kind).of(tables.cosines.view());
+    step.sines = queries(layer.kind).of(tables.sines.view());
+  }
 }
 
 // Source and target are one text with a mask, so that everything that works on a text's attention (rows,

@@ -28,6 +28,8 @@ struct RowRange {
 void check_batch(const TokenBatch& batch, const ModelDescription& description);
 // Throws std::invalid_argument for a number of layers that a pass cannot go through.
 void require_layer_count(const ModelDescription& description, std::optional<std::int64_t> layers);
+void check_share(std::span<const std::int32_t> ids, const TextShare& share,
+                 const ModelDescription& description);
 void check_ids(std::span<const std::int32_t> ids, const ModelDescription& description);
 
 // The cosines and sines of rotary positions, (places, pairs), f64.
@@ -61,6 +63,8 @@ class PassPlan {
  public:
   // The batch must have been checked.
   PassPlan(const ModelDescription& description, const ModelWeights& weights, const TokenBatch& batch);
+  // Of some tokens of one text; the options are those of the whole text, not packed.
+  PassPlan(const ModelDescription& description, const ModelWeights& weights, const TextShare& share);
 
   // The place of each token in its text, or in its source or target where there are both.
   std::span<const std::int64_t> places() const { return places_; }
@@ -85,6 +89,9 @@ class PassPlan {
   };
   struct Shared;
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+  // Steps with what a description says about scores, and with the tables of rotary positions.
+  void plan_layers(const ModelDescription& description, const ModelWeights& weights,
+                   std::span<const std::int64_t> lengths, Shared& shared);
   void mask_parts(const ModelDescription& description, Shared& shared);
 
   std::int64_t tokens_, split_;

@@ -76,7 +76,8 @@ namespace {
 
 // `parts` is a TextModel::Parts, whose name is private.
 EncodeOptions options_of(const auto& parts, std::optional<std::int64_t> max_tokens) {
-  return {.max_length = std::min(max_tokens.value_or(parts.max_tokens), parts.max_tokens),
+  return {.max_length = std::min(max_tokens.value_or(parts.max_tokens),
+                                 std::max(parts.max_tokens, parts.transformer.description().max_tokens())),
           .lower_case = parts.files.lower_case};
 }
 
@@ -110,6 +111,9 @@ const ModelFiles& TextModel::files() const noexcept { return parts_->files; }
 const Tokenizer& TextModel::tokenizer() const noexcept { return parts_->tokenizer; }
 const Transformer& TextModel::transformer() const noexcept { return parts_->transformer; }
 std::int64_t TextModel::max_tokens() const noexcept { return parts_->max_tokens; }
+std::int64_t TextModel::most_tokens() const noexcept {
+  return std::max(parts_->max_tokens, parts_->transformer.description().max_tokens());
+}
 
 std::optional<TokenHead> TextModel::token_head() const {
   return TokenHead::find(parts_->transformer.description(), tensors_of(parts_->checkpoint),
@@ -185,11 +189,22 @@ Tensor TextModel::embed(std::span<const Encoding> texts, const EmbedOptions& opt
                           pool(transformer.forward(batch, {}, layer), batch.ends, poolings,
                                pooled.view().slice(0, first, first + batch.texts()));
                         });
+  return finished(std::move(pooled), options);
+}
+
+Tensor TextModel::vector_of(ConstTensorView hidden, const EmbedOptions& options) const {
+  const std::vector<Pooling> poolings = pooling_of(parts_->files, options);
+  Tensor pooled(DType::f32, {1, hidden.size(1) * static_cast<std::int64_t>(poolings.size())});
+  const std::int64_t ends[] = {0, hidden.size(0)};
+  pool(hidden, ends, poolings, pooled);
+  return finished(std::move(pooled), options);
+}
+
+Tensor TextModel::finished(Tensor pooled, const EmbedOptions& options) const {
   require_intact();
-  Tensor result = std::move(pooled);
-  for (const model::DenseLayer& dense : parts_->dense) result = dense.apply(result);
-  if (options.normalize.value_or(parts_->files.normalize)) normalize_rows(result, result);
-  return result;
+  for (const model::DenseLayer& dense : parts_->dense) pooled = dense.apply(pooled);
+  if (options.normalize.value_or(parts_->files.normalize)) normalize_rows(pooled, pooled);
+  return pooled;
 }
 
 }  // namespace attend

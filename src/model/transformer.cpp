@@ -100,4 +100,33 @@ void Transformer::forward(const TokenBatch& batch, TensorView out, const LayerOb
   }
 }
 
+Tensor Transformer::forward(std::span<const std::int32_t> ids, const TextShare& share,
+                            std::optional<std::int64_t> layers) const {
+  const ModelDescription& model = description();
+  const ModelWeights& weights = parts_->weights;
+  require_layer_count(model, layers);
+  check_share(ids, share, model);
+  const PassPlan plan(model, weights, share);
+  Tensor out(DType::f32, {std::ssize(ids), model.hidden_size});
+  Workspace work(model, std::ssize(ids));
+  const TensorView x = out;
+  embed(model, weights, ids, plan.places(), x);
+  const RowRange rows{0, std::ssize(ids)};
+  for (std::int64_t index = 0; index < layers.value_or(model.layer_count()); ++index) {
+    const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
+    const LayerRun run{.layer = layer,
+                       .weights = weights.layer(index),
+                       .options = plan.options(index),
+                       .memory = work.memory(layer, rows, rows, x),
+                       .room = work.room(rows),
+                       .cosines = plan.cosines(index),
+                       .sines = plan.sines(index),
+                       .share = &share};
+    run.forward(x, {}, x);
+    if (const StoredNorm* const norm = weights.norm_after(model, index))
+      normalise(*model.final_norm, norm->view(), x, x);
+  }
+  return out;
+}
+
 }  // namespace attend

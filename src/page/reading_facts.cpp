@@ -1,5 +1,7 @@
 #include "page/reading_facts.h"
 
+#include <attend/lens_notable.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +19,7 @@ Json words_json(const std::vector<Word>& words) {
                     {"first", word.first_token},
                     {"last", word.last_token},
                     {"place", {word.place.begin, word.place.end}}});
+    if (word.unknown) list.back()["unknown"] = true;
   }
   return list;
 }
@@ -57,6 +60,22 @@ Json sink_json(const FirstToken& first, SinkChoice choice) {
           {"folded", !first.special && folds_first_token(choice, first)}};
 }
 
+// The heads that are worth seeing; links as [from, to, weight], places in `words`.
+Json notable_json(const Reading& reading) {
+  Json list = Json::array();
+  for (const NotableHead& head : notable_heads(reading)) {
+    Json links = Json::array();
+    for (const WordLink& link : head.links) links.push_back({link.from, link.to, link.weight});
+    list.push_back({{"layer", head.layer},
+                    {"head", head.head},
+                    {"role", std::string(name_of(head.role))},
+                    {"share", head.share},
+                    {"links", std::move(links)},
+                    {"says", sentence_of(reading, head)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 Json facts_of(const Reading& reading, bool served, SinkChoice sink) {
@@ -82,10 +101,16 @@ Json facts_of(const Reading& reading, bool served, SinkChoice sink) {
                 {"words", words_json(reading.words())},
                 {"dropped", reading.tokens().dropped},
                 {"methods", {"raw", "norm", "rollout"}}};
+  if (const auto begins = reading.target_begins()) {
+    facts["answerBegins"] = *begins;
+    if (!reading.answer().empty()) facts["answer"] = reading.answer();
+  }
+  if (const std::int64_t unknown = reading.unknown_tokens(); unknown > 0) facts["unknown"] = unknown;
   if (!reading.has_model()) facts["methods"] = {"raw", "rollout"};  // norm needs its output projections
   const std::optional<FirstToken> start = first_token_of(reading);
   folds_first_token(sink, start);  // refuses what cannot be folded
   if (start && start->rows > 0) facts["sink"] = sink_json(*start, sink);
+  facts["notable"] = notable_json(reading);
   if (reading.not_finite()) facts["notFinite"] = sentence_of(reading, *reading.not_finite());
   return facts;
 }

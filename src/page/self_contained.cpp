@@ -65,6 +65,7 @@ std::string inside_elements(const Reading& reading) {
 
 nlohmann::ordered_json view_json(const FirstView& view) {
   nlohmann::ordered_json json = {{"tab", view.tab},
+                                 {"scale", view.same_scale ? "same" : "own"},
                                  {"method", std::string(name_of(view.method))},
                                  {"units", view.tokens ? "tokens" : "words"},
                                  {"special", view.special},

@@ -16,6 +16,7 @@ inline constexpr std::int64_t kMostTokens = 2048;
 // What the page shows first. Layers and heads are numbered from 1.
 struct FirstView {
   std::string tab = "map";  // map, lines or model
+  bool same_scale = false;  // of all heads
   LensMethod method = LensMethod::raw;
   HeadChoice heads{};
   bool tokens = false;

@@ -24,7 +24,7 @@ class ArrayFormat {
 };
 
 std::unique_ptr<ArrayFormat> npy_format(OutputFile& file);
-std::unique_ptr<ArrayFormat> npz_format(OutputFile& file);
+std::unique_ptr<ArrayFormat> npz_format(ByteOutput& output);
 
 // The header stands in front and is written last, so its size is chosen first.
 std::unique_ptr<ArrayFormat> safetensors_format(OutputFile& file, std::size_t header_bytes,

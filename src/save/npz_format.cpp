@@ -100,7 +100,7 @@ std::string end_of_archive(std::uint64_t members, std::uint64_t begin, std::uint
 
 class NpzFormat final : public ArrayFormat {
  public:
-  explicit NpzFormat(OutputFile& file) : file_(file) {}
+  explicit NpzFormat(ByteOutput& output) : file_(output) {}
 
   void begin(const std::string& name, DType dtype, const Dims& shape) override {
     if (name.empty() || name.size() > 1000 ||
@@ -138,7 +138,7 @@ class NpzFormat final : public ArrayFormat {
   }
 
  private:
-  OutputFile& file_;
+  ByteOutput& file_;
   std::vector<Member> members_;
   std::set<std::string> names_;
   DType dtype_ = DType::f32;
@@ -149,6 +149,6 @@ class NpzFormat final : public ArrayFormat {
 
 }  // namespace
 
-std::unique_ptr<ArrayFormat> npz_format(OutputFile& file) { return std::make_unique<NpzFormat>(file); }
+std::unique_ptr<ArrayFormat> npz_format(ByteOutput& output) { return std::make_unique<NpzFormat>(output); }
 
 }  // namespace attend::save

@@ -8,22 +8,24 @@
 #include <string_view>
 #include <vector>
 
+#include "save/byte_output.h"
+
 namespace attend::save {
 
 // The bytes go into a file without a name where the system can (O_TMPFILE), so that even a killed program
 // leaves nothing behind; elsewhere into a hidden one beside the target. Throws FileError.
-class OutputFile {
+class OutputFile final : public ByteOutput {
  public:
   explicit OutputFile(const std::filesystem::path& path);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();
+  ~OutputFile() override;
 
   const std::string& name() const noexcept { return name_; }
-  std::uint64_t size() const noexcept { return written_ + buffer_.size(); }
+  std::uint64_t size() const noexcept override { return written_ + buffer_.size(); }
 
-  void write(std::string_view bytes);                           // at the end
-  void write_at(std::uint64_t offset, std::string_view bytes);  // over what is there
+  void write(std::string_view bytes) override;
+  void write_at(std::uint64_t offset, std::string_view bytes) override;
 
   // On the disk, then under its name.
   void commit();

@@ -12,6 +12,16 @@ namespace attend {
 
 using namespace save;
 
+namespace {
+
+void write_npz(ByteOutput& output, std::span<const NamedTensor> tensors) {
+  const auto format = npz_format(output);
+  for (const NamedTensor& named : tensors) write_tensor(*format, named);
+  format->finish();
+}
+
+}  // namespace
+
 void save_npy(const std::filesystem::path& path, ConstTensorView tensor) {
   OutputFile file(path);
   const auto format = npy_format(file);
@@ -21,10 +31,14 @@ void save_npy(const std::filesystem::path& path, ConstTensorView tensor) {
 
 void save_npz(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
   OutputFile file(path);
-  const auto format = npz_format(file);
-  for (const NamedTensor& named : tensors) write_tensor(*format, named);
-  format->finish();
+  write_npz(file, tensors);
   file.commit();
+}
+
+std::string save::npz_bytes(std::span<const NamedTensor> tensors) {
+  MemoryOutput output;
+  write_npz(output, tensors);
+  return output.take();
 }
 
 void save_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,

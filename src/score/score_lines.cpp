@@ -59,7 +59,7 @@ class ScoreRun {
       if (!job_.pairs) return model_.encode(prompt_ + text, most);
       return model_.encode(prompt_ + text.substr(0, tab), std::string_view(text).substr(tab + 1), most);
     } catch (const std::invalid_argument& error) {  // the tokenizer refuses the text
-      fail(error.what());
+      fail(plain_sentence(error));
     }
     return {};
   }

@@ -6,6 +6,11 @@
 namespace attend::serve {
 namespace {
 
+// However few tokens wait. Computing fewer at a time costs some of the speed.
+constexpr std::int64_t kSmallBatch = 128;
+// The share of the newest batch in the time that a token takes.
+constexpr double kNewest = 0.1;
+
 std::int64_t size_of(const Encoding& text) { return static_cast<std::int64_t>(text.size()); }
 
 }  // namespace
@@ -74,21 +79,36 @@ void Batcher::run() {
   }
 }
 
+Clock::time_point Batcher::due(const Waiting& request) const {
+  const Work& work = *request.work;
+  const std::int64_t next = work.texts.empty() ? 0 : size_of(work.texts[request.next]);
+  const std::chrono::duration<double> allowed(2 * seconds_per_token_ *
+                                              static_cast<double>(request.tokens + next));
+  return work.queued + std::chrono::duration_cast<Clock::duration>(allowed);
+}
+
+std::deque<Batcher::Waiting>::iterator Batcher::first_due() {
+  return std::ranges::min_element(waiting_, {}, [this](const Waiting& request) { return due(request); });
+}
+
 // Waits for work; empty at the end. All parts are of one model and one kind.
 std::vector<Batcher::Part> Batcher::take() {
   std::unique_lock lock(mutex_);
   std::vector<Part> parts;
-  std::int64_t tokens = 0;
+  std::int64_t tokens = 0, most = 0;
   while (parts.empty()) {
     wake_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
     if (waiting_.empty()) return parts;
+    most =
+        std::clamp(waiting_tokens_ / 4, std::min(kSmallBatch, options_.batch_tokens), options_.batch_tokens);
     while (!waiting_.empty()) {
-      Waiting& head = waiting_.front();
-      Work& work = *head.work;
+      const auto place = first_due();
+      Work& work = *place->work;
       if (!work.wanted()) {  // its client has gone
-        for (std::size_t i = head.next; i < work.texts.size(); ++i) waiting_tokens_ -= size_of(work.texts[i]);
-        std::shared_ptr<Work> dropped = std::move(head.work);
-        waiting_.pop_front();
+        for (std::size_t i = place->next; i < work.texts.size(); ++i)
+          waiting_tokens_ -= size_of(work.texts[i]);
+        std::shared_ptr<Work> dropped = std::move(place->work);
+        waiting_.erase(place);
         lock.unlock();
         dropped.reset();  // the end of its request, which must not wait for the lock
         lock.lock();
@@ -97,28 +117,33 @@ std::vector<Batcher::Part> Batcher::take() {
       if (!parts.empty() && (work.task || parts[0].work->task || work.model != parts[0].work->model ||
                              work.result != parts[0].work->result))
         break;
-      if (head.next == 0) work.begun = Clock::now();
-      Part part{head.work, head.next, head.next};
-      while (part.last < work.texts.size()) {
-        const std::int64_t more = size_of(work.texts[part.last]);
-        if (tokens > 0 && tokens + more > options_.batch_tokens) break;
+      if (place->next == 0) work.begun = Clock::now();
+      if (place->next < work.texts.size()) {
+        const std::int64_t more = size_of(work.texts[place->next]);
+        if (tokens > 0 && tokens + more > most) break;
         tokens += more;
-        ++part.last;
+        place->tokens += more;
+        ++place->next;
+        add_text(parts, place->work, place->next - 1);
+      } else {
+        parts.push_back({place->work, 0, 0});  // a task
       }
-      const bool whole = part.last == work.texts.size();
-      if (part.last > part.first || whole) parts.push_back(part);
-      if (!whole) {
-        head.next = part.last;
-        break;
-      }
-      waiting_.pop_front();
+      if (place->next == work.texts.size()) waiting_.erase(place);
     }
   }
   waiting_tokens_ -= tokens;
   return parts;
 }
 
+// The next text of a request, which may have others in this batch.
+void Batcher::add_text(std::vector<Part>& parts, const std::shared_ptr<Work>& work, std::size_t text) {
+  const auto known = std::ranges::find(parts, work, &Part::work);
+  if (known == parts.end()) return parts.push_back({work, text, text + 1});
+  ++known->last;
+}
+
 void Batcher::compute(const std::vector<Part>& parts) {
+  const Clock::time_point start = Clock::now();
   try {
     compute_together(parts);
   } catch (const std::exception&) {
@@ -132,6 +157,7 @@ void Batcher::compute(const std::vector<Part>& parts) {
       }
     }
   }
+  const std::chrono::duration<double> taken = Clock::now() - start;
   std::int64_t texts = 0, tokens = 0;
   for (const Part& part : parts) {
     texts += static_cast<std::int64_t>(part.last - part.first);
@@ -140,6 +166,8 @@ void Batcher::compute(const std::vector<Part>& parts) {
     part.work->finished = Clock::now();
     part.work->done(*part.work);
   }
+  if (tokens > 0)
+    seconds_per_token_ += kNewest * (taken.count() / static_cast<double>(tokens) - seconds_per_token_);
   if (computed_) computed_(texts, tokens);
 }
 

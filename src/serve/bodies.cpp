@@ -30,6 +30,20 @@ PredictBody::Text text_or_pair_of(const io::JsonValue& value) {
   return text;
 }
 
+// Texts, or objects with a "text".
+std::vector<std::string> documents_of(const io::JsonValue& value, std::size_t most) {
+  constexpr std::string_view kName = "documents";
+  if (!value.is_array()) throw Refused(Fault::invalid, "\"documents\" is not a list", std::string(kName));
+  require_count(value.elements().size(), most, kName);
+  std::vector<std::string> texts;
+  for (const io::JsonValue element : value.elements())
+    texts.push_back(read_value(kName, [&] {
+      return std::string(element.is_object() ? BodyFields(element).required("text").string()
+                                             : element.string());
+    }));
+  return texts;
+}
+
 }  // namespace
 
 EmbeddingsBody parse_embeddings(std::string_view body, std::size_t most_inputs) {
@@ -95,14 +109,23 @@ PredictBody parse_predict(std::string_view body, std::size_t most_inputs) {
   return read;
 }
 
-RerankBody parse_rerank(std::string_view body, std::size_t most_inputs) {
+RerankBody parse_rerank(std::string_view body, std::size_t most_texts, std::size_t most_documents) {
   const BodyFields fields(body);
-  return {.model = fields.text("model"),
-          .query = read_value("query", [&] { return std::string(fields.required("query").string()); }),
-          .texts = texts_of(fields.required("texts"), "texts", most_inputs),
-          .reading = input_options_of(fields),
-          .raw_scores = fields.flag("raw_scores", false),
-          .return_text = fields.flag("return_text", false)};
+  RerankBody read{
+      .model = fields.text("model"),
+      .query = read_value("query", [&] { return std::string(fields.required("query").string()); }),
+      .reading = input_options_of(fields),
+      .raw_scores = fields.flag("raw_scores", false)};
+  read.documents = fields.find("documents").has_value();
+  if (read.documents) {
+    read.texts = documents_of(*fields.find("documents"), most_documents);
+    read.return_text = fields.flag("return_documents", false);
+    read.top_n = fields.integer("top_n", 1, kLargestInteger);
+  } else {
+    read.texts = texts_of(fields.required("texts"), "texts", most_texts);
+    read.return_text = fields.flag("return_text", false);
+  }
+  return read;
 }
 
 TokenizeBody parse_tokenize(std::string_view body, std::size_t most_inputs) {
@@ -135,7 +158,8 @@ ExplainBody parse_explain(std::string_view body) {
                    .words = fields.word("units", {"tokens", "words"}) == 1,
                    .special = fields.flag("special", true),
                    .map = fields.flag("map", false),
-                   .top_k = fields.integer("top_k", 0, kMostTopKeys).value_or(5)};
+                   .top_k = fields.integer("top_k", 0, kMostTopKeys).value_or(5),
+                   .npz = fields.word("format", {"json", "npz"}) == 1};
   constexpr LensMethod kMethods[] = {LensMethod::raw, LensMethod::norm, LensMethod::rollout};
   read.method = kMethods[fields.word("method", {"raw", "norm", "rollout"})];
   if (read.heads.head && !read.heads.layer)

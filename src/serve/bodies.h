@@ -60,7 +60,8 @@ struct PredictBody {
 };
 PredictBody parse_predict(std::string_view body, std::size_t most_inputs);
 
-// POST /rerank
+// POST /rerank, in the form of Text Embeddings Inference or, where the body has "documents", of Cohere and
+// Jina.
 struct RerankBody {
   std::optional<std::string> model{};
   std::string query{};
@@ -68,8 +69,10 @@ struct RerankBody {
   InputOptions reading{};
   bool raw_scores = false;
   bool return_text = false;
+  bool documents = false;  // Cohere's form
+  std::optional<std::int64_t> top_n{};
 };
-RerankBody parse_rerank(std::string_view body, std::size_t most_inputs);
+RerankBody parse_rerank(std::string_view body, std::size_t most_texts, std::size_t most_documents);
 
 // POST /tokenize
 struct TokenizeBody {
@@ -99,6 +102,7 @@ struct ExplainBody {
   bool special = true;
   bool map = false;
   std::int64_t top_k = 5;
+  bool npz = false;
 };
 ExplainBody parse_explain(std::string_view body);
 

@@ -30,7 +30,10 @@ class Call {
   void computed(const Work& work);  // for its times
 
   void answer(http::Response response);
-  void refuse(const Refused& refused) { answer(refusal(family_, refused)); }
+  void refuse(const Refused& refused) {
+    finished_.error = refused.logged;
+    answer(refusal(family_, refused));
+  }
   // In pieces, as server-sent events: a refusal after begin() is the last of them.
   void begin();
   void send(const std::string& data);  // one event: JSON, which has no line ends

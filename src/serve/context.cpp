@@ -6,6 +6,7 @@
 #include <ctime>
 #include <iomanip>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
@@ -26,6 +27,11 @@ std::string time_now() {
   return text.str();
 }
 
+// In quotes, and of ASCII.
+std::string one_line(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
 // No part of a request is in it but which route it took.
 std::string log_line(const Finished& request) {
   std::ostringstream line;
@@ -33,6 +39,7 @@ std::string log_line(const Finished& request) {
        << " texts=" << request.texts << " tokens=" << request.tokens << std::fixed << std::setprecision(1)
        << " ms=" << request.seconds * 1000 << " queue_ms=" << request.queued * 1000
        << " compute_ms=" << request.computing * 1000;
+  if (!request.error.empty()) line << " error=" << one_line(request.error);
   return line.str();
 }
 

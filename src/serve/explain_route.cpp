@@ -3,13 +3,10 @@
 #include <attend/lens.h>
 #include <attend/pooling.h>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "base/counting.h"
-#include "explain/json_object.h"
+#include "serve/explained.h"
 #include "serve/routes.h"
 #include "serve/tokens_of.h"
 #include "serve/vectors.h"
@@ -17,35 +14,10 @@
 namespace attend::serve {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using explain::JsonObject;
-
 // Nobody waits any more: ends the work, and is never an answer.
 struct GoneAway : std::runtime_error {
   GoneAway() : std::runtime_error("the client has gone") {}
 };
-
-// The keys that a row gives most to, the largest first.
-Json top_of(std::span<const double> row, std::int64_t count) {
-  std::vector<std::size_t> order(row.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto kept =
-      static_cast<std::ptrdiff_t>(std::min<std::size_t>(static_cast<std::size_t>(count), row.size()));
-  std::partial_sort(order.begin(), order.begin() + kept, order.end(),
-                    [&](std::size_t a, std::size_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
-  Json top = Json::array();
-  for (std::ptrdiff_t i = 0; i < kept; ++i)
-    top.push_back(
-        {{"key", order[static_cast<std::size_t>(i)]}, {"weight", row[order[static_cast<std::size_t>(i)]]}});
-  return top;
-}
-
-double entropy_of(std::span<const double> row) {
-  double entropy = 0;
-  for (const double weight : row)
-    if (weight > 0) entropy -= weight * std::log(weight);
-  return entropy;
-}
 
 void require_heads(const TextModel& model, const HeadChoice& heads) {
   const ModelDescription& description = model.transformer().description();
@@ -55,34 +27,6 @@ void require_heads(const TextModel& model, const HeadChoice& heads) {
   };
   require("layer", heads.layer, description.layer_count());
   require("head", heads.head, description.heads());
-}
-
-// One pass over the rows: only the map, which is asked for, takes more than a row's memory.
-JsonObject attention_json(const Reading& reading, const ExplainBody& body) {
-  const std::vector<Word> all = body.words ? reading.words() : single_tokens(reading);
-  std::vector<Word> units = all;  // those that are told
-  if (!body.special) std::erase_if(units, [](const Word& unit) { return unit.special; });
-  const auto n = static_cast<std::int64_t>(units.size());
-  std::vector<double> received(units.size()), entropy;
-  Json top = Json::array();
-  Tensor map;
-  if (body.map) map = Tensor(DType::f64, {n, n});
-  const auto take = [&](std::span<const double> row) {
-    for (std::size_t key = 0; key < row.size(); ++key) received[key] += row[key];
-    if (body.map) std::ranges::copy(row, map.values<double>().data() + std::ssize(entropy) * n);
-    entropy.push_back(entropy_of(row));
-    top.push_back(top_of(row, body.top_k));
-  };
-  lens_each_row(reading, {.method = body.method, .heads = body.heads}, all,
-                [&](std::size_t unit, std::span<const double> row) {
-                  if (body.special) return take(row);
-                  if (!all[unit].special) take(without_special(row, all));
-                });
-  JsonObject json;
-  json.add(body.words ? "words" : "tokens", explain::units_json(units));
-  json.add("top", top).add("received", received).add("entropy", entropy);
-  if (body.map) json.add("map", map);
-  return json;
 }
 
 // As embed() makes it, from the same pass where nothing comes after pooling.
@@ -122,18 +66,13 @@ void answer_explain(Context& context, const SharedCall& call) {
     const Reading reading(*model, prompt_of(*model, {}) + body.text);
     const Tensor vector = vector_of(reading, tokens);
     require_finite(vector, 0);
-    JsonObject json;
-    json.add("model", Json(name));
-    json.add("layer", body.heads.layer ? Json(*body.heads.layer) : Json());
-    json.add("head", body.heads.head ? Json(*body.heads.head) : Json());
-    json.add("method", Json(std::string(name_of(body.method))));
-    json.add("dropped", Json(tokens.dropped));
-    json.add("vector", vector.view().select(0, 0));
-    json.add("attention", attention_json(reading, body));
-    *answer = json.text();
+    const Explained explained = explained_by(reading, body);
+    *answer = body.npz ? explained_npz(reading, vector, explained)
+                       : explained_json(name, body, tokens.dropped, vector, explained);
   };
-  context.compute(call, work,
-                  [answer](const Work&) -> http::Response { return {.body = std::move(*answer)}; });
+  context.compute(call, work, [answer, npz = body.npz](const Work&) -> http::Response {
+    return {.type = npz ? "application/x-npz" : "application/json", .body = std::move(*answer)};
+  });
 }
 
 }  // namespace attend::serve

@@ -18,6 +18,7 @@ struct Finished {
   std::int64_t texts = 0, tokens = 0;
   double seconds = 0;                                // from the end of the request to its answer
   double tokenizing = 0, queued = 0, computing = 0;  // parts of it
+  std::string error{};                               // for the log alone
 };
 
 class Histogram {

@@ -14,14 +14,15 @@ struct ServeOptions {
   int port = 8080;  // 0: any that is free
   std::string api_key{};
   std::int64_t max_concurrent_requests = 512;  // accepted and not yet answered; one more gets 429
-  // That are computed together. Not the 16,384 of others: a text is answered with the rest of its batch, and
-  // 64 clients got 109 to 114 texts a second with those, 115 to 120 with these.
+  // That are computed together at most. Not the 16,384 of others: a text is answered with the rest of its
+  // batch, and 64 clients got 109 to 114 texts a second with those, 115 to 120 with these.
   std::int64_t max_batch_tokens = 2048;
   std::int64_t max_client_batch_size = 32;  // texts in one request to TEI's routes
   std::int64_t payload_limit = 2'000'000;   // bytes of a body
   std::int64_t max_connections = 1024;
   std::chrono::seconds idle{30};
-  std::chrono::seconds grace{5};  // after SIGTERM
+  std::chrono::seconds grace{5};   // after SIGTERM
+  std::chrono::seconds drain{20};  // after the grace; Kubernetes allows 30 in all
   std::function<void(const std::string& address)> ready{};
   std::function<void(std::string_view line)> log{};  // one request; from any thread, one at a time
 };

@@ -33,7 +33,8 @@ struct Refused : std::runtime_error {
   Refused(Fault kind, const std::string& sentence, std::string field = {})
       : std::runtime_error(sentence), fault(kind), param(std::move(field)) {}
   Fault fault;
-  std::string param;  // the field of the body that is wrong, where that is known
+  std::string param;     // the field of the body that is wrong, where that is known
+  std::string logged{};  // what the client is not told
 };
 
 template <class... Parts>
@@ -50,7 +51,8 @@ http::Response refusal(Family family, const Refused& refused);
 // Of a request that is not valid HTTP or too large, before any route has seen it: 400, 413, 431.
 http::Response unread(int status, const std::string& sentence);
 
-// Whatever was thrown while a request was answered, as a refusal.
+// Whatever was thrown while a request was answered, as a refusal. What is not the client's fault may name
+// files of this machine, so it is logged, and the client is told that it was.
 Refused refused_by(const std::exception& error);
 
 }  // namespace attend::serve

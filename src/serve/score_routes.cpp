@@ -17,7 +17,7 @@ SequenceHead required_head(const ServedModel& served) {
   std::optional<SequenceHead> head = served.model->sequence_head();
   if (head) return *std::move(head);
   refuse_with(Fault::wrong_kind, served.name,
-              " scores no texts: its config.json names no ForSequenceClassification");
+              " cannot score texts: its config.json names no model ForSequenceClassification");
 }
 
 std::shared_ptr<Work> work_of(const ServedModel& served, Call& call, std::span<const TextPair> texts,
@@ -46,6 +46,17 @@ std::vector<std::size_t> best_first(std::span<const float> scores) {
   return order;
 }
 
+Json rank_json(const RerankBody& asked, std::size_t index, float score) {
+  Json rank = {{"index", index}, {asked.documents ? "relevance_score" : "score", score}};
+  if (!asked.return_text) return rank;
+  if (asked.documents) {
+    rank["document"] = {{"text", asked.texts[index]}};
+  } else {
+    rank["text"] = asked.texts[index];
+  }
+  return rank;
+}
+
 }  // namespace
 
 void answer_predict(Context& context, const SharedCall& call) {
@@ -70,27 +81,37 @@ void answer_predict(Context& context, const SharedCall& call) {
 }
 
 void answer_rerank(Context& context, const SharedCall& call) {
-  RerankBody body = parse_rerank(call->request().body, most_inputs(context));
+  RerankBody body = parse_rerank(call->request().body, most_inputs(context), kMostOpenAiInputs);
   const ServedModel& served = context.models.find(body.model);
   if (const std::int64_t count = required_head(served).count(); count != 1)
     refuse_with(Fault::wrong_kind, served.name, " gives ", count,
                 " scores for a text, and only one can be put in order; /predict shows them");
+  // The query is read once with each text.
+  const std::size_t most = most_inputs(context) * static_cast<std::size_t>(context.options.payload_limit);
+  if (body.query.size() > most / body.texts.size())
+    refuse_with(Fault::too_long, "a query of ", body.query.size(), " bytes is too long for ",
+                body.texts.size(), " texts");
   const ScoreFunction function = body.raw_scores ? ScoreFunction::identity : ScoreFunction::sigmoid;
   std::vector<TextPair> texts;
   for (const std::string& text : body.texts) texts.push_back({body.query, text});
   const auto work = work_of(served, *call, texts, body.reading);
-  if (!body.return_text) body.texts.clear();
-  context.compute(call, work, [function, shown = std::move(body.texts)](Work& done) -> http::Response {
-    std::vector<float> scores;
-    for (std::size_t i = 0; i < done.vectors.size(); ++i)
-      scores.push_back(scores_of(done, i, function).front());
-    Json ranked = Json::array();
-    for (const std::size_t index : best_first(scores)) {
-      ranked.push_back({{"index", index}, {"score", scores[index]}});
-      if (!shown.empty()) ranked.back()["text"] = shown[index];
-    }
-    return json_answer(ranked);
-  });
+  context.compute(call, work,
+                  [function, name = served.name, asked = std::move(body)](Work& done) -> http::Response {
+                    std::vector<float> scores;
+                    for (std::size_t i = 0; i < done.vectors.size(); ++i)
+                      scores.push_back(scores_of(done, i, function).front());
+                    std::vector<std::size_t> order = best_first(scores);
+                    if (asked.top_n)
+                      order.resize(std::min(order.size(), static_cast<std::size_t>(*asked.top_n)));
+                    Json ranked = Json::array();
+                    for (const std::size_t index : order)
+                      ranked.push_back(rank_json(asked, index, scores[index]));
+                    if (!asked.documents) return json_answer(ranked);
+                    const std::int64_t tokens = done.tokens();
+                    return json_answer({{"model", name},
+                                        {"results", std::move(ranked)},
+                                        {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}});
+                  });
 }
 
 }  // namespace attend::serve

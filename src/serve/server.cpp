@@ -6,6 +6,7 @@
 #include "http/callers.h"
 #include "http/server.h"
 #include "serve/routes.h"
+#include "serve/service_manager.h"
 
 namespace attend::serve {
 namespace {
@@ -29,6 +30,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/decode", Family::tei, answer_decode},
     {"POST", "/predict", Family::tei, answer_predict},
     {"POST", "/rerank", Family::tei, answer_rerank},
+    {"POST", "/v1/rerank", Family::openai, answer_rerank},
+    {"POST", "/v2/rerank", Family::openai, answer_rerank},
     {"POST", "/embed_sparse", Family::tei, refuse_model_kind},
     {"POST", "/explain", Family::tei, answer_explain},
 };
@@ -73,7 +76,7 @@ class Service {
     const bool stopping = exchange->stopping();
     const bool known = listed || std::ranges::find(kQuick, path) != std::end(kQuick);
     const std::string name = !known ? "other" : listed ? std::string(kModels) : path;
-    const bool openai = path.starts_with("/v1/");
+    const bool openai = path.starts_with("/v1/") || path.starts_with("/v2/");
     Call call(std::move(exchange), name, openai ? Family::openai : Family::tei, context_.journal, nullptr);
     answering(call, [&] { call.answer(quick_answer(call.request(), path, stopping)); });
   }
@@ -151,11 +154,17 @@ void serve(std::vector<ServedModel> models, const ServeOptions& options) {
               {.host = options.host,
                .port = static_cast<std::uint16_t>(options.port),
                .grace = options.grace,
+               .drain = options.drain,
                .limits = {.body_bytes = static_cast<std::size_t>(options.payload_limit),
                           .connections = static_cast<std::size_t>(options.max_connections),
                           .idle = options.idle},
                .refusal = unread,
-               .ready = options.ready});
+               .ready =
+                   [&](const std::string& address) {
+                     if (options.ready) options.ready(address);
+                     tell_service_manager("READY=1");
+                   },
+               .stopping = [] { tell_service_manager("STOPPING=1"); }});
 }
 
 }  // namespace attend::serve

@@ -64,8 +64,7 @@ std::string joined_words(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string table(const char* title, const std::vector<std::string>& tokens, const BothOrders& both,
-                  const draw::Terminal& terminal) {
+draw::Table order_table(const char* title, const std::vector<std::string>& tokens, const BothOrders& both) {
   draw::Table table;
   table.title = title;
   table.columns = {{joined_words(tokens), draw::Align::left},
@@ -75,7 +74,7 @@ std::string table(const char* title, const std::vector<std::string>& tokens, con
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     table.rows.push_back({tokens[i], {here[i], there[i], draw::format_short(both.moved[i], 4)}});
   }
-  return draw::indent(draw::render_table(table, terminal), 2) + "\n";
+  return table;
 }
 
 }  // namespace
@@ -84,17 +83,23 @@ OrderReport measure_order(const Lesson& lesson) {
   return {lesson.tokens, in_both_orders(*lesson.x, false), in_both_orders(*lesson.x, true)};
 }
 
+std::vector<draw::Table> order_tables(const OrderReport& report) {
+  return {order_table("Without positions", report.tokens, report.without_positions),
+          order_table("With positions", report.tokens, report.with_positions)};
+}
+
 std::string narrate_order(const OrderReport& report, const draw::Terminal& terminal) {
   draw::Terminal inner = terminal;
   inner.width = terminal.width - 2;
-  return draw::heading("Does the order matter?", terminal) +
-         draw::indent(
-             draw::paragraph("The output of each token in the sentence and in the reversed sentence, "
-                             "and how far it moved:",
-                             inner),
-             2) +
-         table("Without positions", report.tokens, report.without_positions, inner) +
-         table("With positions", report.tokens, report.with_positions, inner);
+  std::string text =
+      draw::heading("Does the order matter?", terminal) +
+      draw::indent(draw::paragraph("The output of each token in the sentence and in the reversed "
+                                   "sentence, and how far it moved:",
+                                   inner),
+                   2);
+  for (const draw::Table& table : order_tables(report))
+    text += draw::indent(draw::render_table(table, inner), 2) + "\n";
+  return text;
 }
 
 }  // namespace attend::steps

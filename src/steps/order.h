@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "draw/table.h"
 #include "draw/terminal.h"
 #include "steps/lesson.h"
 
@@ -23,6 +24,8 @@ struct OrderReport {
 
 // For a lesson with x.
 OrderReport measure_order(const Lesson& lesson);
+// Both comparisons, without positions and with them.
+std::vector<draw::Table> order_tables(const OrderReport& report);
 std::string narrate_order(const OrderReport& report, const draw::Terminal& terminal);
 
 }  // namespace attend::steps

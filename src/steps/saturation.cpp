@@ -136,9 +136,9 @@ std::vector<SaturationRow> measure_saturation() {
   return rows;
 }
 
-std::string narrate_saturation(const std::vector<SaturationRow>& rows, const draw::Terminal& terminal) {
+draw::Plot saturation_plot(const std::vector<SaturationRow>& rows) {
   draw::Plot plot;
-  plot.title = "gradient through softmax";
+  plot.title = "The gradient through softmax";
   plot.x = {"d", draw::AxisScale::log2};
   plot.y = {"", draw::AxisScale::log10};
   plot.series = {{"without 1/√d", {}, {}}, {"with 1/√d", {}, {}}};
@@ -146,6 +146,11 @@ std::string narrate_saturation(const std::vector<SaturationRow>& rows, const dra
     plot.series[0].x.push_back(d), plot.series[0].y.push_back(unscaled.gradient);
     plot.series[1].x.push_back(d), plot.series[1].y.push_back(scaled.gradient);
   }
+  return plot;
+}
+
+std::string narrate_saturation(const std::vector<SaturationRow>& rows, const draw::Terminal& terminal) {
+  const draw::Plot plot = saturation_plot(rows);
   draw::Terminal inner = terminal;
   inner.width = terminal.width - 2;
   draw::Terminal narrow = inner;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "draw/plot.h"
 #include "draw/terminal.h"
 
 namespace attend::steps {
@@ -24,6 +25,8 @@ struct SaturationRow {
 
 // d = 4, 8, ..., 4096.
 std::vector<SaturationRow> measure_saturation();
+// The gradient through softmax over d, without the scale and with it.
+draw::Plot saturation_plot(const std::vector<SaturationRow>& rows);
 std::string narrate_saturation(const std::vector<SaturationRow>& rows, const draw::Terminal& terminal);
 
 }  // namespace attend::steps

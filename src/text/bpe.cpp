@@ -32,6 +32,8 @@ class Bpe final : public SubwordModel {
 
   std::string_view algorithm() const override { return "BPE"; }
 
+  std::int32_t unknown() const override { return options_.unknown; }
+
   void tokenize(std::string_view word, std::vector<Token>& tokens, Allowance&) const override {
     if (options_.ignore_merges) {
       if (const std::int32_t id = vocabulary_.find(word); id >= 0) {

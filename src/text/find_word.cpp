@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/slips.h"
 #include "io/utf8.h"
 #include "text/unicode.h"
 
@@ -57,22 +58,6 @@ std::vector<std::size_t> places_of(std::span<const Word> words, const std::strin
   return places;
 }
 
-// How many characters must be changed, added or taken away.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 constexpr std::size_t kMostSuggested = 3, kLongestShown = 40;
 
 std::string quoted_word(std::string_view word) {
@@ -91,7 +76,7 @@ std::string close_words(std::span<const Word> words, const std::string& name) {
   for (const Word& word : words) {
     const std::string text = lower(word.text.substr(0, kLongestShown));
     if (word.special || !seen.insert(text).second) continue;
-    std::size_t far = distance(wanted, text);
+    std::size_t far = slips_between(wanted, text);
     if (text.starts_with(wanted) || wanted.starts_with(text)) far = std::min<std::size_t>(far, 1);
     if (far <= std::max<std::size_t>(1, wanted.size() / 2)) ranked.emplace_back(far, word.text);
   }
@@ -128,16 +113,16 @@ std::size_t find_word(std::span<const Word> words, std::string_view given) {
   const std::vector<std::size_t> places = named_places(words, name, Case::preferred);
   if (places.size() == 1) return places.front();
   if (places.size() > 1) {
-    refuse("word", quoted_word(name), " occurs ", places.size(), " times; choose one with ",
+    refuse("lens", quoted_word(name), " occurs ", places.size(), " times; choose one with ",
            quoted_word(name + "#1"), " to ", quoted_word(joined(name, '#', places.size())));
   }
   const Name parsed = parse(name);
   if (const std::size_t count = places_of(words, parsed.word, Case::preferred).size();
       parsed.number && count > 0) {
-    refuse("word", quoted_word(parsed.word), " occurs ", count, count == 1 ? " time" : " times",
+    refuse("lens", quoted_word(parsed.word), " occurs ", count, count == 1 ? " time" : " times",
            ", so there is no ", quoted_word(name));
   }
-  refuse("word", "there is no word ", quoted_word(name), " in the text", close_words(words, parsed.word));
+  refuse("lens", "there is no word ", quoted_word(name), " in the text", close_words(words, parsed.word));
 }
 
 }  // namespace attend

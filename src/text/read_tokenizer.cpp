@@ -1,6 +1,7 @@
 // tokenizer.json to the parts of a tokenizer.
 #include <algorithm>
 
+#include "base/error.h"
 #include "io/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/parts.h"
@@ -75,7 +76,7 @@ std::shared_ptr<const Tokenizer::Parts> read_tokenizer(const io::JsonDocument& d
       parts->added =
           AddedTokens(read_added_tokens(*section, parts->model->vocabulary()), parts->normalizer.get());
     } catch (const std::invalid_argument& error) {  // the normalizer refuses one of them
-      section->fail(error.what());
+      section->fail(plain_sentence(error));
     }
   }
   if (const auto section = root.find("post_processor")) {

@@ -33,6 +33,9 @@ class SubwordModel {
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
+  // The token of text that the vocabulary does not have, or -1.
+  virtual std::int32_t unknown() const = 0;
+
   // The id whose token is not the text that it stands for in an encoding, or -1.
   virtual std::int32_t id_without_text() const { return -1; }
 

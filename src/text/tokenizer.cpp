@@ -247,6 +247,11 @@ std::optional<std::int32_t> Tokenizer::id(std::string_view token) const {
   return id < 0 ? std::nullopt : std::optional(id);
 }
 
+std::optional<std::int32_t> Tokenizer::unknown() const noexcept {
+  const std::int32_t id = parts_->model->unknown();
+  return id < 0 ? std::nullopt : std::optional(id);
+}
+
 bool Tokenizer::is_special(std::int64_t id) const {
   const text::AddedToken* const added = parts_->added.by_id(id);
   const bool known = added != nullptr || parts_->model->vocabulary().has(static_cast<std::int32_t>(id));

@@ -31,6 +31,7 @@ class Unigram final : public SubwordModel {
     WordCache::tokenize(owner_, word, tokens, [&] { work_out(word, tokens, allowance); });
   }
 
+  std::int32_t unknown() const override { return unknown_; }
   std::int32_t id_without_text() const override { return unknown_; }
 
  private:

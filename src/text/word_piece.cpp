@@ -15,6 +15,8 @@ class WordPiece final : public SubwordModel {
 
   std::string_view algorithm() const override { return "WordPiece"; }
 
+  std::int32_t unknown() const override { return unknown_; }
+
   void tokenize(std::string_view word, std::vector<Token>& tokens, Allowance& allowance) const override {
     const std::size_t before = tokens.size();
     const auto size = static_cast<std::uint32_t>(word.size());

@@ -115,6 +115,13 @@ void add_words(const Split& text, std::span<const TextSpan> tokens, std::int64_t
 
 std::vector<TextSpan> split_words(std::string_view text) { return Split(text).words; }
 
+bool has_letters(std::string_view word) {
+  const std::string text = io::is_utf8(word) ? std::string(word) : io::repair_utf8(word);
+  const std::vector<Character> characters = characters_of(text);
+  return std::any_of(characters.begin(), characters.end(),
+                     [](const Character& each) { return is(each.c, kLetter | kNumber); });
+}
+
 std::vector<Word> words_of(std::string_view text, std::span<const TextSpan> tokens) {
   std::vector<Word> words;
   add_words(Split(text), tokens, 0, 0, words);
@@ -160,7 +167,14 @@ std::vector<Word> words_with(const Name& name, const Encoding& tokens, std::stri
 
 std::vector<Word> words_of(const Tokenizer& tokenizer, const Encoding& tokens, std::string_view text,
                            std::string_view second) {
-  return words_with([&](std::size_t i) { return tokenizer.token(tokens.ids[i]); }, tokens, text, second);
+  std::vector<Word> words =
+      words_with([&](std::size_t i) { return tokenizer.token(tokens.ids[i]); }, tokens, text, second);
+  const std::optional<std::int32_t> unknown = tokenizer.unknown();
+  for (Word& word : words) {
+    const auto first = tokens.ids.begin() + word.first_token, last = tokens.ids.begin() + word.last_token;
+    word.unknown = unknown && !word.special && std::find(first, last, *unknown) != last;
+  }
+  return words;
 }
 
 std::vector<Word> words_of(std::span<const std::string> names, const Encoding& tokens,

@@ -188,7 +188,7 @@ def test_an_interruption_is_quiet():
     (["nonsense"], 'there is no benchmark "nonsense"; available: attention, matmul, precision, threads, weights, decode, length'),
     ([""], 'there is no benchmark ""'),
     (["att\x1bention"], 'there is no benchmark "att\x1bention"'),
-    (["attention", "decode"], '"decode" is one argument too many'),
+    (["attention", "decode"], 'unexpected argument "decode"'),
     (["--threads", "0"], '"0" is not a number of threads from 1 to 1024'),
     (["--threads", "1025"], '"1025" is not a number of threads'),
     (["--threads", "-1"], '"-1" is not a number of threads'),

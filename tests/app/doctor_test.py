@@ -84,12 +84,23 @@ def test_machine_settings_model_and_self_test(model):
     parameters = facts["weights"]["parameters"]
     assert facts["weights"]["types"] == {"F32": parameters} and facts["weights"]["bytes"] == 4 * parameters > 0
     assert facts["folder"] == str(model)
+    assert {"config.json", "model.safetensors", "vocab.txt", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json"} <= set(facts["files"])
     test = said["self_test"]
     assert test["passed"] and [one["isa"] for one in test["isas"]] == machine["isa"]["available"]
     assert all(one["same_bits"] and one["difference"] < 2e-5 and one["attention_error"] < 1e-5 for one in test["isas"])
 
     text = doctor(model, env={"HF_TOKEN": "hf_secret"}).out
     assert "hf_secret" not in text and "20, sentence_bert_config.json says so" in text and "Passed: the same bits" in text
+
+
+def test_models_in_attends_own_folder_are_listed(model, tmp_path):
+    own, cache = tmp_path / "own", tmp_path / "cache"
+    shutil.copytree(model, own / "org/small")
+    (cache / "models--other--model").mkdir(parents=True)
+    variables = {"ATTEND_MODELS": str(own), "HF_HUB_CACHE": str(cache)}
+    settings = json.loads(doctor("org/small", "--json", env=variables).out)["settings"]
+    assert settings["own_models"] == {"folder": str(own), "models": ["org/small"]} and settings["cached_models"] == ["other/model"]
+    assert f"own models      org/small, in {own}" in doctor("org/small", env=variables).out
 
 
 def test_why_an_instruction_set_is_used(model):
@@ -322,8 +333,8 @@ def test_bad_command_lines(model, texts, tmp_path):
         (["--reference", tmp_path / "r.npy", "--texts", tmp_path / "none.txt"], 1, "none.txt: cannot be opened"),
         (["--reference", tmp_path / "r.npy", "--texts", "-"], 1, "has 8 texts, but there are 0"),
         (["--reference"], 2, "--reference needs a value"),
-        (["extra"], 2, "one argument too many"),
+        (["extra"], 2, "unexpected argument"),
     ]:
         done = doctor(model, *arguments, code=code)
         assert done.out == "" and sentence in done.err, done
-    assert "is not a folder" in doctor(tmp_path / "nothing", code=1).err
+    assert "there is no such folder" in doctor(tmp_path / "nothing", code=1).err

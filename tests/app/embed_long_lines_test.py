@@ -45,7 +45,7 @@ LONG = [(b"money\n", 1), (WORDS, 5000), (b"\nthe bank\n", 1)]  # its second line
 
 
 def test_a_line_beyond_memory_is_cut_and_the_next_is_read(small_bert):
-    done = embed(small_bert, LONG)
+    done = embed(small_bert, LONG, "--pool", "mean")
     assert done.code == 0 and done.err == "attend embed: 1 of 3 texts had more than 40 tokens or 4 MiB and were cut (line 2)\n"
     lines = rows(done)
     assert [line["index"] for line in lines] == [0, 1, 2] and [lines[0]["text"], lines[2]["text"]] == ["money", "the bank"]

@@ -51,7 +51,7 @@ def read_safetensors(path):
 def test_one_vector_a_line_in_every_format(model, texts, tmp_path):
     expected = attend.TextModel.from_pretrained(model).encode(TEXTS)
     for name in ("v.npy", "v.npz", "v.safetensors", "v.jsonl"):
-        done = embed(model, texts, "-o", tmp_path / name)
+        done = embed(model, texts, "--pool", "mean", "-o", tmp_path / name)
         assert done == (0, "", "")
     np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), expected)
     np.testing.assert_array_equal(np.load(tmp_path / "v.npz")["embeddings"], expected)
@@ -94,6 +94,12 @@ def test_a_sentence_models_folder_decides_where_nothing_is_said(model, texts, tm
         assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6) == (not flags)
     both = embed(folder, texts, "--normalize", "--no-normalize")
     assert both.code == 2 and "normalize" in both.err
+
+
+def test_a_folder_that_says_nothing_of_pooling(model, texts):
+    note = f"attend embed: {model} does not say how to pool, so a text's vector is the mean over its tokens; --pool chooses another way.\n"
+    assert embed(model, texts).err == note
+    assert embed(model, texts, "--pool", "mean").err == embed(model, texts, "--words").err == ""
 
 
 def test_prompts_by_name(model, texts, tmp_path):
@@ -149,11 +155,11 @@ def test_lines_of_json_and_odd_bytes(model):
 def test_texts_that_are_too_long(model, tmp_path):
     long = " ".join(["the bank of the river"] * 30)
     given = f"the bank\n{long}\nmoney\n"
-    cut = embed(model, "-", stdin=given)
+    cut = embed(model, "-", "--pool", "mean", stdin=given)
     assert cut.code == 0 and cut.err == "attend embed: 1 of 3 texts had more than 40 tokens and were cut (line 2)\n"
     error = embed(model, "-", "--on-overflow", "error", "-o", tmp_path / "v.npy", stdin=given)
     assert error.code == 1 and not (tmp_path / "v.npy").exists()
-    assert error.err == "attend embed: standard input: line 2: has more than the 40 tokens that the model can read\n"
+    assert error.err == "attend embed: standard input: line 2: has more than 40 tokens\n"
     split = embed(model, "-", "--on-overflow", "split", stdin=given)
     assert "were divided (line 2)" in split.err
     vector = np.array(json_lines(split.out)[1]["embedding"])

@@ -278,11 +278,11 @@ def test_occurrences_in_one_text(small_bert):
 BAD = {
     "empty": (["explain", ""], 1, "attend explain: the text is empty\n"),
     "blank": (["explain", " \n "], 1, "attend explain: the text is empty\n"),
-    "a folder": (["explain", "/"], 1, "attend explain: / is not a file that can be read as text\n"),
-    "no such word": (["explain", "the banks", "--focus", "bank"], 1, 'attend explain: [word] there is no word "bank" in the text; close to it: "banks"\n'),
+    "a folder": (["explain", "/"], 1, "attend explain: / is a folder, expected a text or a file of text\n"),
+    "no such word": (["explain", "the banks", "--focus", "bank"], 1, 'attend explain: there is no word "bank" in the text; close to it: "banks"\n'),
     "twice": (["explain", "the bank the", "--focus", "the"], 1,
-              'attend explain: [word] "the" occurs 2 times; choose one with "the#1" to "the#2"\n'),
-    "thrice": (["explain", "the bank the", "--focus", "the#3"], 1, 'attend explain: [word] "the" occurs 2 times, so there is no "the#3"\n'),
+              'attend explain: "the" occurs 2 times; choose one with "the#1" to "the#2"\n'),
+    "thrice": (["explain", "the bank the", "--focus", "the#3"], 1, 'attend explain: "the" occurs 2 times, so there is no "the#3"\n'),
     "layer": (["explain", "the", "--layer", "9"], 2, "--layer is 9, and layers count from 1 to "),
     "layer 0": (["explain", "the", "--layer", "0"], 2, "--layer is 0, and layers count from 1 to "),
     "head": (["explain", "the", "--layer", "1", "--head", "99"], 2, "--head is 99, and heads count from 1 to "),
@@ -328,7 +328,7 @@ def test_bad_input_is_one_sentence(small_bert, arguments, code, message):
 
 def test_texts_that_are_too_long(small_bert, tmp_path):
     done = run("explain", "-m", str(small_bert), "the " * 100)
-    assert done.code == 0 and done.err == "The text has 102 tokens, but the model reads only 40: the rest was ignored.\n"
+    assert done.code == 0 and done.err == "The text has 102 tokens, and only the first 40 were read. --max-tokens all reads the whole text, in windows.\n"
     huge = tmp_path / "huge.txt"
     huge.write_bytes(b"the bank " * 600_000)
     done = run("explain", "-m", str(small_bert), str(huge))
@@ -337,4 +337,4 @@ def test_texts_that_are_too_long(small_bert, tmp_path):
 
 def test_a_missing_model():
     done = run("explain", "the", "-m", "org/nowhere")
-    assert done.code == 1 and "`attend pull` gets it" in done.err and len(done.err.splitlines()) == 1
+    assert done.code == 1 and "`attend pull org/nowhere` downloads it" in done.err and len(done.err.splitlines()) == 1

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from program import PROGRAM, environment, run, run_json
+from program import PROGRAM, environment, run, run_json, run_on_terminal
 
 TEMPLATE = ("{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('system comes first') }}{% endif %}"
             "<|turn|>{{ m.role[0] }}:{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|turn|>a:{% endif %}")
@@ -66,6 +66,15 @@ def test_a_user_cannot_end_the_turn(talker):
     assert run_json("generate", "-m", str(talker), "--chat", "x", "--system", "<|turn|>")["prompt_tokens"] == len("Ts:ETu:xETa:") + len("<|turn|>")
 
 
+def test_the_prompt_stands_apart_from_what_is_written(talker, tmp_path):
+    shown = run_on_terminal("generate", "-m", str(talker), "it was", columns=80).out
+    assert shown == "\x1b[0;2mit was\x1b[0m tired.\n" and generate(talker, "it was").out == "it was tired.\n"
+    words = tmp_path / "recall"  # a decoder of words, which drops the space before the first
+    assert run("train", "recall", "-o", str(words), "--set", "training.steps=1", "--set", "training.batch=2").code == 0
+    told = run_json("generate", "-m", str(words), "a1 b2 a?", "--max-tokens", "1")
+    assert generate(words, "a1 b2 a?", "--max-tokens", "1").out == f"a1 b2 a? {told['text']}\n"
+
+
 def test_options(talker):
     assert generate(talker, "it was", "--stop", "red", "--stop", "zzz").out == "it was ti\n"
     assert generate(talker, "it was", "-n", "3").out == "it was ti\n"
@@ -90,7 +99,7 @@ def test_says_what_was_cut(talker):
     assert long.code == 1 and long.out == "" and "the conversation has 107 tokens, and the model can read 64 with its answer" in long.err
     (talker / "generation_config.json").write_text('{"num_beams": 4, "max_new_tokens": 30}')
     beams = generate(talker, "it was")
-    assert beams.out == "it was tired.\n" and "generation_config.json asks for num_beams, which attend does not have" in beams.err
+    assert beams.out == "it was tired.\n" and "generation_config.json sets num_beams, which attend does not support" in beams.err
     (talker / "generation_config.json").write_text('{"max_new_tokens": 30}')
 
 

@@ -105,7 +105,7 @@ def test_every_command_that_reads_a_model(folder, command):
 def test_sizes_of_a_model_of_our_own(folder, command, change, sentence):
     write(folder, "config.json", OWN | change)
     write(folder, "model.safetensors", own_model())
-    arguments = ["-", "-m", folder] if command == "embed" else ["the bank", "-m", folder, "-n", "3"]
+    arguments = ["-", "-m", folder, "--pool", "mean"] if command == "embed" else ["the bank", "-m", folder, "-n", "3"]
     check(measured(command, *arguments, stdin=b"the bank\n"), sentence)
 
 
@@ -115,7 +115,7 @@ def test_positions_that_are_not_in_the_file(folder, command, positions):
     """The file does not say how many there are, so their number cannot determine how much memory is allocated."""
     write(folder, "config.json", OWN | {"positions": positions, "length": HUGE})
     write(folder, "model.safetensors", own_model())
-    arguments = ["-", "-m", folder] if command == "embed" else ["the bank", "-m", folder, "-n", "3"]
+    arguments = ["-", "-m", folder, "--pool", "mean"] if command == "embed" else ["the bank", "-m", folder, "-n", "3"]
     done = measured(command, *arguments, stdin=b"the bank\n")
     assert done.code == 0 and done.err == "" and (SANITIZED or done.megabytes < 256), done
 

@@ -92,7 +92,7 @@ def test_why_not(places):
         "acme/unfinished": "its download has not finished",
         "bigscience/bloom-560m": "bloom is not a family that attend supports",
         "acme/second": "has no tokenizer that attend reads",
-        "acme/old": "has pytorch_model.bin but no model.safetensors, the only format that attend reads",
+        "acme/old": "has its weights in pytorch_model.bin, a PyTorch file",
         "acme/torn": "model.safetensors: ",
     }
     for name, phrase in why.items():

@@ -225,6 +225,19 @@ def test_offline(hub, tmp_path):
     assert len(hub.requests) == before
 
 
+def test_a_model_that_is_there_is_found_without_the_hub(hub, tmp_path):
+    pull(hub, tmp_path)
+    hub.status = 503
+    result = pull(hub, tmp_path)
+    assert (result.code, result.out) == (0, f"{snapshot(tmp_path)}\n")
+    assert result.err == ("org/tiny: the hub cannot be reached: the hub answered 503; this is the model that is on this machine already.\n")
+    own = tmp_path / "own/org/tiny"
+    own.mkdir(parents=True)
+    elsewhere = {"HF_HUB_CACHE": str(tmp_path / "none"), "ATTEND_MODELS": str(tmp_path / "own"), "HF_HUB_OFFLINE": "1"}
+    assert pull(hub, tmp_path, **elsewhere) == Result(0, f"{own}\n", "")
+    refused(pull(hub, tmp_path, "org/other", **elsewhere), f"is neither in the hub's cache, {tmp_path}/none, nor in {tmp_path}/own")
+
+
 def test_another_process_downloads_the_same(hub, tmp_path):
     blobs = tmp_path / "models--org--tiny" / "blobs"
     blobs.mkdir(parents=True)

@@ -74,7 +74,7 @@ BAD = {
     "edits": (["--ablate", "1.1"], 1, "which this needs"),
     "another text": (["--method", "grad", "--towards", "a text"], 1, "which this needs"),
     "a guess": (["--method", "grad", "--guess", "money"], 1, "which this needs"),
-    "a model": (["-m", "some/model"], 2, "is a pass that was recorded"),
+    "a model": (["-m", "some/model"], 2, "is the recording of a pass"),
     "a second text": (["--second", "a text"], 2, "a recording has been read"),
     "a layer": (["--layer", "9"], 2, "--layer is 9"),
 }

@@ -110,13 +110,13 @@ def test_mistakes(small_bert, classifier, tmp_path):
         (["rerank", "the", "-", "-m", ENCODER, "-o", "x.csv"], 2, "expected a name that ends in one of .tsv, .txt, .json"),
         (["rerank", "the", "-", "-m", ENCODER, "--max-tokens", "41"], 2, "--max-tokens is 41, expected a number above 2 and up to 40"),
         (["rerank", "the", "no/such/file", "-m", ENCODER], 1, "no/such/file: cannot be opened"),
-        (["rerank", "the", "-", "-m", str(small_bert)], 1, "scores no texts: its config.json names no ForSequenceClassification"),
+        (["rerank", "the", "-", "-m", str(small_bert)], 1, "cannot score texts: its config.json names no model ForSequenceClassification"),
         (["rerank", "the", "-", "-m", classifier], 1, "gives 3 scores for a text, and only one can be put in order"),
         (["rerank", "the", "-", "-m", labels], 1, "classifier.weight: its shape is (1, 16), but the configuration says (2, 16)"),
         (["rerank", "the", "-", "-m", copied("type", problem_type="magic")], 1, 'problem_type: "magic" is not one of'),
         (["classify", "-"], 2, "--model is required"),
         (["classify", "-", "-m", classifier, "-o", "x.json"], 2, "expected a name that ends in one of .tsv, .txt, .jsonl"),
-        (["classify", "-", "-m", str(small_bert)], 1, "scores no texts"),
+        (["classify", "-", "-m", str(small_bert)], 1, "cannot score texts"),
         (["classify", "-", "-m", classifier, "--pairs"], 1, "standard input: line 1: is not a pair: it has no tab between two texts"),
     ]:
         done = run(*args, stdin="the bank")

@@ -1,6 +1,7 @@
 """attend serve under abuse: refused at once, nothing else hurt, memory flat; and how it ends."""
 
 import json
+import resource
 import signal
 import socket
 import subprocess
@@ -122,6 +123,72 @@ def test_sigterm_drains(small_bert):
         assert server.ask("/ping")[0] == 200 and server.get("/embed", {"inputs": "the"})  # still served
         assert answer_to(waiting).startswith(b"HTTP/1.1 200 ")
         assert server.process.wait(timeout=60) == 0
+
+
+def test_what_is_not_finished_in_time_is_dropped(small_bert):
+    with Server("-m", small_bert, "--grace-seconds", "0", "--drain-seconds", "1") as server:
+        texts = ["w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 " * 5] * 2048
+        body = json.dumps({"input": texts, "truncate": True}).encode()
+        waiting = [server.connect(request("/v1/embeddings", body)) for _ in range(40)]
+        assert eventually(lambda: gauge(server, "attend_requests_in_progress") > 20)
+        start = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=60) == 0
+        assert time.monotonic() - start < 8
+        assert any(answer_to(connection) == b"" for connection in waiting)
+
+
+def test_no_path_of_this_machine_is_told(folder):
+    with Server("-m", folder) as server:
+        assert server.get("/embed", {"inputs": "the bank"})
+        weights = folder / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-4] + b"1234")
+        for path, body in (("/embed", {"inputs": "the"}), ("/v1/embeddings", {"input": "the"}), ("/embed_all", {"inputs": "the"})):
+            status, _, data = server.ask(path, body)
+            assert status == 500 and b"its log says why" in data and b"/" not in data, data
+        assert server.stop() == 0
+        server.reader.join(60)
+        errors = [line.partition(" error=")[2] for line in server.log if " status=500 " in line]
+        assert len(errors) == 3 and all(str(folder) in json.loads(error) for error in errors)
+
+
+def test_ten_thousand_connections(small_bert):
+    """Held open at once by this process, idle, with half a header or with half a body; others are answered in the meantime."""
+    count = 10_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < count + 200:
+        pytest.skip(f"a process may have no more than {hard} descriptors here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 200, hard))
+    many = []
+    try:
+        with Server("-m", small_bert, "--max-connections", str(count + 100), "--idle-seconds", "60") as server:
+            server.get("/embed", {"inputs": "the bank"})
+            before = server.memory()
+            for number in range(count):
+                many.append(server.connect([b"", b"POST /embed HT", request("/embed", b'{"inputs": "the"}')[:-3]][number % 3]))
+            start = time.monotonic()
+            assert server.get("/embed", {"inputs": "the bank"}) and time.monotonic() - start < 2
+            assert server.memory() < before + (count * 24 / 1024 if "asan" not in PROGRAM else 4000)  # 24 KB each
+            many[2].sendall(b'e"}')  # one of them goes on
+            assert many[2].recv(100).startswith(b"HTTP/1.1 200 ")
+            for connection in many:
+                connection.close()
+            assert eventually(lambda: server.ask("/embed", {"inputs": "the"})[0] == 200)
+    finally:
+        for connection in many:
+            connection.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_giant_request_lets_others_pass(server):
+    waiting = server.connect(request("/v1/embeddings", LONG, b"Connection: close\r\n"))
+    assert eventually(lambda: gauge(server, "attend_requests_in_progress") == 1)
+    answered = 0
+    while gauge(server, "attend_requests_in_progress") and answered < 3:
+        assert server.get("/embed", {"inputs": "the bank"})
+        answered += 1
+    assert answered == 3
+    assert answer_to(waiting).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_storm(server):

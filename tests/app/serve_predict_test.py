@@ -74,6 +74,33 @@ def test_texts_are_ranked_as_by_the_program(server, answers):
     assert [len(server.get("/predict", {"inputs": pair})) for pair in (["a", "b"], "a")] == [1, 1]
 
 
+@pytest.mark.parametrize("path", ["/rerank", "/v1/rerank", "/v2/rerank", "/"])
+def test_documents_are_ranked_as_by_cohere_and_jina(server, answers, path):
+    query, documents = answers["query"], answers["documents"]
+    ranked = server.get("/rerank", {"query": query, "texts": documents})
+    expected = [{"index": one["index"], "relevance_score": one["score"]} for one in ranked]
+    body = {"query": query, "documents": documents}
+    got = server.get(path, body | {"max_tokens_per_doc": 4096})
+    assert (got["model"], got["results"]) == (ENCODER.name, expected)
+    assert got["usage"]["prompt_tokens"] == got["usage"]["total_tokens"] > 0
+    assert server.get(path, body | {"top_n": 2})["results"] == expected[:2]
+    assert server.get(path, body | {"top_n": 99})["results"] == expected
+    objects = [{"text": text, "title": "ignored"} for text in documents]
+    with_texts = server.get(path, {"query": query, "documents": objects, "return_documents": True})["results"]
+    assert with_texts == [one | {"document": {"text": documents[one["index"]]}} for one in expected]
+    assert len(server.get(path, {"query": query, "documents": ["river"] * 100})["results"]) == 100  # more than TEI's clients may send
+
+
+def test_documents_that_cannot_be_ranked(server):
+    for body in ({"documents": []}, {"documents": "a"}, {"documents": [1]}, {"documents": [{}]}, {"documents": ["a"], "top_n": 0}):
+        assert server.refused("/rerank", {"query": "a"} | body)[0] in (400, 422), body
+        status, error = server.refused("/v2/rerank", {"query": "a"} | body)
+        assert status == 400 and error["error"]["message"], body
+    assert server.refused("/v1/rerank", {"query": "a", "documents": ["a"], "model": "bert"})[0] == 400  # it has three labels
+    status, error = server.refused("/v1/rerank", {"query": "w20 " * 10_000, "documents": ["a"] * 2048})  # would be read 2,048 times
+    assert status == 400 and "too long for 2048 texts" in error["error"]["message"]
+
+
 def test_texts_that_are_too_long(server, classifier):
     model = attend.TextModel.from_pretrained(classifier)
     body = {"model": "bert", "raw_scores": True}

@@ -1,12 +1,17 @@
 """attend serve: what each route answers, to whom, and the vectors of `attend embed` bit for bit."""
 
 import base64
+import io
 import json
+import shutil
+import signal
+import socket
 import threading
 
 import numpy as np
 import pytest
 
+from numpy_bert import read_safetensors, write_safetensors
 from program import run
 from server import Server
 
@@ -127,9 +132,47 @@ def test_explain_gives_the_map_on_request(server):
     assert "map" not in server.get("/explain", {"inputs": "the bank"})["attention"]
 
 
+@pytest.mark.parametrize("units", ["tokens", "words"])
+def test_explain_as_arrays(server, small_bert, tmp_path, units):
+    text, file = "The river-bank of the river, money.", tmp_path / "x.npz"
+    body = {"inputs": text, "units": units, "layer": 1, "head": 2, "map": True, "top_k": 3}
+    status, headers, data = server.ask("/explain", body | {"format": "npz"})
+    assert (status, headers["Content-Type"]) == (200, "application/x-npz")
+    arrays, json_answer = np.load(io.BytesIO(data)), server.get("/explain", body)
+    attention = json_answer["attention"]
+    assert set(arrays) == {"vector", "weights", "spans", "places", "special", "top_units", "top_values", "received", "entropy", "ids"}
+    assert np.array_equal(arrays["vector"], np.float32(json_answer["vector"]))
+    assert np.array_equal(arrays["weights"], attention["map"]) and np.array_equal(arrays["received"], attention["received"])
+    assert np.array_equal(arrays["entropy"], attention["entropy"])
+    assert arrays["top_units"].tolist() == [[one["key"] for one in row] for row in attention["top"]]
+    assert arrays["top_values"].tolist() == [[one["weight"] for one in row] for row in attention["top"]]
+    assert run("explain", text, "-m", str(small_bert), "--layer=1", "--head=2", "--special", *["--tokens"] * (units == "tokens"), "-o", str(file)).code == 0
+    expected = np.load(file)
+    for name in ("weights", "spans", "places", "special", "ids"):  # the names of the program, and what it has under them
+        assert np.allclose(arrays[name], expected[name], atol=1e-12), name
+    assert "weights" not in np.load(io.BytesIO(server.ask("/explain", {"inputs": text, "format": "npz"})[2]))
+    assert server.refused("/explain", {"inputs": text, "format": "npy"})[0] == 422
+
+
 @pytest.mark.parametrize("body", [{"layer": 3}, {"layer": 0}, {"head": 1}, {"layer": 1, "head": 99}, {"method": "flow"}, {"units": 1}, {"top_k": -1}, {"inputs": []}])
 def test_explain_refuses(server, body):
     assert server.refused("/explain", {"inputs": "the bank"} | body)[0] in (400, 422)
+
+
+def test_explain_refuses_what_would_be_too_large(sinking_model, tmp_path):
+    folder = tmp_path / "long"
+    shutil.copytree(sinking_model, folder)
+    tensors = read_safetensors(folder / "model.safetensors")
+    tensors |= {name: np.resize(array, (3000, array.shape[1])) for name, array in tensors.items() if array.shape == (48, 16)}
+    write_safetensors(folder / "model.safetensors", tensors)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"length": 3000}))
+    with Server("-m", folder) as server:
+        one = {"layer": 1, "head": 1, "format": "npz"}
+        assert server.ask("/explain", {"inputs": "the bank " * 1000, "top_k": 100} | one)[0] == 200
+        for body, reason in (({"inputs": "the bank " * 1100, "map": True}, "a map has at most 2048 rows"), ({"inputs": "the bank " * 300, "top_k": 1000}, "at most 262144 in all")):
+            status, error = server.refused("/explain", body | one)
+            assert status == 422 and reason in error["error"], error
 
 
 def test_facts(server, small_bert):
@@ -142,6 +185,18 @@ def test_facts(server, small_bert):
         assert server.ask(path)[::2] == (200, b"")
     headers = server.ask("/embed", {"inputs": "the"})[1]
     assert headers["X-Compute-Tokens"] == "3" and not any(name.lower().startswith("access-control") for name in headers)
+
+
+def test_systemd_is_told(small_bert, tmp_path):
+    for name, place in ((str(tmp_path / "notify"), str(tmp_path / "notify")), ("@attend-test-" + tmp_path.name, "\0attend-test-" + tmp_path.name)):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(place)
+            manager.settimeout(30)
+            with Server("-m", small_bert, "--grace-seconds", "1", env={"NOTIFY_SOCKET": name}) as server:
+                assert manager.recv(100) == b"READY=1" and server.ask("/health")[0] == 200
+                server.process.send_signal(signal.SIGTERM)
+                assert manager.recv(100) == b"STOPPING=1" and server.ask("/health")[0] == 503
+                assert server.process.wait(60) == 0
 
 
 def test_metrics_count(server):

@@ -67,7 +67,7 @@ def test_the_rank_correlation_on_held_out_pairs_rises(tmp_path):
     before, after = (line["spearman"] for line in found)
     assert before < 0.3 and after > before + 0.5
     assert "accuracy" not in found[0] and "accuracy" not in result.out and "answers" not in result.out
-    assert f"rank correlation (Spearman) {after:.3f}" in result.out
+    assert f"the rank correlation of cosines and scores is {after:.3f}" in result.out
     # The folder is a sentence model like the one it came from: vectors of length 1, by the verdict now, not by the subject.
     texts = ["I loved the violin lesson.", "The violin lesson was a disaster.", "The pizza was wonderful."]
     found_vectors = vectors(tmp_path / "tuned", texts, tmp_path)
@@ -84,7 +84,7 @@ def test_partners_without_scores_find_each_other(tmp_path, small_bert):
     assert result.code == 0, result.err
     first, last = evaluations(tmp_path / "tuned")
     assert last["mean_reciprocal_rank"] > first["mean_reciprocal_rank"] and last["validation_loss"] < first["validation_loss"]
-    assert "of the sentences are nearest to their own partner" in result.out and "Spearman" not in result.out
+    assert "of the sentences are nearest to their own partner" in result.out and "rank correlation" not in result.out
 
 
 def test_a_step_of_no_length_saves_the_model_that_was_read(tmp_path, small_bert):
@@ -157,7 +157,7 @@ def test_does_not_go_on_from_something_else(tmp_path, folder):
     write_safetensors(model / "model.safetensors", tensors | {name: tensors[name] + 1})
     assert f"the model {model} has changed since the training began" in refused()
     shutil.rmtree(model)
-    assert "is not a folder" in refused()
+    assert "there is no such folder" in refused()
 
 
 def test_ctrl_c_saves_and_a_killed_run_leaves_a_whole_model(tmp_path, small_bert):
@@ -197,7 +197,7 @@ def test_watches_a_text_with_its_special_tokens(tmp_path, small_bert):
     ("a\tb\n" * 20, ["data.length=1"], "data.length: 1 tokens leave no room for the 2 that are added around every text"),
     ("a\tb\n" * 20, ["data.score_max=0"], "data.score_max: 0 is not a number from"),
     ("a\tb\n" * 20, ["data.model="], "data.model: is missing"),
-    ("a\tb\n" * 20, ["data.model=no/such-model"], "no/such-model: is not a folder"),
+    ("a\tb\n" * 20, ["data.model=no/such-model"], "no/such-model: there is no such folder"),
     ("a\tb\n" * 20, ["data.file="], "data.file: is missing: which pairs should be learned?"),
     ("a\tb\n" * 20, ["data.file=x.csv"], "x.csv: is neither a .tsv nor a .jsonl"),
     ("a\tb\n" * 20, [f"data.model={ROOT / 'tests/golden/models/mpnet'}"], '"mpnet" has a table of relative positions, which cannot be trained here'),

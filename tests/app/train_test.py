@@ -37,7 +37,7 @@ def test_learns_recall_and_looks_at_the_answer(tmp_path):
     """With the defaults, in a few seconds."""
     result = run("train", "-o", str(tmp_path / "model"))
     assert result.code == 0, result.err
-    share = float(result.out.split("on held-out data, ")[-1].split("%")[0])
+    share = float(re.findall(r"([\d.]+)% correct on held-out data", result.out)[-1])
     weight = float(result.out.split("The weight on the answer is ")[1].split(".\n")[0])
     assert share >= 99 and weight > 0.8
 
@@ -47,7 +47,7 @@ def test_learns_the_other_tasks(tmp_path, task):
     result = run("train", task, "-o", str(tmp_path / "model"), "--set", "training.steps=150", "--set", "training.evaluate=150",
                  "--set", "data.length=6", "--set", "data.symbols=5")
     assert result.code == 0, result.err
-    assert float(result.out.split("on held-out data, ")[1].split("%")[0]) >= 97
+    assert float(re.findall(r"([\d.]+)% correct on held-out data", result.out)[0]) >= 97
 
 
 def test_explain_opens_what_was_trained(recall):
@@ -129,7 +129,7 @@ def test_a_gru_learns_without_attention(tmp_path):
     easy = ["--set", "data.pairs=1", "--set", "data.keys=2", "--set", "data.values=2", "--set", "data.distance=3"]
     result = train(folder, *GRU, *easy, "--set", "training.steps=150", "--set", "training.evaluate=150", "--set", "training.rate=0.01")
     assert result.code == 0, result.err
-    assert float(result.out.split("on held-out data, ")[1].split("%")[0]) == 100
+    assert float(re.findall(r"([\d.]+)% correct on held-out data", result.out)[0]) == 100
     assert (folder / "loss.svg").exists() and not (folder / "attention.svg").exists() and not (folder / "film.svg").exists()
     config = json.loads((folder / "config.json").read_text())
     assert config["model_type"] == "attend" and config["mixer"] == "gru"

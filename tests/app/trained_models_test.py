@@ -78,6 +78,27 @@ def test_is_embedded_and_looked_after(trained, tmp_path):
     assert doctor.code == 0, doctor.err
 
 
+def test_the_whole_answer_is_shown(trained):
+    task, folder, text = trained
+    if task != "reverse":
+        assert "answer" not in run_json("explain", text, "-m", folder)
+        return
+    answer = run("generate", text, "-m", folder, "--temperature", "0").out.strip()
+    assert len(answer.split()) == 6
+    explained = run_json("explain", text, "-m", folder)
+    assert explained["answer"] == answer and explained["answer_begins"] == 6 and explained["tokens"][6] == "<"
+    assert explained["second"].split() == answer.split()[:5]  # nothing is read after the last
+    shown = run("explain", text, "-m", folder).out
+    assert shown.splitlines()[0] == f"{text} → {answer}"
+    end = answer.split()[-1]
+    assert f"The end of the answer, “{end}”, has no row: it was written last, and nothing was read after it." in " ".join(shown.split())
+    figure = json.loads(run("explain", text, "-m", folder, "--format", "figure").out)
+    assert figure["title"] == f"{text} → {answer}" and any("has no row" in note for note in figure["notes"])
+    assert "answer" not in run_json("explain", text, "--second", "s1 s2", "-m", folder)
+    one = run_json("explain", "s4", "-m", folder)
+    assert len(one["answer"].split()) == 1 and one["tokens"] == ["s4", "<"]
+
+
 @pytest.mark.parametrize(("key", "value", "sentence"), [
     ("norm", "batch", '"batch" is not one of layer, rms'),
     ("positions", "relative", "is not one of none, sinusoidal, learned, rotary, alibi"),

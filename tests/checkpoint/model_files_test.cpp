@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <string>
 
 #include "checkpoint/safetensors_bytes.h"
@@ -121,7 +122,7 @@ TEST(ModelFiles, SeveralPoolingsAreConcatenatedInTheirOrder) {
   EXPECT_EQ(pooling(R"({"pooling_mode":"lasttoken"})"), std::vector{Pooling::last_token});
   EXPECT_EQ(pooling(R"({"pooling_mode":["mean","cls"]})"),
             (std::vector<Pooling>{Pooling::cls, Pooling::mean}));
-  EXPECT_FILE_ERROR(pooling(R"({"pooling_mode_mean_tokens":false})"), "", "asks for no pooling");
+  EXPECT_FILE_ERROR(pooling(R"({"pooling_mode_mean_tokens":false})"), "", "selects no pooling");
   EXPECT_FILE_ERROR(pooling(R"({"pooling_mode":"median"})"), "pooling_mode", "\"median\" is not a pooling");
   EXPECT_FILE_ERROR(pooling(R"({"pooling_mode":["cls","cls"]})"), "pooling_mode", "one pooling twice");
   EXPECT_FILE_ERROR(pooling(R"({"pooling_mode_cls_token":1})"), "pooling_mode_cls_token",
@@ -221,7 +222,8 @@ TEST(ModelFiles, SaysWhatAFolderLacks) {
   folder.write("config.json", "{}");
   EXPECT_FILE_ERROR(find_model(folder.path().string()), "", "has neither model.safetensors nor");
   folder.write("pytorch_model.bin", "");
-  EXPECT_FILE_ERROR(find_model(folder.path().string()), "", "the only format that attend reads");
+  EXPECT_FILE_ERROR(find_model(folder.path().string()), "",
+                    "has its weights in pytorch_model.bin, a PyTorch file");
 }
 
 TEST(ModelFiles, FindsModelsInTheHubsCache) {
@@ -237,8 +239,8 @@ TEST(ModelFiles, FindsModelsInTheHubsCache) {
   EXPECT_EQ(find_model("org/name@0123abc").folder, folder / "models--org--name/snapshots/0123abc");
   EXPECT_EQ(find_model("tiny").folder, folder / "models--sentence-transformers--tiny/snapshots/99");
   EXPECT_FILE_ERROR(find_model("org/name@v2"), "",
-                    "revision v2 of it is neither in the hub's cache, " + folder.path().string());
-  EXPECT_FILE_ERROR(find_model("org/missing"), "", "`attend pull` gets it");
+                    "no model of this name at revision v2 in " + folder.path().string());
+  EXPECT_FILE_ERROR(find_model("org/missing"), "", "`attend pull org/missing` downloads it");
   folder.write("models--org--name/refs/main", "../../../etc");
   EXPECT_FILE_ERROR(find_model("org/name"), "", "does not hold the name of a commit");
 }
@@ -247,7 +249,7 @@ TEST(ModelFiles, DefaultModelsHaveShortNames) {
   const TemporaryFolder folder;
   const Variable cache("HF_HUB_CACHE", folder.path().c_str());
   const Variable own("ATTEND_MODELS", folder.path().c_str());
-  EXPECT_FILE_ERROR(find_model("smollm2"), "", "`attend pull smollm2` gets it");
+  EXPECT_FILE_ERROR(find_model("smollm2"), "", "`attend pull smollm2` downloads it");
   write_plain(folder, "HuggingFaceTB/SmolLM2-135M-Instruct");
   EXPECT_EQ(find_model("smollm2").folder, folder / "HuggingFaceTB/SmolLM2-135M-Instruct");
   EXPECT_EQ(find_model("HuggingFaceTB/SmolLM2-135M-Instruct").folder, find_model("smollm2").folder);
@@ -266,23 +268,50 @@ TEST(ModelFiles, AFolderMayHoldOneGgufFileInstead) {
   write_plain(folder, "one");  // a config.json says what to read
   EXPECT_EQ(find_model((folder / "one").string()).weights.path(), folder / "one/model.safetensors");
   folder.write("two/model.gguf", "not one");
-  EXPECT_FILE_ERROR(find_model((folder / "two").string()), "", "expected a model's folder or a GGUF file");
+  EXPECT_FILE_ERROR(find_model((folder / "two").string()), "", "is neither a model's folder nor a GGUF file");
   folder.write("outside.gguf", file);
   folder.write("three/readme", "");
   fs::create_symlink("../outside.gguf", folder / "three/model.gguf");
   EXPECT_FILE_ERROR(find_model((folder / "three").string()), "", "is a link that leaves the model's folder");
 }
 
+TEST(ModelFiles, FormsThatAreNotReadAreNamedWithAWayOn) {
+  const TemporaryFolder folder;
+  const std::string way = "attend reads safetensors and GGUF: download the model with `attend pull ORG/NAME`";
+  folder.write("alone/onnx/model.onnx", "");
+  EXPECT_FILE_ERROR(find_model((folder / "alone").string()), "",
+                    "has its weights in onnx/model.onnx, an ONNX file; " + way);
+  folder.write("with_config/config.json", "{}");
+  folder.write("with_config/model.onnx", "");
+  EXPECT_FILE_ERROR(find_model((folder / "with_config").string()), "",
+                    "has its weights in model.onnx, an ONNX file; " + way);
+  EXPECT_FILE_ERROR(find_model((folder / "with_config/model.onnx").string()), "", "is an ONNX file; " + way);
+  folder.write("one/model.safetensors", "");
+  EXPECT_FILE_ERROR(find_model((folder / "one/model.safetensors").string()), "",
+                    "holds weights alone: name the folder that also has config.json and the tokenizer");
+  for (const char* const name : {"nowhere.gguf", "nowhere.onnx"})
+    EXPECT_FILE_ERROR(find_model(name), "", "there is no such file") << name;
+  EXPECT_FILE_ERROR(find_model("no-such/model"), "", "`attend pull no-such/model` downloads it");
+}
+
+TEST(ModelFiles, TheFilesOfSentenceTransformersAreListed) {
+  const TemporaryFolder folder;
+  write_sentence_model(folder);
+  const std::vector<std::string> read = find_model(folder.path().string()).module_files;
+  EXPECT_EQ(read.front(), "modules.json");
+  EXPECT_NE(std::find(read.begin(), read.end(), "1_Pooling/config.json"), read.end());
+}
+
 TEST(ModelFiles, BadNamesAreRefused) {
   for (const char* const name :
        {"../x", "a/b/c", "/nowhere", "~/model", "org/", "org/name@", "a b", ".hidden"}) {
-    EXPECT_FILE_ERROR(find_model(name), "", "not a name that a model on the hub could have") << name;
+    EXPECT_FILE_ERROR(find_model(name), "", "no model on the hub can have this name") << name;
   }
   EXPECT_FILE_ERROR(find_model(""), "", "is not the name of a model");
   EXPECT_FILE_ERROR(find_model(std::string("a\0b", 3)), "", "is not the name of a model");
   const TemporaryFolder folder;
   EXPECT_FILE_ERROR(find_model(folder.write("file", "").string()), "",
-                    "is a file, expected a model's folder");
+                    "is neither a model's folder nor a GGUF file");
 }
 
 TEST(ModelFiles, TheCacheIsWhereTheHubsVariablesSay) {

@@ -1,4 +1,4 @@
-"""The clients that people have, against a running `attend serve`: run by `make rivals`, where they are installed."""
+"""The clients that most people have, against a running `attend serve`."""
 
 import base64
 import json
@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-openai = pytest.importorskip("openai", reason="openai is not installed: make rivals installs it")
-huggingface_hub = pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed: make rivals installs it")
+openai = pytest.importorskip("openai", reason="openai is not installed: make setup installs it")
+huggingface_hub = pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed: make setup installs it")
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "app"))
 from program import run, run_json  # noqa: E402

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "draw/page/png.h"
+#include "draw/page/svg.h"
 #include "draw_cairo/pango_text.h"
-#include "draw_cairo/svg_ids.h"
 #include "support/boxes.h"
 #include "support/figures.h"
 #include "support/raster.h"
@@ -159,28 +159,13 @@ TEST(RenderPage, Refuses) {
                  "pixels is too large; a smaller scale or SVG will do");
 }
 
-TEST(SvgIds, CountFromZeroInEachFile) {
-  EXPECT_EQ(
-      with_own_ids(
-          "<g id=\"clip17\"/><g id=\"glyph3-5\"/><use xlink:href=\"#glyph3-5\"/><g clip=\"url(#clip17)\"/>"
-          "<g id=\"clip40\"/><image id=\"image9\" href=\"data:id\"/><b id=\"plain\"/>"),
-      "<g id=\"clip0\"/><g id=\"glyph0-5\"/><use xlink:href=\"#glyph0-5\"/><g clip=\"url(#clip0)\"/>"
-      "<g id=\"clip1\"/><image id=\"image0\" href=\"data:id\"/><b id=\"plain\"/>");
-}
-
-TEST(SvgIds, CellsStaySharpAndEmojiSmooth) {
-  const auto sharp = [](const Figure& figure) {
-    const std::string svg = render_page(figure, PageFormat::svg).bytes;
-    int count = 0;
-    for (std::size_t at = svg.find("pixelated"); at != svg.npos; at = svg.find("pixelated", at + 1)) ++count;
-    return count;
-  };
-  Figure figure;
-  figure.parts = {heatmap_of(english_tokens(40))};
-  EXPECT_EQ(sharp(figure), 2) << "cells and legend";
-  figure.parts = {Bars{"", {{"😀", 1, false}}, 0}};
-  EXPECT_EQ(sharp(figure), 0);
-  EXPECT_NE(render_page(figure, PageFormat::svg).bytes.find("<image "), std::string::npos);
+TEST(RenderPage, AnSvgHoldsItsLettersAsText) {
+  const Figure figure = everything(english_tokens(5));
+  const RenderedPage page = render_page(figure, PageFormat::svg);
+  EXPECT_NE(page.bytes.find("<title>What “it” looks at</title>"), std::string::npos);
+  EXPECT_NE(page.bytes.find(">animal</text>"), std::string::npos);
+  EXPECT_EQ(page.bytes.find("glyph"), std::string::npos);
+  EXPECT_EQ(page.bytes, figure_svg(figure));
 }
 
 // To regenerate it, run this test with ATTEND_WRITE_GOLDEN=1, and look at the result.

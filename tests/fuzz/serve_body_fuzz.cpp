@@ -16,7 +16,7 @@ namespace {
 using namespace attend;
 using namespace attend::serve;
 
-constexpr std::size_t kMostInputs = 8;
+constexpr std::size_t kMostInputs = 8, kMostDocuments = 12;
 
 template <class Action>
 void parse_or_refuse(const Action& action) {
@@ -49,8 +49,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!predict.texts.empty() && predict.texts.size() <= (predict.single ? 1 : kMostInputs));
   });
   parse_or_refuse([&] {
-    const RerankBody rerank = parse_rerank(body, kMostInputs);
-    require(!rerank.texts.empty() && rerank.texts.size() <= kMostInputs);
+    const RerankBody rerank = parse_rerank(body, kMostInputs, kMostDocuments);
+    require(!rerank.texts.empty() &&
+            rerank.texts.size() <= (rerank.documents ? kMostDocuments : kMostInputs));
+    require(!rerank.top_n || (rerank.documents && *rerank.top_n >= 1));
   });
   parse_or_refuse([&] { require(!parse_tokenize(body, kMostInputs).texts.empty()); });
   parse_or_refuse([&] { require(!parse_decode(body, kMostInputs).ids.empty()); });

@@ -223,6 +223,29 @@ TEST(Server, GoesOnForAWhileAfterSigterm) {
   server.join();
 }
 
+TEST(Server, DropsWhatIsNotFinishedInTime) {
+  std::atomic<bool> asked = false;
+  std::promise<Shared> promise;
+  Running server(
+      [&](const Shared& exchange) {
+        asked = true;
+        promise.set_value(exchange);
+      },
+      {.drain = 1s});
+  Client waiting(server.address());
+  waiting.send("GET /slow HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(comes_true([&] { return asked.load(); }));
+  Shared exchange = promise.get_future().get();
+  const auto start = std::chrono::steady_clock::now();
+  Running::signal(SIGTERM);
+  EXPECT_EQ(waiting.rest(), "");
+  EXPECT_TRUE(exchange->gone());  // whoever works on it can stop
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 900ms);
+  exchange.reset();
+  server.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+}
+
 TEST(Server, SaysWhyItCannotListen) {
   const auto sentence = [](const ServerOptions& options) -> std::string {
     try {

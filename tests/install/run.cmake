@@ -55,4 +55,17 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/examples -B ${work}/examples -G Ninja
 run(${CMAKE_COMMAND} --build ${work}/examples)
 
 run(${work}/prefix/bin/attend --version)
+
+# The service of systemd names the program where it is.
+set(unit ${work}/prefix/lib/systemd/system/attend.service)
+file(READ ${unit} text)
+if(NOT text MATCHES "ExecStart=${work}/prefix/bin/attend serve ")
+  message(FATAL_ERROR "attend.service does not start ${work}/prefix/bin/attend")
+endif()
+find_program(analyze systemd-analyze)
+if(analyze)
+  run(${analyze} verify --man=no ${unit})
+else()
+  message("attend.service was not verified: there is no systemd-analyze")
+endif()
 message("installed, found, built, and it prints what the documents say")

@@ -56,11 +56,11 @@ TEST_P(Change, RefusesWhatIsNotAnEdit) {
   EXPECT_NE(refusal(reading_, "a.b").find("is not an edit"), std::string::npos);
   EXPECT_NE(refusal(reading_, "1.").find("is not an edit"), std::string::npos);
   EXPECT_NE(refusal(reading_, "x:money>river").find("is not an edit"), std::string::npos);
-  EXPECT_EQ(refusal(reading_, "3"), "[edit] layer is 3, and layers count from 1 to 2");
-  EXPECT_EQ(refusal(reading_, "0.1"), "[edit] layer is 0, and layers count from 1 to 2");
-  EXPECT_NE(refusal(reading_, "1.99").find("[edit] head is 99, and heads count from 1 to "),
+  EXPECT_EQ(refusal(reading_, "3"), "[lens] layer is 3, and layers count from 1 to 2");
+  EXPECT_EQ(refusal(reading_, "0.1"), "[lens] layer is 0, and layers count from 1 to 2");
+  EXPECT_NE(refusal(reading_, "1.99").find("[lens] head is 99, and heads count from 1 to "),
             std::string::npos);
-  EXPECT_NE(refusal(reading_, "1.0").find("[edit] head is 0, and heads count from 1 to "), std::string::npos);
+  EXPECT_NE(refusal(reading_, "1.0").find("[lens] head is 0, and heads count from 1 to "), std::string::npos);
   EXPECT_NE(refusal(reading_, "1=nan").find("is not finite"), std::string::npos);
   EXPECT_NE(refusal(reading_, "money>nowhere").find("there is no word \"nowhere\""), std::string::npos);
   EXPECT_NE(refusal(reading_, "the>money").find("occurs 2 times"), std::string::npos);

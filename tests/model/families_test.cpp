@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "support/file_error.h"
 #include "support/temporary_folder.h"
@@ -121,6 +122,26 @@ TEST(ModelDescription, Gpt2IsCausal) {
                     "scale_attn_by_inverse_layer_idx", "true is not supported");
 }
 
+TEST(ModelDescription, AnOldConfigNamesItsClassAlone) {
+  const std::pair<const char*, const char*> classes[] = {
+      {"BertModel", "bert"},
+      {"BertForMaskedLM", "bert"},
+      {"RobertaForSequenceClassification", "roberta"},
+      {"XLMRobertaModel", "xlm-roberta"},
+  };
+  const std::string sizes =
+      R"("hidden_size":24,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":48,"vocab_size":100,)"
+      R"("max_position_embeddings":16,"pad_token_id":1,"architectures":[")";
+  for (const auto& [name, type] : classes) {
+    const std::string rest = sizes + name + R"("]})";
+    const ModelDescription with = config_of(R"({"model_type":")" + std::string(type) + R"(",)" + rest);
+    const ModelDescription without = config_of("{" + rest);
+    EXPECT_EQ(without.model_type, type) << name;
+    EXPECT_EQ(without.family, with.family) << name;
+    EXPECT_EQ(without.max_tokens(), with.max_tokens()) << name;
+  }
+}
+
 struct BadConfig {
   std::string text;
   const char* where;
@@ -131,7 +152,10 @@ TEST(ModelDescription, RefusesByKeyAndRule) {
   const BadConfig cases[] = {
       {"", "byte 0", "expected a value, found the end"},
       {"[]", "", "expected an object"},
-      {"{}", "model_type", "is missing"},
+      {"{}", "model_type", "is missing, and so is architectures"},
+      {R"({"architectures":["MambaModel"]})", "model_type",
+       "is missing, and \"MambaModel\" of architectures is not a model that attend supports"},
+      {R"({"architectures":["BertIsh"]})", "model_type", "\"BertIsh\" of architectures is not a model"},
       {R"({"model_type":null})", "model_type", "is missing"},
       {R"({"model_type":7})", "model_type", "expected a string"},
       {R"({"model_type":"mamba"})", "model_type",

@@ -120,7 +120,7 @@ TEST(GgufModel, SizesThatMakeNoModelAreRefused) {
 TEST(GgufModel, AFileThatIsNotOneIsRefused) {
   const TemporaryFolder folder;
   const auto path = folder.write("model.bin", "not a model");
-  EXPECT_FILE_ERROR(find_model(path.string()), "", "is a file, expected a model's folder or a GGUF file");
+  EXPECT_FILE_ERROR(find_model(path.string()), "", "is a PyTorch file; attend reads safetensors and GGUF");
 }
 
 }  // namespace

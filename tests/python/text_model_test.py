@@ -1,6 +1,7 @@
 """attend.TextModel on a small BERT: the golden checkpoint with a vocabulary of words."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -18,6 +19,26 @@ def as_sentence_model(folder, prompts=None):
     (folder / "1_Pooling/config.json").write_text(json.dumps({"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True}))
     if prompts:
         (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+
+
+def test_a_folder_that_says_nothing_of_pooling_is_told_once(folder):
+    model = attend.TextModel.from_pretrained(folder)
+    with pytest.warns(UserWarning, match="does not say how to pool, so a text's vector is the mean over its tokens; pooling= chooses another way"):
+        model.encode("the bank")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.encode("the bank")
+        attend.TextModel.from_pretrained(folder).encode("the bank", pooling="mean")
+        as_sentence_model(folder)
+        attend.TextModel.from_pretrained(folder).encode("the bank")
+
+
+def test_objects_say_what_they_are(folder):
+    model = attend.TextModel.from_pretrained(folder)
+    assert repr(model) == f"<attend.TextModel {folder}, 2 layers, 4 heads, vectors of 32>"
+    assert repr(attend.KeyValueCache(2, 3, 8)) == "<attend.KeyValueCache, sequences: 2, rows: 0>"
+    assert repr(attend.PackedMatrix(np.zeros((3, 5), np.float32))) == "<attend.PackedMatrix (3, 5)>"
+    assert repr(attend.MultiheadAttention(8, 2)) == "<attend.MultiheadAttention, embed_dim 8, 2 heads>"
 
 
 def test_a_vector_is_what_pooling_makes_of_the_last_layer(folder):

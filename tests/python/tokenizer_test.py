@@ -56,3 +56,12 @@ def test_what_is_wrong_is_said(tokenizer: attend.Tokenizer, tmp_path: pathlib.Pa
         tokenizer.encode(7)  # type: ignore[arg-type]
     with pytest.raises(UnicodeEncodeError):
         tokenizer.encode("\ud800")
+
+
+def test_it_is_made_from_a_path_and_says_what_it_is(tokenizer: attend.Tokenizer) -> None:
+    same = attend.Tokenizer(GOLDEN / "roberta.json")
+    assert same.encode("The bank").ids == tokenizer.encode("The bank").ids
+    assert repr(same) == f"<attend.Tokenizer, {same.vocabulary_size} tokens, BPE>"
+    assert repr(same.encode("")) == f"<attend.Encoding of {len(same.encode(''))} tokens>"
+    with pytest.raises(TypeError, match="path must be a str or a path, not int"):
+        attend.Tokenizer(7)  # type: ignore[arg-type]

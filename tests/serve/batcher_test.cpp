@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <numeric>
 #include <stdexcept>
 
 #include "lens/golden_reading.h"
@@ -80,6 +81,38 @@ TEST_F(BatcherTest, TakesWhatWaitsInItsOrderAndWithinTheLimit) {
         copy_of(alone.view().slice(0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1));
     EXPECT_TRUE(std::ranges::equal(second.work->vectors[i].values<float>(), row.values<float>()));
   }
+}
+
+TEST_F(BatcherTest, TakesAQuarterOfWhatWaits) {
+  std::vector<std::int64_t> batches;
+  Awaited many(texts(240), model_);  // 1,200 tokens
+  {
+    Batcher batcher({}, [&](std::int64_t, std::int64_t tokens) { batches.push_back(tokens); });
+    batcher.add(gate());
+    while (batcher.waiting_requests() > 0) std::this_thread::yield();
+    batcher.add(many.work);
+    open_.set_value();
+    many.wait();
+  }
+  ASSERT_GT(batches.size(), 4u);
+  EXPECT_EQ(std::vector(batches.begin(), batches.begin() + 4), (std::vector<std::int64_t>{0, 300, 225, 165}));
+  EXPECT_EQ(batches[4], 125);  // of at most 128, however few tokens wait
+  EXPECT_EQ(std::accumulate(batches.begin(), batches.end(), std::int64_t{0}), 1200);
+}
+
+TEST_F(BatcherTest, OneOfManyTextsLetsOthersPass) {
+  Awaited many(texts(2000), model_), few(texts(2), model_);
+  Batcher batcher({.batch_tokens = 20});
+  batcher.add(gate());
+  batcher.add(many.work);
+  batcher.add(few.work);
+  open_.set_value();
+  few.wait();
+  many.wait();
+  EXPECT_LT(few.work->finished, many.work->finished);
+  ASSERT_EQ(many.work->vectors.size(), 2000u);  // in their order
+  const Tensor alone = model_->embed(std::span(many.work->texts).last(1), {.normalize = false});
+  EXPECT_TRUE(std::ranges::equal(many.work->vectors.back().values<float>(), alone.values<float>()));
 }
 
 TEST_F(BatcherTest, OneThatFailsFailsAlone) {

@@ -123,22 +123,35 @@ TEST(PredictBody, IsATextAPairOrAList) {
 }
 
 TEST(RerankBody, IsAQueryAndItsTexts) {
-  const RerankBody plain = parse_rerank(R"({"query": "q", "texts": ["a", ""]})", 2);
+  const RerankBody plain = parse_rerank(R"({"query": "q", "texts": ["a", ""]})", 2, 3);
   EXPECT_EQ(plain.query, "q");
   EXPECT_EQ(plain.texts, (std::vector<std::string>{"a", ""}));
   EXPECT_FALSE(plain.raw_scores || plain.return_text || !plain.reading.truncate);
   const RerankBody other = parse_rerank(
       R"({"query": "", "texts": ["a"], "raw_scores": true, "return_text": true, "truncate": false, "model": "m"})",
-      2);
+      2, 3);
   EXPECT_TRUE(other.raw_scores && other.return_text && !other.reading.truncate);
   EXPECT_EQ(other.model, "m");
-  const auto fault = [](std::string_view body) { return fault_of([&] { parse_rerank(body, 2); }); };
+  const auto fault = [](std::string_view body) { return fault_of([&] { parse_rerank(body, 2, 3); }); };
   for (const char* const body :
        {R"({"texts": ["a"]})", R"({"query": "q"})", R"({"query": ["q"], "texts": ["a"]})",
         R"({"query": "q", "texts": [1]})", R"({"query": "q", "texts": ["a"], "return_text": 1})"})
     EXPECT_EQ(fault(body), Fault::invalid) << body;
   EXPECT_EQ(fault(R"({"query": "q", "texts": []})"), Fault::empty);
   EXPECT_EQ(fault(R"({"query": "q", "texts": ["a", "b", "c"]})"), Fault::too_many);
+
+  const RerankBody documents = parse_rerank(
+      R"({"query": "q", "documents": ["a", {"text": "b", "x": 1}, ""], "top_n": 2, "return_documents": true})",
+      2, 3);
+  EXPECT_EQ(documents.texts, (std::vector<std::string>{"a", "b", ""}));
+  EXPECT_TRUE(documents.documents && documents.return_text && documents.top_n == 2);
+  for (const char* const body :
+       {R"({"query": "q", "documents": "a"})", R"({"query": "q", "documents": [["a"]]})",
+        R"({"query": "q", "documents": [{"title": "a"}]})",
+        R"({"query": "q", "documents": ["a"], "top_n": 0})"})
+    EXPECT_EQ(fault(body), Fault::invalid) << body;
+  EXPECT_EQ(fault(R"({"query": "q", "documents": []})"), Fault::empty);
+  EXPECT_EQ(fault(R"({"query": "q", "documents": ["a", "b", "c", "d"]})"), Fault::too_many);
 }
 
 TEST(WritingBodies, AreTakenApart) {

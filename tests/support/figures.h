@@ -1,6 +1,7 @@
 // Figures to draw in tests: tokens of some script, and weights that look like attention.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -97,6 +98,16 @@ inline Bars bars_of(const std::vector<std::string>& tokens) {
   return bars;
 }
 
+inline Table table_of(const std::vector<std::string>& tokens) {
+  Table table;
+  table.title = "What each head does";
+  table.label_header = "token";
+  table.columns = {{"head"}, {"weight"}, {"habit", Align::left}};
+  for (std::size_t i = 0; i < std::min<std::size_t>(tokens.size(), 60); ++i)
+    table.rows.push_back({tokens[i], {std::to_string(i + 1), "12%", tokens[tokens.size() - 1 - i]}});
+  return table;
+}
+
 inline Plot layer_curve() {
   Plot plot;
   plot.title = "Entropy by layer";
@@ -122,7 +133,8 @@ inline Figure everything(const std::vector<std::string>& tokens) {
   Figure figure;
   figure.title = "What “it” looks at";
   figure.parts = {heatmap_of(tokens), head_view_of(tokens),     model_view_of(3, 4, tokens.size()),
-                  bars_of(tokens),    film_strip_of(tokens, 4), layer_curve()};
+                  bars_of(tokens),    film_strip_of(tokens, 4), layer_curve(),
+                  table_of(tokens)};
   figure.notes = {"Attention weights are not by themselves an explanation."};
   return figure;
 }

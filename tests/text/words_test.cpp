@@ -100,13 +100,17 @@ TEST(FindWord, PrefersTheCaseThatIsWritten) {
 
 TEST(FindWord, SaysWhatIsCloseOrHowToChoose) {
   const std::vector<Word> words = list({"the", "street", "tired", "the"});
-  EXPECT_EQ(refusal(words, "the"), "[word] \"the\" occurs 2 times; choose one with \"the#1\" to \"the#2\"");
+  EXPECT_EQ(refusal(words, "the"), "[lens] \"the\" occurs 2 times; choose one with \"the#1\" to \"the#2\"");
   EXPECT_EQ(find_word(words, "the#2"), 3u);
-  EXPECT_EQ(refusal(words, "the#3"), "[word] \"the\" occurs 2 times, so there is no \"the#3\"");
+  EXPECT_EQ(refusal(words, "the#3"), "[lens] \"the\" occurs 2 times, so there is no \"the#3\"");
   EXPECT_EQ(refusal(words, "streat"),
-            "[word] there is no word \"streat\" in the text; close to it: \"street\"");
-  EXPECT_EQ(refusal(words, "zzz"), "[word] there is no word \"zzz\" in the text");
-  EXPECT_EQ(refusal(words, ""), "[word] there is no word \"\" in the text");
+            "[lens] there is no word \"streat\" in the text; close to it: \"street\"");
+  EXPECT_EQ(refusal(list({"the", "street"}), "teh"),
+            "[lens] there is no word \"teh\" in the text; close to it: \"the\"");
+  EXPECT_EQ(refusal(list({"banks", "of"}), "bnak"),
+            "[lens] there is no word \"bnak\" in the text; close to it: \"banks\"");
+  EXPECT_EQ(refusal(words, "zzz"), "[lens] there is no word \"zzz\" in the text");
+  EXPECT_EQ(refusal(words, ""), "[lens] there is no word \"\" in the text");
   EXPECT_NE(refusal(words, std::string(100000, 'x')).find("…"), std::string::npos);
 }
 

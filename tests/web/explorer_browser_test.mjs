@@ -67,7 +67,7 @@ test("the keyboard: arrows, Enter, Escape, search, the list of keys", () => open
   await page.focus(".map-view canvas");
   for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
   await page.waitForFunction(() => /^banks looks at of: /.test(document.querySelector("[role=status]").textContent));
-  assert.equal(await page.evaluate(() => location.hash), "#row=2&col=3");
+  assert.equal(await page.evaluate(() => location.hash), "#layer=mean&row=2&col=3");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".steps[data-ready] .cell-steps");
   await page.keyboard.press("Escape");
@@ -94,6 +94,19 @@ test("zoom: in, out, the whole map", () => open({ width: 700, height: 500 }, asy
   await page.waitForFunction((before) => document.querySelector(".map-view canvas").toDataURL() !== before, fit);
   await page.keyboard.press("0");
   await page.waitForFunction((before) => document.querySelector(".map-view canvas").toDataURL() === before, fit);
+}));
+
+test("a link opens the same part of the map", () => open({ hash: "layer=1&head=1&units=tokens", width: 500, height: 420 }, async (page) => {
+  await ready(page);
+  await page.focus(".map-view canvas");
+  for (let i = 0; i < 3; ++i) await page.keyboard.press("+");
+  await page.waitForFunction(() => /zoom=3\.38\+[\d.]+\+[\d.]+/.test(location.hash));
+  const picture = () => page.$eval(".map-view canvas", (canvas) => canvas.toDataURL()), zoomed = await picture();
+  await page.reload();
+  await ready(page);
+  await page.waitForFunction((before) => document.querySelector(".map-view canvas").toDataURL() === before, zoomed);
+  await page.check("input[value=words]");  // another map is shown as a whole
+  await page.waitForFunction(() => !location.hash.includes("zoom"));
 }));
 
 test("lines: a word on the left is chosen, one on the right is taken apart", () => open({ hash: "tab=lines&layer=1&head=1" }, async (page) => {
@@ -131,7 +144,7 @@ test("method, units and special tokens: the numbers are the source's", () => ope
   await check({ ...look, method: "norm", row: 1 });
   await page.check("input[value=tokens]");
   await check({ ...look, method: "norm", units: "tokens", row: 1 });
-  await page.check(".check input");
+  await page.check("label:has-text('Special tokens') input");
   await check({ ...look, method: "norm", units: "tokens", special: true, row: 2 });
   await page.selectOption("label:has-text('Layer') select", "1");
   await page.selectOption("label:has-text('Head') select", "2");

@@ -73,6 +73,46 @@ export function trainedModel(test, task, settings) {
   return folder;
 }
 
+const madeUpWords = "the cat that chased a mouse then slept well".split(" ");
+
+/**
+ * A recorded pass in which each head does one thing: of layer 1 nothing, the word before, the word after; of layer 2 the subject of
+ * "slept", the object of "chased", and one column. Removed when the test ends.
+ */
+export function madeUpRecording(test) {
+  const folder = mkdtempSync(join(tmpdir(), "attend-web-")), file = join(folder, "made-up.attn"), n = madeUpWords.length;
+  test.after(() => rmSync(folder, { recursive: true }));
+  const none = () => -1, before = (i) => i - 1, after = (i) => (i + 1 < n ? i + 1 : -1);
+  const layers = [[none, before, after], [(i) => (i === 7 ? 1 : -1), (i) => (i === 3 ? 5 : -1), () => 2]];
+  const tensors = {}, add = (name, dtype, shape, numbers) => (tensors[name] = { dtype, shape, bytes: Buffer.from(numbers.buffer) });
+  const text = madeUpWords.join(" "), ends = [], places = [];
+  for (let i = 0, at = 0, bytes = 0; i < n; ++i, at += 1) {
+    places.push(BigInt(at), BigInt((at += madeUpWords[i].length)));
+    ends.push(BigInt((bytes += madeUpWords[i].length)));
+  }
+  add("ids", "I64", [n], BigInt64Array.from(madeUpWords, (_, i) => BigInt(i)));
+  add("special", "BOOL", [n], new Uint8Array(n));
+  add("token_ends", "I64", [n], BigInt64Array.from(ends));
+  add("places", "I64", [n, 2], BigInt64Array.from(places));
+  layers.forEach((heads, l) => {
+    const size = heads.length * n, q = new Float32Array(n * size), k = new Float32Array(n * size), v = new Float32Array(n * size).fill(1);
+    for (let i = 0; i < n; ++i) heads.forEach((target, h) => {
+      k[(i * heads.length + h) * n + i] = 1;
+      if (target(i) >= 0) q[(i * heads.length + h) * n + target(i)] = 4 * Math.sqrt(n);  // e⁴ is 87% of a row of nine
+    });
+    for (const [name, numbers] of Object.entries({ q, k, v })) add(`layer.${l + 1}.${name}`, "F32", [n, heads.length, n], numbers);
+  });
+  let at = 0;
+  const header = { __metadata__: { format: "attend recording", version: "1", model: "made up", family: "none", text, tokens: madeUpWords.join(""), layers: "2" } };
+  for (const [name, { dtype, shape, bytes }] of Object.entries(tensors)) header[name] = { dtype, shape, data_offsets: [at, (at += bytes.length)] };
+  let json = JSON.stringify(header);
+  json += " ".repeat((8 - (Buffer.byteLength(json) % 8)) % 8);
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(Buffer.byteLength(json)));
+  writeFileSync(file, Buffer.concat([length, Buffer.from(json), ...Object.values(tensors).map(({ bytes }) => bytes)]));
+  return file;
+}
+
 /** The server, on the next port that is free: its address, and how to end it. */
 export async function serve(args) {
   const server = spawn(program, ["explore", ...args], { stdio: ["ignore", "pipe", "inherit"] });

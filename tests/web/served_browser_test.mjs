@@ -1,5 +1,6 @@
 // The page of attend explore in a real browser: texts are typed, heads switched off, words compared; nothing leaves the server's address.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { openBrowser, ready, seriousIssues, withAddress } from "./browser.mjs";
 import { attendJson, goldenModel, serve } from "./program.mjs";
@@ -70,6 +71,56 @@ test("heads and links are switched off and on again", () => visit({ hash: "layer
     await page.waitForFunction((count) => document.querySelectorAll(".chips li").length === count, left);
   }
   assert.equal(await page.textContent(".result"), "");
+}));
+
+test("the bar of a word is as long as the number beside it says", () => visit({ hash: "layer=2&head=3&off=2.3" }, async (page) => {
+  await page.waitForSelector(".result table");  // the address switches it off
+  assert.deepEqual(await page.$$eval(".chips li", (all) => all.map((each) => each.firstChild.textContent)), ["2.3"]);
+  const rows = await page.$$eval(".result tbody tr", (all) => all.map((row) => ({
+    numbers: [...row.querySelectorAll(".number")].map((cell) => Number(cell.textContent)), bar: parseFloat(row.querySelector(".fill").style.width),
+  })));
+  const most = Math.max(...rows.map(({ numbers: [, moved] }) => moved));
+  for (const { numbers: [cosine, moved], bar } of rows) {
+    assert.ok(Math.abs(1 - cosine - moved) < 0.002, `${cosine} ${moved}`);
+    assert.ok(Math.abs(bar - (100 * moved) / most) < 6, `${bar} ${moved} of ${most}`);
+  }
+  await page.click(".chips button");
+  await page.waitForFunction(() => !location.hash.includes("off="));
+}));
+
+test("a link opens the text beside as well, and both have one scale", () => visit({}, async (page) => {
+  await ready(page);
+  await page.fill("[aria-label=Text]", "the river");
+  await page.click("button:has-text('Read beside')");
+  await page.waitForFunction(() => document.querySelectorAll(".pane").length === 2);
+  assert.equal(new URL(page.url()).searchParams.get("beside"), "the river");
+  await page.selectOption(".pane:last-child label:has-text('Layer') select", "2");
+  await page.reload();
+  await page.waitForFunction(() => document.querySelectorAll(".pane .map-view[data-ready=true]").length === 2);
+  assert.deepEqual(await page.$$eval(".pane", (all) => all.map((pane) => pane.querySelector(".controls select").value)), ["2", "2"]);
+  assert.equal(await page.inputValue("[aria-label=Text]"), text);  // the form keeps the first
+  // The end of the legend of the first map, as it is saved.
+  const end = async () => {
+    const [drawing] = await Promise.all([page.waitForEvent("download"), page.click("[data-save=svg]")]);
+    return Number([...readFileSync(await drawing.path(), "utf8").matchAll(/text-anchor="end"[^>]*>([\d.]+)<\/text>/g)].at(-1)[1]);
+  };
+  const together = await end();
+  await page.click("button:has-text('One text')");
+  assert.equal(new URL(page.url()).searchParams.get("beside"), null);
+  await ready(page);
+  assert.ok(together > (await end()) + 0.01, `${together}`);  // alone it has a scale of its own
+}));
+
+test("in the textbook, Read shows what was read", () => visit({ hash: "tab=textbook&layer=mean;book=cat&on=projections,mask&word=4" }, async (page) => {
+  await page.waitForSelector("text=tokens", { state: "attached" });
+  assert.equal(await page.inputValue(".textbook select"), "cat");
+  assert.ok(await page.isChecked("[data-switch=mask] input[role=switch]"));
+  await page.check("[data-switch=scale] input[role=switch]");
+  await page.waitForFunction(() => location.hash.includes("book=cat&on=projections,scale,mask&word=4"));
+  await page.fill("[aria-label=Text]", "money of the bank");
+  await page.click("button:text-is('Read')");
+  await ready(page);
+  assert.ok(await page.isVisible(".map-view canvas"));
 }));
 
 test("numbers in cells come from rows, which are exact", () => visit({ hash: "layer=1&head=1" }, async (page) => {

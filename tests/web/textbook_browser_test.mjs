@@ -60,6 +60,22 @@ test("each switch says what it changes, and changes it", () => open(async (page)
   assert.ok((await page.$$eval(".shapes tbody tr", (rows) => rows.length)) >= 10);
 }));
 
+test("with queries, keys and values, Wo makes the new vector of the mixture", () => open(async (page) => {
+  assert.equal(await page.locator("[data-live=projected]").count(), 0);
+  const said = () => page.textContent(".question:has([data-live=mixed])");
+  assert.match(await said(), /The new vector of “love” is/);
+  await page.check("[data-switch=projections] input[role=switch]");
+  const walked = walk(lessonOf(presets[0], { ...allOff, projections: true })), row = (values) => `[${values.map((value) => value.toFixed(2).replace("-", "−")).join(", ")}]`;
+  assert.equal(await live(page, "mixed"), row(walked.heads[0].output[1]));
+  assert.equal(await live(page, "projected"), row(walked.output[1]));
+  assert.match(await said(), /The mixture of “love” is .* Times Wo, it becomes the new vector/);
+  assertNear(await matrix(page, "Mixture"), walked.heads[0].output);
+  assert.match(await page.textContent(".question:has([data-live=output-shape])"), /Wo brings the mixture, 4 numbers a word, back to the length of the input/);
+  assert.match(await page.textContent(".textbook"), /4\. The mixture: weights V, and Wo/);
+  await page.check("[data-switch=heads] input[role=switch]");
+  assert.match(await said(), /in the first head.* Side by side and times Wo, the heads' mixtures become the new vector/);
+}));
+
 test("questions stand beside numbers that answer them", () => open(async (page) => {
   assert.equal(await live(page, "pairs"), "16");
   assert.equal(await live(page, "row-sum"), "1.000");

@@ -6,6 +6,7 @@
  * @typedef {object} Token
  * @property {string} text
  * @property {boolean} special
+ * @property {boolean} [unknown] the vocabulary lacks it, and the model did not see what stands there
  * @property {number} part
  * @property {number[]} place
  *
@@ -44,7 +45,19 @@
  * @property {boolean} [distanceBias]
  * @property {InsideFacts} inside
  * @property {Sink} [sink] of a model that writes
+ * @property {Notable[]} [notable] the heads worth seeing, the best first; pages of older versions have none
+ * @property {number} [unknown] how many tokens the vocabulary lacks
+ * @property {number} [answerBegins] the first token of the answer, in a model with an encoder and a decoder
+ * @property {string} [answer] what it answered, to the end
  * @property {string} [notFinite] where NaN or infinity first appeared, in a sentence; only where it did
+ *
+ * @typedef {object} Notable a head that stands out in this text
+ * @property {number} layer
+ * @property {number} head
+ * @property {"links" | "previous" | "next"} role
+ * @property {number} share how sure it is: of the weight of a word, or of all words
+ * @property {[number, number, number][]} links [from, to, weight], the clearest first; places in `words`
+ * @property {string} says what it does, in words
  *
  * @typedef {object} Sink what rests on the first token
  * @property {string} token

@@ -62,6 +62,36 @@ const tables = { dark: table(dark), light: table(paper) };
 
 /** @typedef {keyof typeof tables} Theme */
 
+// Heads beside each other: hues that stay apart for eyes that do not tell red from green (after Okabe and Ito), each from the empty end
+// of the scale to a tone as dark, or as light, as the others'.
+const hues = {
+  light: ["0b63a8", "c4500a", "0a7a55", "a23f86", "856600", "3d434d"],
+  dark: ["6db6ff", "ff9e5e", "4fd6a5", "f08fd3", "f0cd4a", "d5d8e0"],
+};
+const empty = { light: "fbfbee", dark: "1c1e26" };
+const headTables = {
+  light: hues.light.map((hue) => table(`${empty.light} ${hue}`)),
+  dark: hues.dark.map((hue) => table(`${empty.dark} ${hue}`)),
+};
+
+/**
+ * The scale of one of several heads that are shown together.
+ * @param {number} index among them
+ * @param {Theme} theme
+ */
+export function headTable(index, theme) {
+  return headTables[theme][index % hues.light.length];
+}
+
+/**
+ * The colour of such a head at its strongest.
+ * @param {number} index
+ * @param {Theme} theme
+ */
+export function headColor(index, theme) {
+  return `#${hues[theme][index % hues.light.length]}`;
+}
+
 /** @param {Theme} theme */
 export function colorTable(theme) {
   return tables[theme];
@@ -76,9 +106,13 @@ export const notANumber = [0xe0, 0x8a, 0x6a];
  * @returns {Rgb}
  */
 export function colorAt(place, theme) {
+  return colorIn(tables[theme], place);
+}
+
+/** @param {Uint8Array} bytes a scale @param {number} place from 0 to 1, or NaN @returns {Rgb} */
+export function colorIn(bytes, place) {
   if (Number.isNaN(place)) return notANumber;
   const at = 3 * Math.round(255 * Math.min(1, Math.max(0, place)));
-  const bytes = tables[theme];
   return [bytes[at], bytes[at + 1], bytes[at + 2]];
 }
 

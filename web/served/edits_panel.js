@@ -3,6 +3,7 @@ import { largest, largestFirst } from "../data/order.js";
 import { shownUnits } from "../ui/pane.js";
 import { bar, element, problemOf } from "../ui/dom.js";
 import { number, percent } from "../ui/format.js";
+import { editsOf } from "../ui/state.js";
 
 const few = 8; // words that moved most
 
@@ -17,6 +18,7 @@ export class EditsPanel {
     /** @type {string[]} */
     this.edits = [];
     this.asked = 0;
+    this.tried = "";  // of the address; what was refused is not asked for again
     this.head = element("button", { type: "button", onclick: () => this.add(this.chosenHead()) });
     this.link = element("button", { type: "button", onclick: () => this.add(this.chosenLink()) });
     this.input = element("input", { type: "text", placeholder: "4.2, it>animal, 4.2:it>animal=0.5", "aria-label": "Switch off" });
@@ -29,8 +31,12 @@ export class EditsPanel {
         this.input.value = "";
       } }, this.head, this.link, this.input, element("button", { type: "submit" }, "Switch off")),
       this.list, this.result);
-    pane.store.listen(() => this.offer());
+    pane.store.listen((now) => {
+      this.offer();
+      this.follow(now.off);
+    });
     this.offer();
+    this.follow(pane.store.state.off);
   }
 
   /** As the program names it, "4.2", or "4" for a layer; empty where none is chosen. */
@@ -55,6 +61,15 @@ export class EditsPanel {
     this.link.disabled = link === "" || this.edits.includes(link);
   }
 
+  // What the address says is switched off, is.
+  /** @param {string} off */
+  follow(off) {
+    if (off === this.edits.join("\n") || off === this.tried) return;
+    this.tried = off;
+    this.element.open = true;
+    this.change(editsOf(off));
+  }
+
   /** @param {string} edit */
   add(edit) {
     if (edit === "" || this.edits.includes(edit)) return;
@@ -68,6 +83,8 @@ export class EditsPanel {
       const change = edits.length === 0 ? null : (await this.source.change?.({ edits })) ?? null;
       if (asked !== this.asked) return;
       this.edits = edits;
+      this.tried = "";
+      this.pane.store.set({ off: edits.join("\n") });
       this.show(change);
     } catch (error) {
       if (asked === this.asked) this.result.replaceChildren(element("p", { class: "problem" }, error instanceof Error ? error.message : String(error)));
@@ -88,8 +105,8 @@ export class EditsPanel {
     this.result.replaceChildren(
       problemOf(change.notFinite) ?? "",
       element("p", {}, `The vector of the text moves by ${percent(change.textDistance)} of its length; the cosine with what it was is ${number(change.textCosine)}.`),
-      element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "word"), element("th", { scope: "col", class: "number" }, "cosine"), element("th", { scope: "col" }, element("span", { class: "unseen" }, "how far it moved")))),
-        element("tbody", {}, ...order.map((i) => element("tr", {}, element("th", { scope: "row" }, words[i].text), element("td", { class: "number" }, number(change.wordCosines[i])), element("td", { class: "wide" }, bar(moved[i] / most)))))));
+      element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "word"), element("th", { scope: "col", class: "number" }, "cosine"), element("th", { scope: "col", class: "number", title: "1 − cosine" }, "moved"), element("th", { scope: "col" }, element("span", { class: "unseen" }, "moved, as a bar")))),
+        element("tbody", {}, ...order.map((i) => element("tr", {}, element("th", { scope: "row" }, words[i].text), element("td", { class: "number" }, number(change.wordCosines[i])), element("td", { class: "number" }, number(moved[i])), element("td", { class: "wide" }, bar(moved[i] / most)))))));
   }
 }
 

@@ -13,7 +13,12 @@ export class ReadingForm {
   constructor(show, complain) {
     this.show = show;
     this.complain = complain;
-    this.text = element("textarea", { rows: 2, "aria-label": "Text", placeholder: "A text to read", onkeydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event) });
+    /** @typedef {{text: string, model: string}} Given */
+    /** @type {Given | null} what is shown */
+    this.first = null;
+    /** @type {Given | null} and beside it */
+    this.second = null;
+    this.text = element("textarea", { rows: 2, "aria-label": "Text", placeholder: "A text to read", title: "Ctrl and Enter read it", onkeydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event) });
     this.model = element("select", { "aria-label": "Model" });
     this.button = element("button", { type: "submit" }, "Read");
     this.beside = element("button", { type: "button", onclick: () => this.submit(true), disabled: true }, "Read beside");
@@ -38,8 +43,21 @@ export class ReadingForm {
     const given = new URLSearchParams(location.search), model = given.get("model");
     if (model !== null && [...this.model.options].some((option) => option.value === model)) this.model.value = model;
     this.text.value = given.get("text") ?? usual;
-    if (this.text.value !== "") await this.submit(false);
-    else this.text.focus();
+    if (this.text.value === "") return this.text.focus();
+    await this.submit(false);
+    const second = given.get("beside");
+    if (second === null || second === "") return;
+    const first = { text: this.text.value, model: this.model.value }, other = given.get("beside-model") ?? first.model;
+    this.text.value = second;
+    if ([...this.model.options].some((option) => option.value === other)) this.model.value = other;
+    await this.submit(true);
+    this.text.value = first.text;
+    this.model.value = first.model;
+  }
+
+  forgetSecond() {
+    this.second = null;
+    this.writeAddress();
   }
 
   askForSecond() {
@@ -63,8 +81,10 @@ export class ReadingForm {
     try {
       const source = renewed(await read({ text, model }), () => read({ text, model }));
       this.complain("");
-      if (!beside) this.writeAddress(text, model);
+      if (!beside) this.first = { text, model };
+      this.second = beside ? { text, model } : null;
       this.show(source, beside);
+      this.writeAddress();
       this.beside.disabled = false;
     } catch (error) {
       this.complain(error instanceof Error ? error.message : String(error));
@@ -73,9 +93,15 @@ export class ReadingForm {
     this.element.removeAttribute("aria-busy");
   }
 
-  /** @param {string} text @param {string} model */
-  writeAddress(text, model) {
-    const parts = new URLSearchParams(text.length <= longestInAddress ? { text, model } : { model });
+  writeAddress() {
+    const { first, second } = this, parts = new URLSearchParams();
+    if (first === null) return;
+    if (first.text.length <= longestInAddress) parts.set("text", first.text);
+    parts.set("model", first.model);
+    if (second !== null && second.text.length <= longestInAddress) {
+      parts.set("beside", second.text);
+      if (second.model !== first.model) parts.set("beside-model", second.model);
+    }
     history.replaceState(null, "", `?${parts}${location.hash}`);
   }
 }

@@ -66,18 +66,19 @@ export function whySoftmax({ book, walked, keyTokens }) {
 
 /** @param {Page} page */
 export function whatSum({ book, walked, keyTokens }) {
-  const { weights, output } = walked.heads[0], { d } = { d: output[0].length }, row = weights[book.row];
+  const { weights, output } = walked.heads[0], { d } = { d: output[0].length }, projected = lessonOf(book.preset, book.on).wo !== undefined, row = weights[book.row];
   const terms = row.map((weight, j) => `${short(weight)} × ${written(walked.v[j].slice(0, d))}`).filter((_, j) => row[j] >= 0.005);
   return answered("What does weights times values do?",
-    `It mixes. The new vector of “${book.preset.tokens[book.row]}” is ${terms.slice(0, 6).join(" + ")}${terms.length > 6 ? " + …" : ""} = `,
-    live(written(output[book.row]), "mixed"), `${walked.heads.length > 1 ? " in the first head" : ""}: every word gives as much of itself as its weight says, “${keyTokens[largestAt(row)]}” the most.`);
+    `It mixes. ${projected ? "The mixture" : "The new vector"} of “${book.preset.tokens[book.row]}” is ${terms.slice(0, 6).join(" + ")}${terms.length > 6 ? " + …" : ""} = `,
+    live(written(output[book.row]), "mixed"), `${walked.heads.length > 1 ? " in the first head" : ""}: every word gives as much of itself as its weight says, “${keyTokens[largestAt(row)]}” the most.`,
+    ...(projected ? [` ${walked.heads.length > 1 ? "Side by side and times Wo, the heads' mixtures become" : "Times Wo, it becomes"} the new vector, `, live(written(walked.output[book.row]), "projected"), "."] : []));
 }
 
 /** @param {Page} page */
 export function whyShape({ book, walked }) {
-  const from = book.preset.x ?? book.preset.v ?? [[0]];
+  const from = book.preset.x ?? book.preset.v ?? [[0]], projected = lessonOf(book.preset, book.on).wo !== undefined;
   return answered("Why does the result have the shape of the input?",
-    `One vector for each word that looks, as long as the vectors that are mixed: (${from.length}, ${from[0].length}) goes in and `,
+    `One vector for each word that looks, ${projected ? `and Wo brings the mixture, ${walked.heads.length > 1 ? "of all heads together " : ""}${walked.v[0].length} numbers a word, back to the length of the input` : "as long as the vectors that are mixed"}: (${from.length}, ${from[0].length}) goes in and `,
     live(`(${walked.output.length}, ${walked.output[0].length})`, "output-shape"),
     " comes out. Words are changed, not added or taken away, so layers can be stacked and their results added to what went in.");
 }

@@ -5,6 +5,7 @@ import { element, scrolling } from "../ui/dom.js";
 import { onTheme } from "../ui/theme.js";
 import { howRnn, whatContext, whatRow, whatSum, whyDot, whyShape, whySoftmax, whySquare, whyThree } from "./answers.js";
 import { matrixTable } from "./matrix_view.js";
+import { bookAddress, bookFrom } from "./address.js";
 import { lessonOf, openBook } from "./model.js";
 import { presets } from "./presets.js";
 import { whyScale } from "./scale_question.js";
@@ -14,23 +15,26 @@ import { changes, switchCards, switches } from "./switches.js";
 /** @typedef {"x" | "q" | "k" | "v" | "wq" | "wk" | "wv" | "wo" | "context"} MatrixName */
 
 export class Textbook {
-  constructor() {
+  /** @param {() => void} changed when the address may have changed */
+  constructor(changed) {
+    this.changed = changed;
     this.book = openBook("love");
     this.inputs = element("div", { class: "matrices" });
     this.results = element("div", {});
     this.cards = element("div", { class: "cards" });
     this.shapes = element("div", {});
-    const choose = element("select", {
+    this.sentence = element("select", {
       onchange: () => {
-        this.book = openBook(choose.value);
+        this.book = openBook(this.sentence.value);
         this.show();
+        this.changed();
       },
     }, ...presets.map(({ name, label }) => element("option", { value: name }, label)));
     this.note = element("p", { class: "note" });
     this.element = element("article", { class: "textbook" },
       element("h2", {}, "Attention from the beginning"),
       element("p", {}, "A word means what it means because of the words around it. Attention lets each word look at all the others, decide how much each matters, and take a mixture of what they offer. Here is all of it, in numbers small enough to check by hand."),
-      element("p", {}, element("label", {}, "Sentence ", choose)),
+      element("p", {}, element("label", {}, "Sentence ", this.sentence)),
       element("h3", {}, "1. Every word is a vector"), this.note, this.inputs,
       this.results,
       element("h3", {}, "5. One thing at a time"),
@@ -41,8 +45,21 @@ export class Textbook {
     this.shown = false;
   }
 
+  /** As it stands in an address; empty while it is as it was at first. */
+  address() {
+    return bookAddress(this.book);
+  }
+
+  /** @param {string} address */
+  read(address) {
+    if (address === this.address()) return;
+    this.book = bookFrom(address);
+    if (this.shown) this.show();
+  }
+
   show() {
     this.shown = true;
+    this.sentence.value = this.book.preset.name;
     const { preset } = this.book;
     this.note.textContent = preset.note;
     const { tokens } = preset;
@@ -59,6 +76,7 @@ export class Textbook {
         matrix[i][j] = value;
         this.refreshCards();
         this.update();
+        this.changed();
       },
     });
   }
@@ -71,19 +89,20 @@ export class Textbook {
     const choose = (/** @type {number} */ row) => {
       book.row = row;
       this.update();
+      this.changed();
     };
     const heads = (/** @type {"masked" | "weights" | "output"} */ what, /** @type {string} */ name, /** @type {boolean} */ colored) =>
       walked.heads.map((head, h) => matrixTable(head[what], {
         name: walked.heads.length > 1 ? `${name}, head ${h + 1}` : name, rows: book.preset.tokens, columns: what === "output" ? undefined : keyTokens, colored, chosen: book.row, choose,
       }));
     const together = (/** @type {Node[]} */ ...tables) => element("div", { class: "matrices" }, ...tables);
-    const q = book.on.projections || lesson.x === undefined ? "Q" : "X", k = book.on.projections || lesson.x === undefined ? "K" : book.on.cross ? "C" : "X", v = k === "K" ? "V" : k;
+    const q = book.on.projections || lesson.x === undefined ? "Q" : "X", k = book.on.projections || lesson.x === undefined ? "K" : book.on.cross ? "C" : "X", v = k === "K" ? "V" : k, projected = lesson.wo !== undefined;
     this.results.replaceChildren(
       element("h3", {}, `2. How alike are two words? ${q} ${k}ᵀ`),
       together(...heads("masked", `Scores${book.on.scale ? " ÷ √d" : ""}`, false)), whySquare(page), whyDot(page),
       element("h3", {}, "3. Shares of attention: softmax"), together(...heads("weights", "Weights", true)), whatRow(page), whySoftmax(page),
-      element("h3", {}, `4. The mixture: weights ${v}`),
-      together(...(walked.heads.length > 1 ? heads("output", "Mixture", false) : []), matrixTable(walked.output, { name: "Result", rows: book.preset.tokens, chosen: book.row, choose })),
+      element("h3", {}, `4. The mixture: weights ${v}${projected ? ", and Wo" : ""}`),
+      together(...(projected || walked.heads.length > 1 ? heads("output", "Mixture", false) : []), matrixTable(walked.output, { name: "Result", rows: book.preset.tokens, chosen: book.row, choose })),
       whatSum(page), whyShape(page), ...[whatContext(book), howRnn(book)].filter((node) => node !== null));
     this.shapes.replaceChildren(scrolling(element("table", { class: "shapes" },
       element("thead", {}, element("tr", {}, ...["step", "formula", "shape"].map((name) => element("th", { scope: "col" }, name)))),
@@ -106,6 +125,7 @@ export class Textbook {
       if (name === "projections" && !on) book.on.heads = false;
       this.renderCards();
       this.update();
+      this.changed();
       /** @type {HTMLElement | null} */ (this.cards.querySelector(`[data-switch=${name}] input`))?.focus();
     }, (name) => this.beside(name)));
   }

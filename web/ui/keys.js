@@ -8,7 +8,12 @@ const keys = [
   ["Enter", "show how the number is made"],
   ["Escape", "close it again"],
   ["+  −  0", "zoom in, zoom out, the whole map"],
-  ["/", "find a word"],
+  ["M", "the mean over all heads, and back"],
+  ["N, Shift N", "the next head worth seeing, the one before"],
+  ["/", "find a word; then Enter and Shift Enter go to the next and the one before"],
+  ["Ctrl Enter", "read the text (where texts can be typed)"],
+  ["Shift and click", "in All heads: show this head together with others, in colour"],
+  ["Tab", "from one part of the page to the next"],
   ["?", "this list"],
 ];
 

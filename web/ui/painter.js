@@ -125,19 +125,24 @@ export function svgPainter(width, height, title) {
   };
 }
 
+/** What a unit of a drawing has in CSS pixels: as many as text is larger here than usual. */
+export function unitOf() {
+  return (parseFloat(getComputedStyle(document.documentElement).fontSize) || 16) / 16;
+}
+
 /**
- * A canvas of this size in CSS pixels, sharp on this screen.
+ * A canvas of this size in units, sharp on this screen.
  * @param {HTMLCanvasElement} canvas
  * @param {number} width
  * @param {number} height
- * @param {number} [density]
  */
-export function sized(canvas, width, height, density = devicePixelRatio) {
+export function sized(canvas, width, height) {
+  const unit = unitOf(), density = devicePixelRatio * unit;
   const w = Math.max(1, Math.round(width * density)), h = Math.max(1, Math.round(height * density));
   if (canvas.width !== w) canvas.width = w;
   if (canvas.height !== h) canvas.height = h;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
+  canvas.style.width = `${width * unit}px`;
+  canvas.style.height = `${height * unit}px`;
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, width, height);

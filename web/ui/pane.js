@@ -10,13 +10,17 @@ import { RowTable } from "../views/row_table.js";
 import { StepsView } from "../views/steps.js";
 import { Strip } from "../views/strip.js";
 import { Controls } from "./controls.js";
+import { HeadsBar } from "./heads_bar.js";
 import { element, problemOf } from "./dom.js";
 import { nameOfLook, number, percent, verbOf } from "./format.js";
-import { fitted, Store } from "./state.js";
+import { unknownSentence } from "./unknown.js";
+import { fitted, headsOf, mostColors, nameOfHead, Store } from "./state.js";
 
 /** @typedef {import("../data/source.js").Source} Source */
 /** @typedef {import("./state.js").State} State */
 /** @typedef {{row: number, col: number | null}} Pair */
+
+const sideWidth = 19;  // rem that the table beside a view takes at least
 
 export class Pane {
   /**
@@ -28,8 +32,13 @@ export class Pane {
     this.store = new Store(fitted(state, source.facts, shownUnits(source.facts, state).length));
     /** @type {Pair | null} */
     this.pointed = null;
+    /** @type {Pane | null} the other of two readings side by side */
+    this.beside = null;
+    /** @type {(Float64Array | null)[]} the chosen row, of each head that is shown in a colour of its own */
+    this.colored = [];
     this.strip = new Strip(this);
     this.controls = new Controls(this);
+    this.heads = new HeadsBar(this);
     this.views = { map: new MapView(this), lines: new LinesView(this), model: new ModelView(this), next: new NextView(this), block: new BlockView(this) };
     this.table = new RowTable(this);
     this.steps = new StepsView(this);
@@ -37,20 +46,23 @@ export class Pane {
     this.readout = element("p", { class: "readout" });
     this.live = element("div", { class: "unseen", role: "status", "aria-live": "polite" });
     this.side = element("aside", { class: "side" }, this.table.element);
+    this.body = element("div", { class: "views" }, element("div", { class: "main" }, this.stage, this.readout), this.side);
     this.element = element("section", { class: "pane", "aria-label": `Reading: ${source.facts.text.slice(0, 60)}` },
-      this.facts(), problemOf(source.facts.notFinite), this.strip.element, this.controls.element,
-      element("div", { class: "views" }, element("div", { class: "main" }, this.stage, this.readout), this.side),
+      this.facts(), problemOf(source.facts.notFinite), problemOf(unknownSentence(source.facts)), this.strip.element, this.heads.element, this.controls.element,
+      this.body,
       this.steps.element, this.live);
     this.asked = 0;
     this.store.listen((_, before) => this.show(before));
     this.element.addEventListener("keydown", (event) => this.onKey(event));
+    new ResizeObserver(() => this.views.map.resized()).observe(this.element);
   }
 
   facts() {
-    const { model, layers, heads, tokens, dropped, causal, sink } = this.source.facts;
+    const { model, layers, heads, tokens, dropped, causal, sink, answer } = this.source.facts;
     const parts = [model, `${layers} layers × ${heads} heads`, `${tokens.length} tokens`];
     if (causal) parts.push("looks back only");
     if (sink !== undefined && sink.isSink) parts.push(`${percent(sink.share)} of the attention rests on the first token, ${sink.token.trim()}`);
+    if (answer !== undefined) parts.push(`its answer: ${answer.trim()}`);
     if (dropped > 0) parts.push(`${dropped} tokens did not fit and were cut`);
     return element("p", { class: "facts" }, parts.join(" · "));
   }
@@ -59,6 +71,26 @@ export class Pane {
   look() {
     const { layer, head, method, units, special, first } = this.store.state;
     return { layer, head, method, units, special, first: first ?? usuallyFirst(this.source.facts) };
+  }
+
+  /** What is drawn: one map, or each of the heads that are shown in colour, by its name. */
+  looks() {
+    const look = this.look(), { colors } = this.store.state, heads = headsOf(colors);
+    return heads.length === 0 ? [{ name: "", look }] : heads.map(({ layer, head }) => ({ name: nameOfHead({ layer, head }), look: { ...look, layer, head } }));
+  }
+
+  /** Adds a head to those that are shown in colour, or takes it away. @param {import("./state.js").Head} head */
+  toggleColor(head) {
+    const heads = headsOf(this.store.state.colors).map(nameOfHead), name = nameOfHead(head);
+    const next = heads.includes(name) ? heads.filter((each) => each !== name) : [...heads, name].slice(-mostColors);
+    this.store.set({ colors: next.join(" "), ...(this.store.state.method === "rollout" ? { method: "raw" } : {}) });
+  }
+
+  /** How many pixels a view may take across. */
+  room() {
+    const style = getComputedStyle(this.body), columns = style.gridTemplateColumns.split(" ").length;
+    const side = columns > 1 && !this.side.hidden ? sideWidth * parseFloat(getComputedStyle(document.documentElement).fontSize) + parseFloat(style.columnGap) : 0;
+    return this.body.clientWidth === 0 ? 0 : Math.max(240, this.body.clientWidth - side);
   }
 
   /** The token that the views of the next token and of the block are about: what was chosen, the end of the chosen word, or the last. */
@@ -99,11 +131,13 @@ export class Pane {
     if (state.tab === "textbook") return;
     const inside = state.tab === "next" || state.tab === "block";  // of one token; not about who looks at whom
     this.side.hidden = this.readout.hidden = inside || state.tab === "model";
-    this.strip.element.hidden = this.controls.element.hidden = inside;
+    this.body.classList.toggle("beside-map", state.tab === "map");
+    this.strip.element.hidden = this.controls.element.hidden = this.heads.element.hidden = inside;
     this.steps.element.classList.toggle("away", inside);
     this.views[state.tab].show();
     if (inside) return;
     this.controls.show();
+    this.heads.show();
     this.strip.show();
     this.steps.show();
     this.follow();
@@ -112,9 +146,13 @@ export class Pane {
   // What depends on where the cross-hair is. Where several rows have been asked for, only the last one counts.
   async follow() {
     const asked = ++this.asked, { row } = this.cross();
-    const values = row === null ? null : await this.source.row({ ...this.look(), row }).catch(() => null);
+    const looks = this.looks(), rowOf = (/** @type {import("../data/source.js").Look} */ look) => (row === null ? null : this.source.row({ ...look, row }).catch(() => null));
+    const rows = await Promise.all(looks.map(({ look }) => rowOf(look)));
     if (asked !== this.asked) return;
+    this.colored = looks[0].name === "" ? [] : rows;
+    const values = rows.length === 1 ? rows[0] : strongestOf(rows);
     this.strip.shade(values);
+    this.beside?.strip.shadeAgain();
     this.table.show(values);
     this.readout.textContent = this.sentence(values);
   }
@@ -136,10 +174,15 @@ export class Pane {
     this.follow();
   }
 
+  // The steps are those of one head: of several, the one that gives most.
   /** @param {number} row @param {number} col */
-  open(row, col) {
+  async open(row, col) {
     this.pointed = null;
-    this.store.set({ row, col, steps: true });
+    const heads = headsOf(this.store.state.colors);
+    if (heads.length === 0) return this.store.set({ row, col, steps: true });
+    this.store.set({ row, col });
+    const rows = await Promise.all(this.looks().map(({ look }) => this.source.row({ ...look, row }))), most = heads[largestAt(rows.map((values) => values[col]))];
+    this.store.set({ layer: most.layer, head: most.head, row, col, steps: true });
   }
 
   /**
@@ -176,18 +219,20 @@ export class Pane {
    * @param {State} before
    */
   lookLike(now, before) {
-    const { layer, head, method, units, special, first } = now, { facts } = this.source;
+    const { layer, head, method, units, special, first, colors, scale } = now, { facts } = this.source;
     if (units !== before.units || special !== before.special || first !== before.first) this.changeUnits({ units, special, first });
-    if (layer !== before.layer || head !== before.head || method !== before.method) {
-      const next = fitted({ ...this.store.state, layer, head, method }, facts, Infinity);
-      this.store.set({ layer: next.layer, head: next.head, method });
+    if (layer !== before.layer || head !== before.head || method !== before.method || colors !== before.colors || scale !== before.scale) {
+      const next = fitted({ ...this.store.state, layer, head, method, colors }, facts, Infinity);
+      this.store.set({ layer: next.layer, head: next.head, method, colors: next.colors, scale });
     }
   }
 
   title() {
     const { tab } = this.store.state;
     if (tab === "next" || tab === "block") return this.source.facts.model;
-    return `${this.source.facts.model}: ${nameOfLook(this.look(), this.source.facts)}`;
+    const looks = this.looks(), names = looks.map(({ name }) => name);
+    if (names[0] !== "") return `${this.source.facts.model}: heads ${names.join(", ")}`;
+    return `${this.source.facts.model}: ${nameOfLook(looks[0].look, this.source.facts)}`;
   }
 
   /** @param {KeyboardEvent} event */
@@ -227,14 +272,17 @@ export class Pane {
   async announce() {
     const { row } = this.store.state;
     if (row === null) return;
-    const values = await this.source.row({ ...this.look(), row });
+    const rows = await Promise.all(this.looks().map(({ look }) => this.source.row({ ...look, row })));
+    const values = strongestOf(rows);
     if (row === this.store.state.row) this.live.textContent = this.sentence(values);
   }
 
   async enter() {
     const { row, col } = this.store.state;
     if (row === null) return;
-    const values = await this.source.row({ ...this.look(), row });
+    const rows = await Promise.all(this.looks().map(({ look }) => this.source.row({ ...look, row })));
+    const values = strongestOf(rows);
+    if (values === null) return;
     this.open(row, col ?? largestAt(values));
     this.steps.element.focus({ preventScroll: true });
   }
@@ -246,4 +294,14 @@ export class Pane {
  */
 export function shownUnits(facts, { units, special, first }) {
   return unitsOf(facts, units, special, first ?? usuallyFirst(facts));
+}
+
+/**
+ * The largest of several rows, word by word; null where one of them is missing.
+ * @param {(Float64Array | null)[]} rows
+ */
+function strongestOf(rows) {
+  if (rows.some((row) => row === null)) return null;
+  const [first, ...others] = /** @type {Float64Array[]} */ (rows);
+  return first.map((value, i) => Math.max(value, ...others.map((row) => row[i])));
 }

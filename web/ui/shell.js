@@ -3,9 +3,10 @@ import { sourceOfPage } from "../data/carried.js";
 import { Textbook } from "../textbook/textbook.js";
 import { element } from "./dom.js";
 import { keysDialog } from "./keys.js";
-import { Pane } from "./pane.js";
+import { Pane, shownUnits } from "./pane.js";
 import { savePng, saveSvg } from "./save.js";
-import { fromAddress, toAddress } from "./state.js";
+import { printsWell } from "./print.js";
+import { bestLook, fitted, fromAddress, toAddress } from "./state.js";
 import { toggleTheme } from "./theme.js";
 
 /** @typedef {import("../data/source.js").Source} Source */
@@ -17,21 +18,26 @@ export class Shell {
   /**
    * @param {HTMLElement} root
    * @param {State} usual what is shown where the address says nothing
+   * @param {boolean} [best] whether each text then chooses its head
    */
-  constructor(root, usual) {
+  constructor(root, usual, best = false) {
     this.usual = usual;
+    this.best = best;
     /** @type {Pane[]} */
     this.panes = [];
-    this.textbook = new Textbook();
+    this.textbook = new Textbook(() => this.writeAddress());
     this.keys = keysDialog();
     this.problem = element("p", { class: "problem", role: "alert" });
     this.problem.hidden = true;
     this.readings = element("div", { class: "readings" });
     this.tabs = element("nav", { class: "tabs", "aria-label": "Views" }, ...Object.entries(tabs).map(([name, label]) =>
       element("button", { type: "button", "data-tab": name, onclick: () => this.open(/** @type {State["tab"]} */ (name)) }, label)));
-    this.tab = fromAddress(location.hash.slice(1).split(";")[0], usual).tab;
+    const { panes: [first = ""], book } = addressParts();
+    this.tab = fromAddress(first, usual).tab;
+    this.textbook.read(book);
     this.other = element("input", { type: "file", accept: ".html,text/html", class: "unseen", "aria-label": "Another page written by attend", tabindex: -1, onchange: () => this.openFile() });
     this.askForSecond = () => this.other.click();
+    this.closedSecond = () => {};
     this.beside = element("button", { type: "button", onclick: () => (this.panes.length > 1 ? this.closeSecond() : this.askForSecond()) }, "Second text…");
     this.tools = element("div", { class: "tools" }, this.beside, this.other,
       element("button", { type: "button", onclick: () => this.save("svg"), "data-save": "svg" }, "Save SVG"),
@@ -44,7 +50,13 @@ export class Shell {
       this.top, element("main", {}, this.problem, this.readings, this.textbook.element), this.keys);
     addEventListener("hashchange", () => this.readAddress());
     addEventListener("keydown", (event) => this.onKey(event));
+    printsWell(this);
     this.showTab();
+  }
+
+  /** What is shown of a text where the address says nothing. @param {Source} source @returns {State} */
+  usualOf({ facts }) {
+    return this.best ? bestLook(facts, this.usual) : this.usual;
   }
 
   /**
@@ -53,10 +65,11 @@ export class Shell {
    * @param {{beside?: boolean, state?: State}} [how]
    */
   add(source, { beside = false, state } = {}) {
-    const part = location.hash.slice(1).split(";")[beside ? 1 : 0] ?? "";
-    const usual = beside ? this.panes[0].stateFor(source.facts) : this.usual;
+    const part = addressParts().panes[beside ? 1 : 0] ?? "";
+    const usual = beside ? this.panes[0].stateFor(source.facts) : this.usualOf(source);
     const pane = new Pane(source, state ?? { ...fromAddress(part, usual), tab: this.tab });
     this.panes = beside ? [this.panes[0], pane] : [pane];
+    this.join();
     pane.store.listen((now, before) => {
       if (now.tab !== this.tab) this.open(now.tab);
       for (const other of this.panes) if (other !== pane) other.lookLike(now, before);
@@ -69,6 +82,11 @@ export class Shell {
     this.showTab();
   }
 
+  // Two panes are looked at with one scale.
+  join() {
+    this.panes.forEach((pane, i) => (pane.beside = this.panes[1 - i] ?? null));
+  }
+
   /** @param {() => void} ask what “Second text…” does instead of opening a file */
   offerSecond(ask) {
     this.askForSecond = ask;
@@ -76,6 +94,8 @@ export class Shell {
 
   closeSecond() {
     this.panes = this.panes.slice(0, 1);
+    this.join();
+    this.closedSecond();
     this.readings.replaceChildren(this.panes[0].element);
     this.readings.classList.remove("two");
     this.beside.textContent = "Second text…";
@@ -102,17 +122,24 @@ export class Shell {
     // A recorded pass has no blocks to look into.
     block.hidden = this.tab !== "block" && this.panes.length > 0 && !this.panes.some((pane) => pane.source.facts.inside.layers.length > 0);
     this.textbook.element.hidden = this.tab !== "textbook";
+    document.body.dataset.tab = this.tab;
     if (this.tab === "textbook" && !this.textbook.shown) this.textbook.show();
     for (const button of this.tools.querySelectorAll("button[data-save]")) /** @type {HTMLButtonElement} */ (button).disabled = this.tab === "textbook" || this.panes.length === 0;
   }
 
   writeAddress() {
-    history.replaceState(null, "", `#${this.panes.map((pane) => toAddress(pane.store.state)).join(";")}`);
+    const parts = this.panes.map((pane) => toAddress(pane.store.state)), book = this.textbook.address();
+    if (this.panes.length === 0) return;  // what it says is still to be shown
+    history.replaceState(null, "", `#${[...parts, ...(book === "" ? [] : [book])].join(";")}`);
   }
 
   readAddress() {
-    const parts = location.hash.slice(1).split(";");
-    this.panes.forEach((pane, i) => pane.store.set(fromAddress(parts[i] ?? "", this.usual)));
+    const { panes, book } = addressParts();
+    this.textbook.read(book);
+    this.panes.forEach((pane, i) => {
+      const { facts } = pane.source, state = fromAddress(panes[i] ?? "", this.usualOf(pane.source));
+      pane.store.set(fitted(state, facts, shownUnits(facts, state).length));
+    });
   }
 
   /** @param {"svg" | "png"} kind */
@@ -147,10 +174,19 @@ export class Shell {
   onKey(event) {
     const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLSelectElement;
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const maps = this.panes.length > 0 && ["map", "lines", "model"].includes(this.tab);
     if (event.key === "?") this.keys.showModal();
-    else if (event.key === "/" && this.panes.length > 0 && ["map", "lines", "model"].includes(this.tab)) {
+    else if (maps && (event.key === "m" || event.key === "M")) this.panes[0].heads.mean();
+    else if (maps && (event.key === "n" || event.key === "N")) this.panes[0].heads.next(event.shiftKey ? -1 : 1);
+    else if (event.key === "/" && maps) {
       event.preventDefault();
       this.panes[0].controls.search.focus();
     }
   }
+}
+
+/** The parts of the address: a state for each pane, and what the textbook shows. */
+export function addressParts() {
+  const parts = location.hash.slice(1).split(";");
+  return { panes: parts.filter((part) => !part.startsWith("book=")), book: parts.find((part) => part.startsWith("book=")) ?? "" };
 }

@@ -18,7 +18,13 @@ export function onTheme(listener) {
 }
 
 export function toggleTheme() {
-  document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
+  setTheme(theme() === "dark" ? "light" : "dark");
+}
+
+/** @param {string | undefined} chosen undefined: as the system says */
+export function setTheme(chosen) {
+  if (chosen === undefined) delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = chosen;
   for (const listener of listeners) listener();
 }
 

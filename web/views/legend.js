@@ -1,6 +1,8 @@
 // What the colours mean.
-import { colorAt, css, placeOf } from "../math/color.js";
+import { colorIn, css, placeOf } from "../math/color.js";
 import { number } from "../ui/format.js";
+
+export const scaleHeight = 14;  // from one scale of a legend to the next
 
 /**
  * @param {import("../ui/painter.js").Painter} painter
@@ -9,12 +11,17 @@ import { number } from "../ui/format.js";
  * @param {number} width
  * @param {number} high
  * @param {number} units of the map
- * @param {import("../math/color.js").Theme} theme
+ * @param {{name: string, table: Uint8Array}[]} scales one above the other, with the names of their heads
  * @param {string} ink
  */
-export function paintLegend(painter, x, y, width, high, units, theme, ink) {
+export function paintLegend(painter, x, y, width, high, units, scales, ink) {
   const steps = 64;
-  for (let i = 0; i < steps; ++i) painter.rect(x + (i * width) / steps, y, width / steps + 0.6, 8, css(colorAt(i / (steps - 1), theme)));
+  for (const { name, table } of scales) {
+    for (let i = 0; i < steps; ++i) painter.rect(x + (i * width) / steps, y, width / steps + 0.6, 8, css(colorIn(table, i / (steps - 1))));
+    if (name !== "") painter.text(name, x + width + 8, y + 4, { fill: ink, size: 11 });
+    y += scaleHeight;
+  }
+  y -= scaleHeight;
   for (const share of placeOf(0.25, 1, units) === 0.5 ? [0, 0.1, 0.5, 1] : [0, 0.5, 1]) {
     painter.text(share === 0 ? "0" : number(share * high), x + placeOf(share, 1, units) * width, y + 19, {
       fill: ink, size: 11, anchor: share === 0 ? "start" : share === 1 ? "end" : "middle",

@@ -2,8 +2,9 @@
 import { unitsOf } from "../data/source.js";
 import { element } from "../ui/dom.js";
 import { shortened } from "../ui/format.js";
-import { canvasPainter, sized, svgPainter } from "../ui/painter.js";
-import { onTheme, styleColor } from "../ui/theme.js";
+import { canvasPainter, sized, svgPainter, unitOf } from "../ui/painter.js";
+import { headColor } from "../math/color.js";
+import { onTheme, styleColor, theme } from "../ui/theme.js";
 
 /** @typedef {import("../ui/pane.js").Pane} Pane */
 /** @typedef {import("../ui/painter.js").Painter} Painter */
@@ -19,7 +20,9 @@ export class LinesView {
     this.key = "";
     /** @type {string[]} */
     this.labels = [];
-    /** @type {Map<number, Float64Array | null>} null: on its way */
+    /** @type {{name: string, look: import("../data/source.js").Look}[]} one, or several heads in colour */
+    this.looks = [];
+    /** @type {Map<string, Float64Array | null>} null: on its way */
     this.rows = new Map();
     this.drawing = 0;
     this.canvas = element("canvas", { "aria-hidden": "true" });
@@ -33,18 +36,20 @@ export class LinesView {
   }
 
   show() {
-    const { facts } = this.pane.source, look = this.pane.look(), key = JSON.stringify(look);
+    const { facts } = this.pane.source, looks = this.pane.looks(), { look } = looks[0], key = JSON.stringify(looks);
     if (key !== this.key) {
       this.key = key;
+      this.looks = looks;
       this.labels = unitsOf(facts, look.units, look.special, look.first).map((unit) => unit.text);
       this.rows = new Map();
     }
     const { row } = this.pane.store.state;
-    this.spacer.style.height = `${this.labels.length * step + 16}px`;
-    this.scroller.style.height = `${Math.min(this.labels.length * step + 16, Math.max(320, innerHeight * 0.74))}px`;
+    const tall = (this.labels.length * step + 16) * unitOf();
+    this.spacer.style.height = `${tall}px`;
+    this.scroller.style.height = `${Math.min(tall, Math.max(320, innerHeight * 0.74))}px`;
     if (row !== null) {
-      const { scrollTop, clientHeight } = this.scroller, at = row * step;
-      if (at < scrollTop || at > scrollTop + clientHeight - 2 * step) this.scroller.scrollTop = at - clientHeight / 2;
+      const { scrollTop, clientHeight } = this.scroller, at = row * step * unitOf();
+      if (at < scrollTop || at > scrollTop + clientHeight - 2 * step * unitOf()) this.scroller.scrollTop = at - clientHeight / 2;
     }
     this.draw();
   }
@@ -53,21 +58,21 @@ export class LinesView {
     if (this.drawing !== 0) return;
     this.drawing = requestAnimationFrame(() => {
       this.drawing = 0;
-      const width = this.scroller.clientWidth, height = this.scroller.clientHeight;
+      const width = this.scroller.clientWidth / unitOf(), height = this.scroller.clientHeight / unitOf();
       if (width === 0) return;
       this.paint(canvasPainter(sized(this.canvas, width, height)), width, height);
     });
   }
 
-  /** @param {number} row @returns {Float64Array | null} */
-  weights(row) {
-    const known = this.rows.get(row);
+  /** @param {number} row @param {number} which of the looks @returns {Float64Array | null} */
+  weights(row, which) {
+    const name = `${row} ${which}`, known = this.rows.get(name);
     if (known !== undefined) return known;
-    this.rows.set(row, null);
+    this.rows.set(name, null);
     const key = this.key;
-    this.pane.source.row({ ...this.pane.look(), row }).then((values) => {
+    this.pane.source.row({ ...this.looks[which].look, row }).then((values) => {
       if (key !== this.key) return;
-      this.rows.set(row, values);
+      this.rows.set(name, values);
       this.draw();
     }, () => {});
     return null;
@@ -76,21 +81,30 @@ export class LinesView {
   /** @param {Painter} painter @param {number} width @param {number} height */
   paint(painter, width, height) {
     const column = Math.min(170, width * 0.3), left = column, right = width - column;
-    const top = this.scroller.scrollTop - 8, y = (/** @type {number} */ i) => (i + 0.5) * step - top;
+    const top = this.scroller.scrollTop / unitOf() - 8, y = (/** @type {number} */ i) => (i + 0.5) * step - top;
     const first = Math.max(0, Math.floor(top / step)), last = Math.min(this.labels.length, Math.ceil((top + height) / step));
     const { row: chosen, col } = this.pane.cross(), ink = styleColor("ink"), quiet = styleColor("quiet"), accent = styleColor("accent");
-    const line = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ weight, /** @type {boolean} */ strong) => painter.curve(
-      [left + 8, y(from)], [right - 8, y(to)], strong ? accent : quiet, 1 + 3 * weight, strong ? 0.25 + 0.75 * weight : (chosen === null ? 0.9 : 0.35) * Math.min(1, weight + 0.08));
+    const colored = this.looks[0]?.name !== "", hue = (/** @type {number} */ which, /** @type {string} */ plain) => (colored ? headColor(which, theme()) : plain);
+    const line = (/** @type {number} */ which, /** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ weight, /** @type {boolean} */ strong) => painter.curve(
+      [left + 8, y(from)], [right - 8, y(to)], hue(which, strong ? accent : quiet), 1 + 3 * weight, strong ? 0.25 + 0.75 * weight : (chosen === null ? 0.9 : 0.35) * Math.min(1, weight + 0.08));
+    const every = this.looks.map((_, which) => which);
     for (let row = first; row < last; ++row) {
-      const values = row === chosen ? null : this.weights(row);
-      if (values === null) continue;
-      for (const to of strongest(values, this.labels.length <= few ? this.labels.length : 2)) line(row, to, values[to], false);
+      for (const which of every) {
+        const values = row === chosen ? null : this.weights(row, which);
+        if (values === null) continue;
+        for (const to of strongest(values, this.labels.length <= few ? this.labels.length : 2)) line(which, row, to, values[to], false);
+      }
     }
-    const looks = chosen === null ? null : this.weights(chosen);
-    if (looks !== null && chosen !== null) for (const to of strongest(looks, looks.length)) line(chosen, to, looks[to], true);
+    const seen = every.map((which) => (chosen === null ? null : this.weights(chosen, which)));
+    seen.forEach((values, which) => {
+      if (values !== null && chosen !== null) for (const to of strongest(values, values.length)) line(which, chosen, to, values[to], true);
+    });
+    const tall = 18 / seen.length;
     for (let i = first; i < last; ++i) {
-      const weight = looks === null ? 0 : looks[i];
-      if (weight >= least) painter.rect(right, y(i) - 9, 4, 18, accent, 0.15 + 0.85 * weight);
+      seen.forEach((values, which) => {
+        const weight = values === null ? 0 : values[i];
+        if (weight >= least) painter.rect(right, y(i) - 9 + which * tall, 4, tall, hue(which, accent), 0.15 + 0.85 * weight);
+      });
       painter.text(shortened(this.labels[i], 20), left, y(i), { fill: i === chosen ? accent : ink, bold: i === chosen, anchor: "end" });
       painter.text(shortened(this.labels[i], 20), right + 10, y(i), { fill: i === col ? accent : ink, bold: i === col });
     }
@@ -98,9 +112,12 @@ export class LinesView {
 
   /** @param {string} title */
   svg(title) {
-    const width = this.scroller.clientWidth, height = this.scroller.clientHeight;
+    const width = this.scroller.clientWidth / unitOf(), height = this.scroller.clientHeight / unitOf();
     const painter = svgPainter(width, height + 32, title);
     painter.rect(0, 0, width, height + 32, styleColor("paper"));
+    if (this.looks[0]?.name !== "") {
+      this.looks.forEach(({ name }, which) => painter.text(name, width - 12 - 44 * (this.looks.length - 1 - which), height + 16, { fill: headColor(which, theme()), bold: true, anchor: "end" }));
+    }
     painter.clip(0, 0, width, height);
     this.paint(painter, width, height);
     painter.unclip();
@@ -114,7 +131,7 @@ export class LinesView {
     new ResizeObserver(() => this.draw()).observe(this.element);
     const wordAt = (/** @type {MouseEvent} */ event) => {
       const box = this.scroller.getBoundingClientRect();
-      const word = Math.floor((event.clientY - box.top + this.scroller.scrollTop - 8) / step);
+      const word = Math.floor(((event.clientY - box.top + this.scroller.scrollTop) / unitOf() - 8) / step);
       return { word: word >= 0 && word < this.labels.length ? word : null, right: event.clientX - box.left > box.width / 2 };
     };
     this.scroller.addEventListener("pointermove", (event) => {

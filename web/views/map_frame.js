@@ -1,4 +1,5 @@
 // Where a map is on its canvas: margins for labels, the size of a cell, what is scrolled out of sight.
+import { scaleHeight } from "./legend.js";
 
 export class MapFrame {
   constructor() {
@@ -12,31 +13,35 @@ export class MapFrame {
     this.y = 0;
     this.fit = 1;
     this.slanted = true;
+    this.legend = legendHeight;
   }
 
   /**
    * @param {number} size units
-   * @param {number} width
+   * @param {number} width that there is; a small map takes less
    * @param {number} tallest
    * @param {number} labels pixels of the longest label
    * @param {boolean} reset whether to show the whole map again
+   * @param {number} [scales] how many the legend has
    */
-  layOut(size, width, tallest, labels, reset) {
+  layOut(size, width, tallest, labels, reset, scales = 1) {
     const fitted = this.fit === this.cell;
     this.size = size;
-    this.width = width;
+    this.legend = legendHeight + (scales - 1) * scaleHeight;
     this.left = Math.min(labels + 14, width * 0.3);
     const across = width - this.left - 8;
     // Slanted labels are easier to read, need 20 pixels not to touch, and lean out to the right.
     for (const slanted of [true, false]) {
       this.slanted = slanted;
       this.top = slanted ? labels * 0.72 + 16 : labels + 14;
-      this.fit = Math.max(Math.min((across - (slanted ? labels * 0.6 : 0)) / size, (tallest - this.top) / size, 64), 1 / 64);
+      this.fit = Math.max(Math.min((across - (slanted ? labels * 0.6 : 0)) / size, (tallest - this.top) / size, largestCell), 1 / 64);
       if (this.fit >= slantedPitch) break;
     }
     if (reset || fitted) this.cell = this.fit;
     this.cell = Math.max(this.cell, this.fit);
-    this.height = this.top + Math.min(size * this.cell, Math.max(tallest - this.top, size * this.fit)) + legendHeight;
+    const lean = this.slanted ? labels * 0.6 : 0;
+    this.width = Math.min(width, Math.max(narrowest, Math.ceil(this.left + size * this.fit + lean + 8)));
+    this.height = this.top + Math.min(size * this.cell, Math.max(tallest - this.top, size * this.fit)) + this.legend;
     this.scrollTo(this.x, this.y);
   }
 
@@ -45,7 +50,7 @@ export class MapFrame {
   }
 
   get plotHeight() {
-    return Math.min(this.size * this.cell, this.height - this.top - legendHeight);
+    return Math.min(this.size * this.cell, this.height - this.top - this.legend);
   }
 
   /** @param {number} x @param {number} y */
@@ -60,10 +65,23 @@ export class MapFrame {
    * @param {number} py
    */
   zoom(factor, px, py) {
-    const cell = Math.min(64, Math.max(this.fit, this.cell * factor)), ratio = cell / this.cell;
+    const cell = Math.min(largestCell, Math.max(this.fit, this.cell * factor)), ratio = cell / this.cell;
     const x = (this.x + px - this.left) * ratio - (px - this.left), y = (this.y + py - this.top) * ratio - (py - this.top);
     this.cell = cell;
     this.scrollTo(x, y);
+  }
+
+  /** What of the map is in sight, as it stands in an address. */
+  get view() {
+    if (this.cell <= this.fit) return "";
+    return [this.cell / this.fit, this.x / this.cell, this.y / this.cell].map((value) => String(Math.round(100 * value) / 100)).join(" ");
+  }
+
+  /** @param {string} view */
+  set view(view) {
+    const [times, x, y] = view === "" ? [1, 0, 0] : view.split(" ").map(Number);
+    this.cell = Math.max(this.fit, Math.min(largestCell, this.fit * times));
+    this.scrollTo(x * this.cell, y * this.cell);
   }
 
   /** @param {number} row @param {number} col */
@@ -86,5 +104,7 @@ export class MapFrame {
   }
 }
 
+const largestCell = 80;  // pixels
+const narrowest = 380;  // pixels that the legend and the buttons beside it take
 export const legendHeight = 52;
 export const slantedPitch = 20;  // pixels from one slanted label to the next

@@ -1,11 +1,11 @@
 // A map as it is seen and saved: cells, labels, cross-hair, legend.
 import { tileSize } from "../data/source.js";
-import { colorAt, inkOn, placeOf } from "../math/color.js";
+import { inkOn } from "../math/color.js";
 import { shortened } from "../ui/format.js";
 import { paintLegend } from "./legend.js";
 
 /** @typedef {import("./map_frame.js").MapFrame} MapFrame */
-/** @typedef {import("./tiles.js").Tiles} Tiles */
+/** @typedef {import("./tiles.js").Tiles | import("./color_tiles.js").ColorTiles} Tiles */
 /** @typedef {import("../ui/painter.js").Painter} Painter */
 /** @typedef {{theme: import("../math/color.js").Theme, ink: string, quiet: string, accent: string, paper: string}} Colors */
 
@@ -19,13 +19,13 @@ const zoomButtons = 130;  // pixels that they take to the right of the legend
  * @param {string[]} labels
  * @param {{row: number | null, col: number | null}} cross
  * @param {Colors} colors
- * @param {number} density pixels of the screen to a CSS pixel
+ * @param {number} density pixels of the screen to a unit
  */
 export function paintMap(painter, frame, tiles, labels, cross, colors, density) {
   painter.clip(frame.left, frame.top, frame.plotWidth, frame.plotHeight);
   const level = Math.min(tiles.top, Math.max(0, Math.floor(-Math.log2(frame.cell * density))));
   if (tiles.top > level) paintLevel(painter, frame, tiles, tiles.top, colors);
-  const part = tiles.part && tiles.imageOf(tiles.part, colors.theme);
+  const part = tiles.part && /** @type {import("./tiles.js").Tiles} */ (tiles).imageOf(tiles.part, colors.theme);
   if (part) painter.image(part, frame.left - frame.x, frame.top - frame.y, frame.size * frame.cell, frame.size * frame.cell);
   paintLevel(painter, frame, tiles, level, colors);
   if (frame.cell >= 36) paintNumbers(painter, frame, tiles, colors);
@@ -33,7 +33,7 @@ export function paintMap(painter, frame, tiles, labels, cross, colors, density) 
   painter.unclip();
   paintLabels(painter, frame, labels, cross, colors);
   const width = Math.max(90, Math.min(220, frame.width - frame.left - zoomButtons));
-  paintLegend(painter, frame.left, frame.top + frame.plotHeight + 22, width, tiles.high, frame.size, colors.theme, colors.quiet);
+  paintLegend(painter, frame.left, frame.top + frame.plotHeight + 22, width, tiles.scale, frame.size, tiles.legend(colors.theme), colors.quiet);
 }
 
 /** @param {MapFrame} frame */
@@ -50,7 +50,7 @@ function paintLevel(painter, frame, tiles, level, colors) {
   for (let y = Math.floor(top / span); y * span < bottom; ++y) {
     for (let x = Math.floor(left / span); x * span < right; ++x) {
       const tile = tiles.get(level, y, x);
-      const image = tile && tiles.imageOf(tile, colors.theme);
+      const image = tile && tiles.imageOf(/** @type {any} */ (tile), colors.theme);
       if (!tile?.grid || !image) continue;
       painter.image(image, frame.left + x * span * frame.cell - frame.x, frame.top + y * span * frame.cell - frame.y, tile.grid.cols * cell, tile.grid.rows * cell);
     }
@@ -65,7 +65,7 @@ function paintNumbers(painter, frame, tiles, colors) {
       const value = tiles.value(row, col);
       if (value === null) continue;
       painter.text(value.toFixed(2), frame.left + (col + 0.5) * frame.cell - frame.x, frame.top + (row + 0.5) * frame.cell - frame.y, {
-        fill: inkOn(colorAt(placeOf(value, tiles.high, frame.size), colors.theme)), size: 12, anchor: "middle",
+        fill: inkOn(tiles.colorOf(row, col, value, colors.theme)), size: 12, anchor: "middle",
       });
     }
   }

@@ -1,9 +1,12 @@
 // The model view: every head of every layer as a thumbnail. One click opens it.
 import { indexOf, numbersTo } from "../data/counting.js";
+import { largest } from "../data/order.js";
 import { unitsOf } from "../data/source.js";
+import { headColor } from "../math/color.js";
 import { element } from "../ui/dom.js";
-import { keyGroup, layerName, nameOfLook, sharedBy } from "../ui/format.js";
+import { keyGroup, layerName, nameOfLook, number, sharedBy } from "../ui/format.js";
 import { svgPainter } from "../ui/painter.js";
+import { headsOf, nameOfHead } from "../ui/state.js";
 import { onTheme, styleColor, theme } from "../ui/theme.js";
 import { cellsOf, largestOf } from "./cells.js";
 
@@ -21,12 +24,15 @@ export class ModelView {
     /** @type {Thumbnail[]} */
     this.thumbnails = [];
     this.element = element("div", { class: "model-view" });
-    onTheme(() => this.thumbnails.forEach((thumbnail) => this.color(thumbnail)));
+    this.same = element("input", { type: "checkbox", onchange: () => pane.store.set({ scale: this.same.checked ? "same" : "own" }) });
+    this.says = element("span", {});
+    onTheme(() => this.recolor());
   }
 
   show() {
     const { facts } = this.pane.source, { method, units, special, first } = this.pane.look();
     const key = JSON.stringify({ method, units, special, first });
+    this.recolor();
     if (key === this.key) return;
     this.key = key;
     // Rollout goes through all heads of a layer; there is one map for each depth.
@@ -42,7 +48,8 @@ export class ModelView {
     this.element.replaceChildren(
       element("p", { class: "note" }, method === "rollout"
         ? "How much of each word has arrived after each layer. Choose one to enlarge it."
-        : "Every head of the model, each coloured from 0 to its own largest weight; a cell stands for the largest of those it covers. Choose one to enlarge it."),
+        : "Every head of the model; a cell stands for the largest weight of those it covers. Choose one to enlarge it; with Shift held it joins those that are shown together, in a colour of its own."),
+      element("p", { class: "note scale-choice" }, element("label", { class: "check" }, this.same, " One scale for all"), this.says),
       grid);
     this.fill(key);
   }
@@ -54,7 +61,7 @@ export class ModelView {
     return element("button", {
       type: "button", class: "thumbnail",
       "aria-label": nameOfLook({ layer, head, method: head === null ? "rollout" : "raw" }, this.pane.source.facts),
-      onclick: () => this.pane.store.set({ tab: "map", layer, head }),
+      onclick: (/** @type {MouseEvent} */ event) => (event.shiftKey && head !== null ? this.pane.toggleColor({ layer, head }) : this.pane.store.set({ tab: "map", layer, head, colors: "" })),
     }, canvas, element("span", { class: head === null ? "depth-name" : "head-name", "aria-hidden": "true" }, head === null ? `After layer ${layerName(layer, this.pane.source.facts)}` : String(head)));
   }
 
@@ -90,13 +97,34 @@ export class ModelView {
       if (key !== this.key) return;
       this.color(thumbnail);
     }
+    this.recolor();
+    this.pane.beside?.views.model.recolor();
     this.element.dataset.ready = "true";
   }
 
-  /** @param {Thumbnail} thumbnail */
-  color({ grid, canvas }) {
+  // After the scale has changed, which they may share with those of the pane beside.
+  recolor() {
+    const { scale, colors } = this.pane.store.state, same = scale === "same", chosen = headsOf(colors).map(nameOfHead);
+    const high = same ? this.high() : null;
+    this.same.checked = same;
+    this.says.textContent = high !== null ? `Coloured from 0 to ${number(high)}.` : "Each is coloured from 0 to its own largest weight.";
+    for (const thumbnail of this.thumbnails) {
+      this.color(thumbnail, high);
+      const place = thumbnail.head === null ? -1 : chosen.indexOf(nameOfHead({ layer: thumbnail.layer, head: thumbnail.head }));
+      thumbnail.canvas.style.outline = place < 0 ? "" : `3px solid ${headColor(place, theme())}`;
+    }
+  }
+
+  /** The largest weight of all heads, here and in the pane beside this one. */
+  high() {
+    const largestHere = (/** @type {ModelView} */ view) => largest(view.thumbnails.map(({ grid }) => (grid === null ? 0 : largestOf(grid))));
+    return Math.max(largestHere(this), this.pane.beside === null ? 0 : largestHere(this.pane.beside.views.model));
+  }
+
+  /** @param {Thumbnail} thumbnail @param {number | null} high the value of the last colour; null: its own largest */
+  color({ grid, canvas }, high = null) {
     const { units, special, first } = this.pane.look();
-    if (grid !== null) cellsOf(grid, largestOf(grid), unitsOf(this.pane.source.facts, units, special, first).length, theme(), canvas);
+    if (grid !== null) cellsOf(grid, high ?? largestOf(grid), unitsOf(this.pane.source.facts, units, special, first).length, theme(), canvas);
   }
 
   /** @param {string} title */

@@ -1,8 +1,10 @@
 // One row as a table: the map in words, for everyone and for screen readers.
 import { largest, largestFirst } from "../data/order.js";
 import { unitsOf } from "../data/source.js";
+import { headColor } from "../math/color.js";
 import { bar, element } from "../ui/dom.js";
 import { nameOfLook, number, verbOf } from "../ui/format.js";
+import { theme } from "../ui/theme.js";
 
 /** @typedef {import("../ui/pane.js").Pane} Pane */
 
@@ -28,16 +30,22 @@ export class RowTable {
       return;
     }
     const order = largestFirst(values);
-    const shown = this.all ? order : order.slice(0, few), high = largest(values) || 1;
+    const shown = this.all ? order : order.slice(0, few), { colored } = this.pane;
+    const beside = this.pane.beside?.table.values ?? null, high = Math.max(largest(values), beside === null ? 0 : largest(beside)) || 1;
+    const bars = (/** @type {number} */ i) => (colored.length === 0 ? [bar(values[i] / high)] : colored.map((row, which) => {
+      const made = bar((row?.[i] ?? 0) / high, "of-head");
+      /** @type {HTMLElement} */ (made.firstElementChild).style.background = headColor(which, theme());
+      return made;
+    }));
     this.element.replaceChildren(
       element("h2", {}, element("q", {}, units[row].text), ` ${verbOf(look.method)}`),
-      element("p", { class: "note" }, nameOfLook(look, facts)),
+      element("p", { class: "note" }, colored.length === 0 ? nameOfLook(look, facts) : `heads ${this.pane.looks().map(({ name }) => name).join(", ")}: the largest of each word`),
       element("table", {},
         element("thead", { class: "unseen" }, element("tr", {}, element("th", { scope: "col" }, "word"), element("th", { scope: "col" }, "share"), element("td", {}))),
         element("tbody", {}, ...shown.map((i) => element("tr", { class: i === col ? "chosen" : null },
           element("th", { scope: "row" }, element("button", { type: "button", class: "link", onclick: () => this.pane.open(row, i) }, units[i].text)),
           element("td", { class: "number" }, number(values[i])),
-          element("td", { class: "wide" }, bar(values[i] / high)))))),
+          element("td", { class: "wide" }, ...bars(i)))))),
       order.length <= few ? "" : element("button", {
         type: "button", class: "link more",
         onclick: () => {

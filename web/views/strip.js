@@ -1,7 +1,7 @@
 // The text itself, its words shaded by how much the chosen one looks at them.
 import { largest } from "../data/order.js";
 import { unitsOf } from "../data/source.js";
-import { colorAt, css, inkOn, placeOf } from "../math/color.js";
+import { colorIn, colorTable, css, headTable, inkOn, placeOf } from "../math/color.js";
 import { element } from "../ui/dom.js";
 import { onTheme, theme } from "../ui/theme.js";
 
@@ -34,23 +34,30 @@ export class Strip {
     if (key === this.key) return;
     this.key = key;
     const shown = unitsOf(facts, units, special, first);
-    this.words = shown.map((unit, i) => element("span", { role: "option", class: unit.special ? "word special" : glued(shown, i, units) ? "word glued" : "word", "aria-selected": "false" }, unit.text));
+    this.words = shown.map((unit, i) => wordOf(unit, glued(shown, i, units), unit.text));
     this.painted = [];
     this.element.replaceChildren();
-    this.words.forEach((word, i) => this.element.append(i === 0 || glued(shown, i, units) ? "" : " ", word));
+    this.words.forEach((word, i) => this.element.append(i === 0 || glued(shown, i, units) ? "" : " ", ...between(facts, shown[i - 1], shown[i]), word));
+  }
+
+  shadeAgain() {
+    this.shade(this.values);
   }
 
   /** @param {Float64Array | null} values of the word that looks; null: none does */
   shade(values) {
     this.values = values;
     const { row, col } = this.pane.cross(), now = theme();
-    const high = values === null ? 0 : largest(values);
+    // A pane beside this one has the same scale.
+    const others = this.pane.beside?.strip.values ?? null, high = Math.max(values === null ? 0 : largest(values), others === null ? 0 : largest(others));
+    const { colored } = this.pane;
     this.words.forEach((word, i) => {
       const place = values === null ? 0 : placeOf(values[i], high, values.length), shade = place < 0.1 ? 0 : Math.round(255 * place);
-      const looks = `${shade} ${now} ${i === row} ${i === col}`;
+      const which = colored.findIndex((row) => row !== null && values !== null && row[i] === values[i]), table = which < 0 ? colorTable(now) : headTable(which, now);
+      const looks = `${shade} ${now} ${i === row} ${i === col} ${which}`;
       if (looks === this.painted[i]) return;  // of thousands of words few change from one row to the next
       this.painted[i] = looks;
-      const color = colorAt(shade / 255, now);
+      const color = colorIn(table, shade / 255);
       word.style.backgroundColor = shade === 0 ? "" : css(color);
       word.style.color = shade === 0 ? "" : inkOn(color);
       word.classList.toggle("looks", i === row);
@@ -73,4 +80,26 @@ export class Strip {
 function glued(units, i, kind) {
   const before = units[i - 1], unit = units[i];
   return kind === "words" && before !== undefined && !before.special && !unit.special && before.part === unit.part && unit.place[0] <= before.place[1];
+}
+
+/**
+ * @param {import("../data/source.js").Token} token
+ * @param {boolean} follows without a space
+ * @param {string} label
+ */
+export function wordOf(token, follows, label) {
+  const kind = token.special ? "word special" : follows ? "word glued" : "word";
+  return element("span", { role: "option", class: token.unknown ? `${kind} unknown` : kind, title: token.unknown ? "The model does not know this: it was read as “unknown”" : null, "aria-selected": "false" }, label);
+}
+
+/**
+ * What stands between two parts of a text: an arrow before an answer, a stroke before the second text of a pair.
+ * @param {import("../data/source.js").Facts} facts
+ * @param {import("../data/source.js").Token | undefined} before
+ * @param {import("../data/source.js").Token} token
+ */
+export function between(facts, before, token) {
+  if (before === undefined || before.part === token.part) return [];
+  const answer = facts.answerBegins !== undefined;
+  return [element("span", { class: "parting", role: "presentation", title: answer ? "The answer" : "The second text" }, answer ? "→" : "|"), " "];
 }

@@ -1,5 +1,6 @@
 // The tiles of one map: asked for when they come into sight, kept while the map is looked at, recoloured when a larger value turns up.
 import { tileSize } from "../data/source.js";
+import { colorAt, colorTable, placeOf } from "../math/color.js";
 import { cellsOf, largestOf } from "./cells.js";
 
 /** @typedef {import("../data/source.js").Grid} Grid */
@@ -14,12 +15,14 @@ export class Tiles {
    * @param {import("../data/source.js").Look} look
    * @param {number} size units of the map
    * @param {() => void} arrived
+   * @param {() => number} [beside] the largest value of a map that this one is compared with: both have one scale
    */
-  constructor(source, look, size, arrived) {
+  constructor(source, look, size, arrived, beside = () => 0) {
     this.source = source;
     this.look = look;
     this.size = size;
     this.arrived = arrived;
+    this.beside = beside;
     this.high = 0;
     this.waiting = 0;
     this.failed = "";
@@ -30,6 +33,31 @@ export class Tiles {
     /** @type {Map<string, Tile>} */
     this.tiles = new Map();
     this.top = Math.max(0, Math.ceil(Math.log2(size / tileSize)));
+  }
+
+  /** The value of the last colour. */
+  get scale() {
+    return Math.max(this.high, this.beside());
+  }
+
+  /**
+   * The colour of a pair, by its value.
+   * @param {number} _row
+   * @param {number} _col
+   * @param {number} value
+   * @param {import("../math/color.js").Theme} theme
+   */
+  colorOf(_row, _col, value, theme) {
+    return colorAt(placeOf(value, this.scale, this.size), theme);
+  }
+
+  /**
+   * The scales of the legend.
+   * @param {import("../math/color.js").Theme} theme
+   * @returns {{name: string, table: Uint8Array}[]}
+   */
+  legend(theme) {
+    return [{ name: "", table: colorTable(theme) }];
   }
 
   /**
@@ -80,9 +108,9 @@ export class Tiles {
    * @param {import("../math/color.js").Theme} theme
    */
   imageOf(tile, theme) {
-    const colored = `${theme} ${this.high}`;
+    const colored = `${theme} ${this.scale}`;
     if (tile.colored !== colored && tile.grid !== null) {
-      tile.image = cellsOf(tile.grid, this.high, this.size, theme, tile.image ?? undefined);
+      tile.image = cellsOf(tile.grid, this.scale, this.size, theme, tile.image ?? undefined);
       tile.colored = colored;
     }
     return tile.image;

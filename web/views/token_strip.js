@@ -1,6 +1,7 @@
 // The text token by token, to choose one: for views that are about a single token.
 import { element } from "../ui/dom.js";
 import { tokenLabel, tokenTexts } from "../ui/tokens.js";
+import { between, wordOf } from "./strip.js";
 
 /** @typedef {import("../ui/pane.js").Pane} Pane */
 
@@ -28,8 +29,8 @@ export class TokenStrip {
     const { facts } = this.pane.source, { tokens } = facts;
     if (this.tokens.length === 0) {
       const texts = tokenTexts(facts);
-      this.tokens = tokens.map((token, i) => element("span", { role: "option", class: token.special ? "word special" : startsWord(tokens, texts, i) ? "word" : "word glued", "aria-selected": "false" }, tokenLabel(texts[i])));
-      this.tokens.forEach((token, i) => this.element.append(i === 0 || !startsWord(tokens, texts, i) ? "" : " ", token));
+      this.tokens = tokens.map((token, i) => wordOf(token, !startsWord(tokens, texts, i), tokenLabel(texts[i])));
+      this.tokens.forEach((token, i) => this.element.append(i === 0 || !startsWord(tokens, texts, i) ? "" : " ", ...between(facts, tokens[i - 1], tokens[i]), token));
     }
     this.tokens.forEach((token, i) => {
       if ((token.getAttribute("aria-selected") === "true") === (i === place)) return;

@@ -12,6 +12,8 @@ namespace attend::draw {
 namespace {
 
 constexpr double kLargestFrame = 190, kLeastFrame = 150;  // with its labels
+constexpr double kLargestNamedFrame = 380;  // of a map that is only large enough for its labels so
+constexpr double kLeastNamedCell = kLeastSize * 1.2;
 constexpr double kLargestFrameCell = 26;
 constexpr double kBetweenFrames = 16;
 constexpr double kMostForLabels = 64;
@@ -46,20 +48,22 @@ class FilmStripPage {
  private:
   const Sheet& sheet() const { return drawing_.sheet(); }
 
-  // As many frames side by side as stay large enough, with all lines about equally full.
+  // As many frames side by side as stay large enough, with all lines about equally full. Frames of some
+  // twenty or thirty tokens grow, so that their cells have room for labels.
   void measure() {
     const double room = sheet().width - kLegendGap - kLegendRoom;
+    std::size_t most = 1;
+    for (const Heatmap& frame : frames_) most = std::max({most, frame.rows, frame.columns});
+    const double with_labels = kMostForLabels + static_cast<double>(most) * kLeastNamedCell;
+    const double largest = std::max(kLargestFrame, with_labels > kLargestNamedFrame ? 0 : with_labels);
+    const double least = largest > kLargestFrame ? largest : kLeastFrame;
     frames_per_line_ = static_cast<std::size_t>(
-        std::max(1.0, std::floor((room + kBetweenFrames) / (kLeastFrame + kBetweenFrames))));
+        std::max(1.0, std::floor((room + kBetweenFrames) / (least + kBetweenFrames))));
     const std::size_t lines = (frames_.size() + frames_per_line_ - 1) / frames_per_line_;
     frames_per_line_ = (frames_.size() + lines - 1) / lines;
-    const double share =
-        std::min(room / static_cast<double>(frames_per_line_) - kBetweenFrames, kLargestFrame);
+    const double share = std::min(room / static_cast<double>(frames_per_line_) - kBetweenFrames, largest);
     // Labels take part of the room of a frame, if its cells remain large enough.
-    named_ = std::all_of(frames_.begin(), frames_.end(), [&](const Heatmap& frame) {
-      const double cells = static_cast<double>(std::max<std::size_t>({frame.rows, frame.columns, 1}));
-      return (share - kMostForLabels) / cells >= kLeastSize * 1.2;
-    });
+    named_ = (share - kMostForLabels) / static_cast<double>(most) >= kLeastNamedCell;
     size_ = std::floor(share - (named_ ? kMostForLabels : 0));
     if (!named_) return;
     for (const Heatmap& frame : frames_) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/error.h"
 #include "draw/number.h"
 #include "draw/page/axis_labels.h"
 #include "draw/page/cells.h"
@@ -80,27 +81,30 @@ Heatmap pooled_to_fit(const Heatmap& map, const Sheet& sheet) {
   return max_pooled(map, std::min(map.rows, most), std::min(map.columns, most));
 }
 
-// The numbers of all cells at one size, if they fit.
-void draw_numbers(Drawing& drawing, const Heatmap& map, Point at, const Geometry& geometry) {
-  if (map.rows * map.columns > kMostNumbers) return;
+// The numbers of all cells at one size, if they fit. Returns the power of ten that they leave out, or 0.
+int draw_numbers(Drawing& drawing, const Heatmap& map, Point at, const Geometry& geometry) {
+  if (map.rows * map.columns > kMostNumbers) return 0;
   std::vector<double> values;
   for (std::size_t i = 0; i < map.rows; ++i) {
     for (std::size_t j = 0; j < map.columns; ++j) {
       if (!map.is_masked(i, j)) values.push_back(map.at(i, j));
     }
   }
-  const NumberFormat format = number_format_for(values, 2);
+  NumberFormat format = number_format_for(values, 2);
+  const int power = shared_power(values, format);
+  const double unit = std::pow(10.0, power);
+  if (power != 0) format = {.decimals = 2};
   double widest_number = 0;
   for (const double value : values)
-    widest_number = std::max(widest_number, drawing.width_of(format_number(value, format), {1}));
+    widest_number = std::max(widest_number, drawing.width_of(format_number(value / unit, format), {1}));
   const double size = std::min(
       {kLabelSize - 1, (geometry.pitch_x - 5) / std::max(widest_number, 0.1), geometry.pitch_y / 1.5});
-  if (size < kLeastSize) return;
+  if (size < kLeastSize) return 0;
   const std::string zero = format_number(0, format);
   for (std::size_t i = 0; i < map.rows; ++i) {
     for (std::size_t j = 0; j < map.columns; ++j) {
       if (map.is_masked(i, j)) continue;
-      const std::string number = format_number(map.at(i, j), format);
+      const std::string number = format_number(map.at(i, j) / unit, format);
       const Rgb background = cell_palette()[cell_at(place_in(map.range, map.at(i, j)))];
       const bool quiet = number == zero && format.decimals > 0 && text_color_on(background) == Rgb{0, 0, 0};
       drawing.text(number,
@@ -109,6 +113,7 @@ void draw_numbers(Drawing& drawing, const Heatmap& map, Point at, const Geometry
                    {{size}, quiet ? kQuiet : text_color_on(background), Anchor::middle});
     }
   }
+  return power;
 }
 
 // A frame around the row in focus; outside a thin row, so as not to cover it.
@@ -165,13 +170,17 @@ Scene lay_out(const Heatmap& map, const Sheet& sheet) {
     drawing.text(title, {kAscent * kSmallSize, at.y + height / 2}, {font, kGrey, Anchor::middle, -90});
   }
   draw_cells(drawing, shown, at, geometry.pitch_x, geometry.pitch_y, kMostSeparate);
-  draw_numbers(drawing, shown, at, geometry);
+  const int power = draw_numbers(drawing, shown, at, geometry);
   if (shown.focus_row) draw_focus(drawing, shown, at, geometry);
   LegendKeys keys;
   keys.look_at(shown);
   const double legend_height = std::clamp(height, 72.0, 160.0);
   const double legend_end = draw_legend(drawing, map.range, map.value_label, keys,
                                         {at.x + width + kLegendGap, at.y}, legend_height);
+  if (power != 0) {
+    drawing.text(joined("numbers ", name_of_power(power)),
+                 {at.x + width + kLegendGap, legend_end + kAscent * kSmallSize}, {{kSmallSize}, kGrey});
+  }
   if (pooled) {
     drawing.note(size_of(map) + " shown as " + size_of(shown) + ", each cell the largest of its block.",
                  {left, std::max(at.y + height, legend_end) + 8});

@@ -12,5 +12,6 @@ Scene lay_out(const ModelView& view, const Sheet& sheet);
 Scene lay_out(const Bars& bars, const Sheet& sheet);
 Scene lay_out(const Plot& plot, const Sheet& sheet);
 Scene lay_out(const FilmStrip& strip, const Sheet& sheet);
+Scene lay_out(const Table& table, const Sheet& sheet);
 
 }  // namespace attend::draw

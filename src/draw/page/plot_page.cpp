@@ -40,17 +40,6 @@ Extent padded(Extent extent) {
   return {extent.low - pad, extent.high + pad};
 }
 
-// Where all values are whole numbers, as layers are, so are the ticks.
-std::vector<double> whole_if_all_are(std::vector<double> values, const Plot& plot) {
-  for (const Series& series : plot.series) {
-    for (const double x : series.x) {
-      if (x != std::round(x)) return values;
-    }
-  }
-  std::erase_if(values, [](double value) { return value != std::round(value); });
-  return values;
-}
-
 class PlotPage {
  public:
   PlotPage(const Plot& plot, const Sheet& sheet)
@@ -130,7 +119,7 @@ class PlotPage {
                     {{kSmallSize}, kGrey, Anchor::end});
     }
     double free = -1e9;
-    for (const double value : whole_if_all_are(ticks(plot_.x.scale, x_range_, 12), plot_)) {
+    for (const double value : x_ticks(plot_, 12)) {
       const double x = across(along(plot_.x.scale, value));
       drawing_.add(Line{{x, bottom}, {x, bottom + 3}, {{kGrey}, 0.7}});
       const std::string number = format_short(value);

@@ -11,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "kernels/attention/attention_fused.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/attention/running_sums-inl.h"
 #include "kernels/attention/score_tile-inl.h"
 #include "kernels/simd/dropout-inl.h"
 #include "kernels/simd/rows-inl.h"
@@ -19,21 +20,16 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// How far the maximum may run ahead of the base: exp(5) = 148 is far from overflow, and a score so
-// far from its base is still exponentiated to 1e-7.
-constexpr float kSlack = 5;
-
 template <int kV>
 struct Tile {
   const Head<float>& head;
   ScoreTile<kV> scores;
   const std::int64_t width = scores.width;
   float* const s = scores.s;
-  float* const o;                        // (dv, width)
-  float* const seen;                     // (kKeyTile, width): scores, kept where masked values are not finite
-  std::int64_t filled = 0;               // rows of o that hold something: none before the first tile of keys
-  Slot max[kV];                          // of the scores so far
-  Slot base[kV], sum[kV], tile_sum[kV];  // what exponentials are relative to, and their sums
+  float* const o;           // (dv, width)
+  float* const seen;        // (kKeyTile, width): scores, kept where masked values are not finite
+  std::int64_t filled = 0;  // rows of o that hold something: none before the first tile of keys
+  RunningSums<kV> sums;
 
   static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
     return ScoreTile<kV>::scratch_size(d) + (dv + kKeyTile) * kV * lanes();
@@ -45,68 +41,35 @@ struct Tile {
         o(scratch + ScoreTile<kV>::scratch_size(h.d)),
         seen(o + h.dv * width) {}
 
-  // A block of scores becomes exponentials in s and joins the sums. They are taken relative to a base that
-  // follows the maximum only when the maximum exceeds it by more than kSlack: rescaling everything that was
-  // made so far is then rare, and nothing can overflow. A row's base depends on its own scores alone.
+  // A block of scores becomes exponentials in s and joins the sums.
   template <int kR>
   HWY_ATTR HWY_INLINE void absorb(std::int64_t j, const Slot (&score)[kR][kV]) {
-    const D d;
     Slot largest[kV];
-    bool outgrown = false;
-#pragma GCC unroll 3
-    for (int v = 0; v < kV; ++v) {
-      V most = score[0][v];
-#pragma GCC unroll 8
-      for (int r = 1; r < kR; ++r) most = hn::Max(most, score[r][v]);
-      outgrown |= !hn::AllFalse(d, hn::Gt(most, hn::Add(base[v], hn::Set(d, kSlack))));
-      max[v] = hn::Max(max[v], most);
-      largest[v] = most;
-    }
-    if (HWY_UNLIKELY(outgrown)) {
+    if (HWY_UNLIKELY(sums.outgrown(score, largest))) {
       for (int v = 0; v < kV; ++v) raise_base(v, largest[v], j);
     }
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
-      const V from = shift(base[v]);
+      const V from = sums.shift(sums.base[v]);
       Slot p[kR];
 #pragma GCC unroll 8
       for (int r = 0; r < kR; ++r) {
         p[r] = exponential(hn::Sub(score[r][v], from));
-        hn::Store(p[r], d, s + (j + r) * width + v * lanes());
+        hn::Store(p[r], D(), s + (j + r) * width + v * lanes());
       }
-      // A tree with fixed places: rows that a shorter block lacks would have added 0.
-#pragma GCC unroll 3
-      for (int half = 4; half > 0; half /= 2) {
-#pragma GCC unroll 4
-        for (int r = 0; r < half; ++r) {
-          if (r + half < kR) p[r] = hn::Add(p[r], p[r + half]);
-        }
-      }
-      tile_sum[v] = hn::Add(tile_sum[v], p[0]);
+      sums.add(v, p);
     }
   }
 
-  // A lane that has seen no key yet has base -inf and takes 0 for it, so that -inf - -inf never arises.
-  static HWY_ATTR HWY_INLINE V shift(V x) {
-    return hn::IfThenZeroElse(hn::Eq(x, hn::Set(D(), kMinusInfinity<float>)), x);
-  }
-
-  // Lanes whose maximum ran ahead take it as their base; the others are multiplied by exactly 1. `done` keys
-  // of the tile are exponentials already.
+  // `done` keys of the tile are exponentials already.
   HWY_ATTR HWY_NOINLINE void raise_base(int v, V largest, std::int64_t done) {
-    const D d;
-    const auto ahead = hn::Gt(largest, hn::Add(base[v], hn::Set(d, kSlack)));
-    const V now = hn::IfThenElse(ahead, largest, base[v]);
-    const V factor = exponential(hn::Sub(base[v], shift(now)));
-    const V change = hn::IfThenElse(ahead, factor, hn::Set(d, 1.0f));
+    const V change = sums.raise(v, largest);
     const auto rescale = [&](float* row) HWY_ATTR {
+      const D d;
       hn::Store(hn::Mul(hn::Load(d, row + v * lanes()), change), d, row + v * lanes());
     };
     for (std::int64_t c = 0; c < filled; ++c) rescale(o + c * width);
     for (std::int64_t j = 0; j < done; ++j) rescale(s + j * width);
-    sum[v] = hn::Mul(sum[v], change);
-    tile_sum[v] = hn::Mul(tile_sum[v], change);
-    base[v] = now;
   }
 
   // The same for a whole tile of stored scores, where registers are too few to hold a block of scores and
@@ -118,21 +81,23 @@ struct Tile {
   HWY_ATTR HWY_INLINE void absorb_column(int v, std::int64_t keys) {
     const D d;
     float* const column = s + v * lanes();
-    Slot largest[4] = {max[v], max[v], max[v], max[v]};
+    const V before = sums.max[v];
+    Slot largest[4] = {before, before, before, before};
     std::int64_t j = 0;
     for (; j + 4 <= keys; j += 4) {
 #pragma GCC unroll 4
       for (int u = 0; u < 4; ++u) largest[u] = hn::Max(largest[u], hn::Load(d, column + (j + u) * width));
     }
     for (; j < keys; ++j) largest[0] = hn::Max(largest[0], hn::Load(d, column + j * width));
-    max[v] = hn::Max(hn::Max(largest[0], largest[1]), hn::Max(largest[2], largest[3]));
-    if (!hn::AllFalse(d, hn::Gt(max[v], hn::Add(base[v], hn::Set(d, kSlack))))) raise_base(v, max[v], 0);
-    const V from = shift(base[v]);
+    const V now = hn::Max(hn::Max(largest[0], largest[1]), hn::Max(largest[2], largest[3]));
+    sums.max[v] = now;
+    if (!hn::AllFalse(d, sums.is_ahead(now, sums.base[v]))) raise_base(v, now, 0);
+    const V from = sums.shift(sums.base[v]);
     V total = hn::Zero(d);
     for_each_block<4>(keys, [&]<int kR>(std::int64_t first) HWY_ATTR {
       total = hn::Add(total, exponentiate<kR>(column + first * width, from));
     });
-    tile_sum[v] = total;
+    sums.tile_sum[v] = total;
   }
   // kN keys of a column of scores, in place. Returns their sum, a tree with fixed places: keys that are
   // missing to fill it would have added 0.
@@ -185,7 +150,7 @@ struct Tile {
   }
 
   HWY_ATTR void key_tile(std::int64_t first_key, std::int64_t keys) {
-    for (int v = 0; v < kV; ++v) tile_sum[v] = hn::Zero(D());
+    sums.begin_tile();
     bool guarded = false;
     if (scores.plain(first_key, keys)) {
       scores.for_each_plain_block(first_key, keys,
@@ -203,7 +168,7 @@ struct Tile {
       if (guarded) std::copy_n(s, keys * width, seen);
       absorb_stored(keys);
     }
-    for (int v = 0; v < kV; ++v) sum[v] = hn::Add(sum[v], tile_sum[v]);
+    sums.end_tile();
     drop_weights<kV>(head.dropout, scores.first, first_key, keys, s);
     if (guarded) {
       fill_output();
@@ -222,20 +187,13 @@ struct Tile {
   }
 
   HWY_ATTR void finish(const HeadOutput<float>& output) {
-    const D d;
     fill_output();
     float* const state_max = seen;  // no longer needed for scores
     float* const state_sum = seen + width;
     float* const inverses = seen + 2 * width;
     for (int v = 0; v < kV; ++v) {
-      const V empty = hn::Zero(d);
-      const V inverse = hn::IfThenZeroElse(hn::Eq(sum[v], empty), hn::Div(hn::Set(d, head.kept), sum[v]));
-      hn::Store(inverse, d, inverses + v * lanes());
-      // The state is that of the row's own maximum, whatever base it was summed with. A NaN score may have
-      // been passed over by the maximum, but never by the sum.
-      const V whole = hn::Mul(sum[v], exponential(hn::Sub(base[v], shift(max[v]))));
-      hn::Store(hn::IfThenElse(hn::Eq(sum[v], sum[v]), max[v], sum[v]), d, state_max + v * lanes());
-      hn::Store(whole, d, state_sum + v * lanes());
+      hn::Store(sums.inverse(v, head.kept, sums.sum[v]), D(), inverses + v * lanes());
+      sums.state(v, state_max, state_sum);
     }
     columns_to_rows(o, width, scores.count, head.dv, output.out + scores.first * output.out_stride,
                     output.out_stride, inverses);
@@ -252,11 +210,7 @@ struct Tile {
   }
 
   HWY_ATTR void run(const HeadOutput<float>& output) {
-    const D d;
-    for (int v = 0; v < kV; ++v) {
-      max[v] = base[v] = hn::Set(d, head.sink);
-      sum[v] = head.sink == kMinusInfinity<float> ? hn::Zero(d) : hn::Set(d, 1.0f);
-    }
+    sums.begin(head.sink);
     const KeyRange keys = scores.keys();
     if (keys.begin < keys.end) scores.pack_queries();
     if (!kManyRegisters && keys.end - keys.begin > kKeyTile) {

@@ -43,8 +43,8 @@ struct LaneState {
   }
 
   // One pass over the scores, the maximum and the sum following each other as in attention() itself.
-  template <int kV>
-  HWY_ATTR void compute(ScoreTile<kV>& scores) {
+  template <class Scores>
+  HWY_ATTR void compute(Scores& scores) {
     const float sink = scores.head.sink;
     for (std::int64_t i = 0; i < scores.width; ++i) {
       max[i] = sink;
@@ -54,8 +54,8 @@ struct LaneState {
     for (std::int64_t key = keys.begin; key < keys.end;) {
       const std::int64_t next = scores.next_tile(key, keys.end);
       scores.make(key, next - key);
-      for (int v = 0; v < kV; ++v) {
-        add_column(scores.s + v * lanes(), next - key, scores.width, v * lanes());
+      for (std::int64_t at = 0; at < scores.width; at += lanes()) {
+        add_column(scores.s + at, next - key, scores.width, at);
       }
       key = next;
     }

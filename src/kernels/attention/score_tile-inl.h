@@ -100,18 +100,19 @@ struct ScoreTile {
 
   // body.template operator()<kSeeing>(begin, end) for what is left of keys [begin, n): keys that no query of
   // the first kV - kSeeing vectors sees. Towards the diagonal of a causal tile fewer and fewer vectors see a
-  // key, and those that do not can be passed over.
-  template <int kSeeing, class Body>
+  // key, and those that do not can be passed over. Cuts are at multiples of kStep keys.
+  template <int kSeeing, int kStep = 1, class Body>
   HWY_ATTR void for_each_sight(std::int64_t first_key, std::int64_t begin, std::int64_t n,
                                const Body& body) const {
     std::int64_t end = n;
     if constexpr (kSeeing > 1) {
       const std::int64_t last_lane = std::min((kV - kSeeing + 1) * lanes(), count) - 1;
-      end = std::clamp<std::int64_t>(head.visible.keys_of(first + last_lane).end - first_key, begin, n);
+      const std::int64_t unseen = head.visible.keys_of(first + last_lane).end - first_key;
+      end = std::clamp<std::int64_t>((unseen + kStep - 1) / kStep * kStep, begin, n);
     }
     if (begin < end) body.template operator()<kSeeing>(begin, end);
     if constexpr (kSeeing > 1) {
-      if (end < n) for_each_sight<kSeeing - 1>(first_key, end, n, body);
+      if (end < n) for_each_sight<kSeeing - 1, kStep>(first_key, end, n, body);
     }
   }
 

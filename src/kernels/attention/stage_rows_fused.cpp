@@ -7,20 +7,23 @@
 #define HWY_TARGET_INCLUDE "kernels/attention/stage_rows_fused.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/attention/pair_scores-inl.h"
 #include "kernels/attention/stage_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
+template <class AnyHead>
 struct ChosenRows {
-  const Head<float>& head;
+  const AnyHead& given;
   const RowStateInput<float>& state;
   const std::int64_t* queries;
   std::int64_t count;
   Stage stage;
   float* out;
   std::int64_t out_stride;
+  const Head<float>& head = options_of(given);
 
   bool by_position() const { return stage == Stage::biased || stage == Stage::weights; }
   // Keys that some chosen query may see.
@@ -36,26 +39,44 @@ struct ChosenRows {
   }
 };
 
-template <int kV>
-HWY_ATTR void stage_tile(const ChosenRows& rows, float* scratch) {
-  if constexpr (kV > 1) {
-    if (rows.count <= (kV - 1) * lanes()) return stage_tile<kV - 1>(rows, scratch);
-  }
-  Head<float> gathered;  // every key, in no particular place
-  gathered.queries = rows.count;
-  gathered.keys = gathered.visible.key_count = rows.head.keys;
-  gathered.d = gathered.q_stride = rows.head.d;
+// The chosen queries side by side, against every key: no place of their own.
+HWY_ATTR inline Head<float> without_places(const Head<float>& head, std::int64_t count) {
+  Head<float> gathered;
+  gathered.queries = count;
+  gathered.keys = gathered.visible.key_count = head.keys;
+  gathered.d = head.d;
+  gathered.scale = head.scale;
+  gathered.softcap = head.softcap;
+  return gathered;
+}
+template <class T>
+HWY_ATTR void gather(const T* rows, std::int64_t stride, const std::int64_t* queries, std::int64_t count,
+                     std::int64_t n, T* to) {
+  for (std::int64_t i = 0; i < count; ++i) std::copy_n(rows + queries[i] * stride, n, to + i * n);
+}
+HWY_ATTR inline Head<float> gathered_rows(const ChosenRows<Head<float>>& rows, float* memory) {
+  Head<float> gathered = without_places(rows.head, rows.count);
+  gather(rows.head.q, rows.head.q_stride, rows.queries, rows.count, rows.head.d, memory);
+  gathered.q = memory;
+  gathered.q_stride = rows.head.d;
   gathered.k = rows.head.k;
   gathered.k_stride = rows.head.k_stride;
-  gathered.scale = rows.head.scale;
-  gathered.softcap = rows.head.softcap;
-  float* const q = scratch + ScoreTile<kV>::scratch_size(gathered.d);
-  gathered.q = q;
-  for (std::int64_t i = 0; i < rows.count; ++i) {
-    const float* const query = rows.head.query(rows.queries[i]);
-    std::copy(query, query + gathered.d, q + i * gathered.d);
+  return gathered;
+}
+HWY_ATTR inline HeadBf16 gathered_rows(const ChosenRows<HeadBf16>& rows, float* memory) {
+  auto* const q = reinterpret_cast<std::uint16_t*>(memory);
+  const std::int64_t n = (rows.head.d + 1) / 2 * 2;
+  gather(rows.given.q, rows.given.q_stride, rows.queries, rows.count, n, q);
+  return {without_places(rows.head, rows.count), q, rows.given.k, n, rows.given.k_stride};
+}
+
+template <int kV, template <int> class Scores, class AnyHead>
+HWY_ATTR void stage_tile(const ChosenRows<AnyHead>& rows, float* scratch) {
+  if constexpr (kV > 1) {
+    if (rows.count <= (kV - 1) * lanes()) return stage_tile<kV - 1, Scores>(rows, scratch);
   }
-  ScoreTile<kV> scores(gathered, 0, rows.count, scratch);
+  const AnyHead gathered = gathered_rows(rows, scratch + Scores<kV>::scratch_size(rows.head.d));
+  Scores<kV> scores(gathered, 0, rows.count, scratch);
   const KeyRange keys = rows.keys();
   if (keys.begin < keys.end) scores.pack_queries();
   for (std::int64_t key = keys.begin; key < keys.end;) {
@@ -75,13 +96,22 @@ HWY_ATTR void stage_tile(const ChosenRows& rows, float* scratch) {
 HWY_ATTR void run_stage_rows(const Head<float>& head, const RowStateInput<float>& state,
                              const std::int64_t* queries, std::int64_t count, Stage stage, float* out,
                              std::int64_t out_stride, float* scratch) {
-  stage_tile<kVectors>({head, state, queries, count, stage, out, out_stride}, scratch);
+  const ChosenRows<Head<float>> rows{head, state, queries, count, stage, out, out_stride};
+  stage_tile<kVectors, ScoreTile>(rows, scratch);
 }
+#if ATTEND_BF16_PAIRS
+HWY_ATTR void run_stage_rows_of_pairs(const HeadBf16& head, const RowStateInput<float>& state,
+                                      const std::int64_t* queries, std::int64_t count, Stage stage,
+                                      float* out, std::int64_t out_stride, float* scratch) {
+  const ChosenRows<HeadBf16> rows{head, state, queries, count, stage, out, out_stride};
+  stage_tile<kVectors, PairScores>(rows, scratch);
+}
+#endif
 
 HWY_ATTR std::int64_t stage_queries() { return tile_queries(); }
 
 HWY_ATTR std::int64_t stage_scratch(std::int64_t d) {
-  return ScoreTile<kVectors>::scratch_size(d) + tile_queries() * d;
+  return ScoreTile<kVectors>::scratch_size(d) + tile_queries() * (d + 1);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -102,6 +132,16 @@ void stage_rows_fused(const Head<float>& head, const RowStateInput<float>& state
                       std::int64_t count, Stage stage, float* out, std::int64_t out_stride,
                       float* scratch) noexcept {
   HWY_DYNAMIC_DISPATCH(run_stage_rows)(head, state, queries, count, stage, out, out_stride, scratch);
+}
+
+void stage_rows_fused([[maybe_unused]] const HeadBf16& head,
+                      [[maybe_unused]] const RowStateInput<float>& state,
+                      [[maybe_unused]] const std::int64_t* queries, [[maybe_unused]] std::int64_t count,
+                      [[maybe_unused]] Stage stage, [[maybe_unused]] float* out,
+                      [[maybe_unused]] std::int64_t out_stride, [[maybe_unused]] float* scratch) noexcept {
+#if HWY_TARGETS & ATTEND_BF16_TARGETS
+  bf16_set::run_stage_rows_of_pairs(head, state, queries, count, stage, out, out_stride, scratch);
+#endif
 }
 
 std::int64_t stage_tile_queries() noexcept { return HWY_DYNAMIC_DISPATCH(stage_queries)(); }

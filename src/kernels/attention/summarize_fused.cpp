@@ -17,6 +17,7 @@
 
 #include "kernels/attention/lane_state-inl.h"
 #include "kernels/attention/map_tile-inl.h"
+#include "kernels/attention/pair_scores-inl.h"
 #include "kernels/attention/received-inl.h"
 #include "kernels/attention/score_tile-inl.h"
 #include "kernels/attention/top_keys-inl.h"
@@ -25,14 +26,14 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// Top: TopList or TopGathered.
-template <int kV, class Top>
+// Scores: ScoreTile<kV> or PairScores<kV>. Top: TopList or TopGathered.
+template <int kV, class Scores, class Top>
 struct SummaryTile {
   const Head<float>& head;
   const SummaryTarget<float>& target;
   const std::int64_t first, count;
   ScratchPieces scratch;
-  ScoreTile<kV> scores;
+  Scores scores;
   const std::int64_t width = scores.width;
   LaneState state;
   MapTile<kV> map;
@@ -44,24 +45,25 @@ struct SummaryTile {
 
   static std::int64_t scratch_size(std::int64_t d, std::int64_t keep) {
     const std::int64_t width = kV * lanes();
-    return ScratchPieces::floats_for<float>(ScoreTile<kV>::scratch_size(d)) + LaneState::scratch_size(width) +
+    return ScratchPieces::floats_for<float>(Scores::scratch_size(d)) + LaneState::scratch_size(width) +
            MapTile<kV>::scratch_size() + 2 * ScratchPieces::floats_for<double>(width) +
            Top::scratch_size(keep);
   }
 
-  HWY_ATTR SummaryTile(const Head<float>& h, const SummaryTarget<float>& t, std::int64_t first_row,
+  template <class AnyHead>
+  HWY_ATTR SummaryTile(const AnyHead& h, const SummaryTarget<float>& t, std::int64_t first_row,
                        std::int64_t rows, float* memory)
-      : head(h),
+      : head(options_of(h)),
         target(t),
         first(first_row),
         count(rows),
         scratch(memory),
-        scores(h, first_row, rows, scratch.take<float>(ScoreTile<kV>::scratch_size(h.d))),
+        scores(h, first_row, rows, scratch.take<float>(Scores::scratch_size(head.d))),
         state(width, scratch),
         map(t, scratch),
         mass(scratch.take<double>(width)),
         moment(scratch.take<double>(width)),
-        keep(std::min(t.top_k, h.keys)),
+        keep(std::min(t.top_k, head.keys)),
         top(keep, scratch) {}
 
   HWY_ATTR void run(const RowStateInput<float>& given) {
@@ -187,32 +189,47 @@ struct SummaryTile {
   }
 };
 
-template <int kV, template <int> class Top>
-HWY_ATTR void run_tile(const Head<float>& head, const RowStateInput<float>& state, std::int64_t first,
+template <int kV, template <int> class Scores, template <int> class Top, class AnyHead>
+HWY_ATTR void run_tile(const AnyHead& head, const RowStateInput<float>& state, std::int64_t first,
                        std::int64_t rows, const SummaryTarget<float>& target, float* scratch) {
   if constexpr (kV > 1) {
-    if (rows <= (kV - 1) * lanes()) return run_tile<kV - 1, Top>(head, state, first, rows, target, scratch);
+    if (rows <= (kV - 1) * lanes())
+      return run_tile<kV - 1, Scores, Top>(head, state, first, rows, target, scratch);
   }
-  SummaryTile<kV, Top<kV>>(head, target, first, rows, scratch).run(state);
+  SummaryTile<kV, Scores<kV>, Top<kV>>(head, target, first, rows, scratch).run(state);
 }
 
-HWY_ATTR void run_summary(const Head<float>& head, const RowStateInput<float>& state, std::int64_t first,
-                          std::int64_t last, const SummaryTarget<float>& target, float* scratch) {
+template <template <int> class Scores, class AnyHead>
+HWY_ATTR void summarize(const AnyHead& head, const RowStateInput<float>& state, std::int64_t first,
+                        std::int64_t last, const SummaryTarget<float>& target, float* scratch) {
   for (std::int64_t row = first; row < last; row += tile_queries()) {
     const std::int64_t rows = std::min(tile_queries(), last - row);
-    if (std::min(target.top_k, head.keys) <= kLongestTopList) {
-      run_tile<kVectors, TopList>(head, state, row, rows, target, scratch);
+    if (std::min(target.top_k, options_of(head).keys) <= kLongestTopList) {
+      run_tile<kVectors, Scores, TopList>(head, state, row, rows, target, scratch);
     } else {
-      run_tile<kVectors, TopGathered>(head, state, row, rows, target, scratch);
+      run_tile<kVectors, Scores, TopGathered>(head, state, row, rows, target, scratch);
     }
   }
 }
 
+HWY_ATTR void run_summary(const Head<float>& head, const RowStateInput<float>& state, std::int64_t first,
+                          std::int64_t last, const SummaryTarget<float>& target, float* scratch) {
+  summarize<ScoreTile>(head, state, first, last, target, scratch);
+}
+#if ATTEND_BF16_PAIRS
+HWY_ATTR void run_summary_of_pairs(const HeadBf16& head, const RowStateInput<float>& state,
+                                   std::int64_t first, std::int64_t last, const SummaryTarget<float>& target,
+                                   float* scratch) {
+  summarize<PairScores>(head, state, first, last, target, scratch);
+}
+#endif
+
 HWY_ATTR std::int64_t summary_queries() { return tile_queries(); }
 
 HWY_ATTR std::int64_t summary_scratch(std::int64_t d, std::int64_t keep) {
-  return keep <= kLongestTopList ? SummaryTile<kVectors, TopList<kVectors>>::scratch_size(d, keep)
-                                 : SummaryTile<kVectors, TopGathered<kVectors>>::scratch_size(d, keep);
+  return keep <= kLongestTopList
+             ? SummaryTile<kVectors, ScoreTile<kVectors>, TopList<kVectors>>::scratch_size(d, keep)
+             : SummaryTile<kVectors, ScoreTile<kVectors>, TopGathered<kVectors>>::scratch_size(d, keep);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -232,6 +249,15 @@ HWY_EXPORT(summary_scratch);
 void summarize_fused(const Head<float>& head, const RowStateInput<float>& state, std::int64_t first,
                      std::int64_t last, const SummaryTarget<float>& target, float* scratch) noexcept {
   HWY_DYNAMIC_DISPATCH(run_summary)(head, state, first, last, target, scratch);
+}
+
+void summarize_fused([[maybe_unused]] const HeadBf16& head,
+                     [[maybe_unused]] const RowStateInput<float>& state, [[maybe_unused]] std::int64_t first,
+                     [[maybe_unused]] std::int64_t last, [[maybe_unused]] const SummaryTarget<float>& target,
+                     [[maybe_unused]] float* scratch) noexcept {
+#if HWY_TARGETS & ATTEND_BF16_TARGETS
+  bf16_set::run_summary_of_pairs(head, state, first, last, target, scratch);
+#endif
 }
 
 std::int64_t summary_tile_queries() noexcept { return HWY_DYNAMIC_DISPATCH(summary_queries)(); }

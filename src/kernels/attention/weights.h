@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/attention/cells.h"
-#include "kernels/attention/head.h"
+#include "kernels/attention/head_bf16.h"
 
 namespace attend::kernels {
 
@@ -45,6 +45,8 @@ inline double larger(double a, double b) noexcept { return b > a || b != b ? b :
 // Summaries of rows [first, last), first a multiple of summary_tile_queries(). scratch: 64-byte aligned.
 void summarize_fused(const Head<float>& head, const RowStateInput<float>& state, std::int64_t first,
                      std::int64_t last, const SummaryTarget<float>& target, float* scratch) noexcept;
+void summarize_fused(const HeadBf16& head, const RowStateInput<float>& state, std::int64_t first,
+                     std::int64_t last, const SummaryTarget<float>& target, float* scratch) noexcept;
 std::int64_t summary_tile_queries() noexcept;
 std::int64_t scratch_size_summary(std::int64_t d, std::int64_t top_k) noexcept;
 
@@ -55,6 +57,9 @@ void summarize_reference(const Head<double>& head, const RowStateInput<double>& 
 // Rows `queries`, at most stage_tile_queries() of them, in any order: out (count, keys). scratch: 64-byte
 // aligned.
 void stage_rows_fused(const Head<float>& head, const RowStateInput<float>& state, const std::int64_t* queries,
+                      std::int64_t count, Stage stage, float* out, std::int64_t out_stride,
+                      float* scratch) noexcept;
+void stage_rows_fused(const HeadBf16& head, const RowStateInput<float>& state, const std::int64_t* queries,
                       std::int64_t count, Stage stage, float* out, std::int64_t out_stride,
                       float* scratch) noexcept;
 std::int64_t stage_tile_queries() noexcept;

@@ -7,10 +7,16 @@
 #define ATTEND_KERNELS_SIMD_BF16_PAIRS_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/simd/micro_kernel-inl.h"
+#include "kernels/simd/outer_product-inl.h"
 #include "kernels/simd/transpose-inl.h"
+
+// The targets that have them, and the one of these that is compiled.
+#undef ATTEND_BF16_TARGETS
+#define ATTEND_BF16_TARGETS (HWY_AVX3 | HWY_AVX3_DL)
 
 // The instruction sets to which these instructions are added.
 #undef ATTEND_BF16_PAIRS
@@ -109,6 +115,22 @@ HWY_INLINE void product_of_pairs(std::int64_t rows, std::int64_t n, const std::u
   });
 }
 
+// c (rows, width) += a (rows, 2 n) b (2 n, width) as add_outer_product() has it: two numbers of a row of a
+// lie side by side, two rows of b are woven.
+HWY_INLINE void add_outer_product_of_pairs(std::int64_t rows, std::int64_t n, const std::uint16_t* a,
+                                           std::int64_t a_row, const std::int32_t* b, float* c,
+                                           std::int64_t c_row, std::int64_t width) {
+  for_each_outer_block(rows, width,
+                       [&]<int kR, int kV>(std::int64_t r, std::int64_t column) ATTEND_BF16_ATTR {
+                         float* const to = c + r * c_row + column;
+                         Slot acc[kR][kV];
+                         load_block(acc, to, c_row);
+                         prefetch_next_rows<kR, kV>(to, c_row);
+                         accumulate_pairs(acc, n, a + r * a_row, a_row, 2, b + column, width);
+                         store_block(acc, to, c_row);
+                       });
+}
+
 // columns[c * width + i] = pair c of row i, for `count` rows of n pairs; 0 for the rows that are missing to
 // fill the last vector.
 HWY_INLINE void pairs_to_columns(const std::uint16_t* rows, std::int64_t stride, std::int64_t count,
@@ -132,9 +154,47 @@ HWY_INLINE void pairs_to_columns(const std::uint16_t* rows, std::int64_t stride,
   }
 }
 
+// Neither NaN nor infinite.
+HWY_INLINE bool finite_bits(std::uint16_t bits) { return (bits & 0x7f80u) != 0x7f80u; }
+
+// pairs[j * width + c] = element c of rows 2j and 2j + 1; 0 for a row after the last, and up to `width`, at
+// most 15 more than n. Says whether all are finite.
+inline bool weave_rows(const std::uint16_t* rows, std::int64_t stride, std::int64_t count, std::int64_t n,
+                       std::int32_t* pairs, std::int64_t width) {
+  const __m512i exponent = _mm512_set1_epi16(0x7f80);
+  const auto first_lanes = [](std::int64_t left) {
+    return static_cast<__mmask16>((1u << std::min<std::int64_t>(kLanes, left)) - 1);
+  };
+  __mmask32 wrong = 0;
+  for (std::int64_t j = 0; j < count; j += 2) {
+    const std::uint16_t* const first = rows + j * stride;
+    for (std::int64_t c = 0; c < n; c += kLanes) {
+      const __mmask16 there = first_lanes(n - c), second = j + 1 < count ? there : __mmask16{0};
+      const __m512i both =
+          _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_maskz_loadu_epi16(there, first + c)),
+                             _mm256_maskz_loadu_epi16(second, second == 0 ? first : first + stride + c), 1);
+      wrong |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(both, exponent), exponent);
+      _mm512_mask_storeu_epi32(pairs + j / 2 * width + c, first_lanes(width - c), woven_halves(both).raw);
+    }
+  }
+  return wrong == 0;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace attend::kernels
 ATTEND_AFTER_BF16();
 
 #endif  // ATTEND_BF16_PAIRS
+
+// Where code that is no target's finds what was compiled with these instructions.
+#if HWY_ONCE && HWY_TARGETS & ATTEND_BF16_TARGETS
+namespace attend::kernels {
+#if HWY_TARGETS & HWY_AVX3
+namespace bf16_set = N_AVX3;
+#else
+namespace bf16_set = N_AVX3_DL;
+#endif
+}  // namespace attend::kernels
+#endif
+
 #endif  // ATTEND_KERNELS_SIMD_BF16_PAIRS_INL_H_

@@ -33,51 +33,55 @@ constexpr int rows_for(int) { return 6; }
 
 constexpr int kVectorsOfLine = HWY_LANES(float) < 16 ? 16 / HWY_LANES(float) : 1;
 
-// kV vectors of columns, all rows. Rows of b are `width` apart and aligned, those of c `c_row` apart and need
-// not be.
-template <int kV>
-HWY_ATTR void outer_columns(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                            const float* b, float* c, std::int64_t c_row, std::int64_t width) {
-  for_each_block<rows_for(kV)>(rows, [&]<int kR>(std::int64_t r) HWY_ATTR {
-    Slot acc[kR][kV];
-    load_block(acc, c + r * c_row, c_row);
-    // The rows that come next: they were last touched a tile of queries ago.
+// The rows of c that come after kR: they were last touched a tile of queries ago.
+template <int kR, int kV>
+HWY_ATTR HWY_INLINE void prefetch_next_rows(const float* c, std::int64_t c_row) {
 #pragma GCC unroll 12
-    for (int next = kR; next < 2 * kR; ++next) {
+  for (int next = kR; next < 2 * kR; ++next) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kV; v += kVectorsOfLine) hwy::Prefetch(c + (r + next) * c_row + v * lanes());
-    }
-    accumulate(acc, n, a + r * a_row, a_row, 1, b, width);
-    store_block(acc, c + r * c_row, c_row);
-  });
+    for (int v = 0; v < kV; v += kVectorsOfLine) hwy::Prefetch(c + next * c_row + v * lanes());
+  }
 }
 
-template <int kV>
-HWY_ATTR void outer_columns_of(std::int64_t vectors, std::int64_t rows, std::int64_t n, const float* a,
-                               std::int64_t a_row, const float* b, float* c, std::int64_t c_row,
-                               std::int64_t width) {
+template <int kV, class Body>
+HWY_ATTR HWY_INLINE void for_outer_columns(std::int64_t vectors, std::int64_t rows, std::int64_t column,
+                                           const Body& body) {
   if constexpr (kV > 0) {
     if (vectors == kV) {
-      outer_columns<kV>(rows, n, a, a_row, b, c, c_row, width);
+      for_each_block<rows_for(kV)>(
+          rows, [&]<int kR>(std::int64_t r) HWY_ATTR { body.template operator()<kR, kV>(r, column); });
     } else {
-      outer_columns_of<kV - 1>(vectors, rows, n, a, a_row, b, c, c_row, width);
+      for_outer_columns<kV - 1>(vectors, rows, column, body);
     }
   }
 }
 
-// c (rows, width) += a (rows, n) b (n, width), where width is whole vectors, cut into pieces of nearly equal
-// size.
-HWY_ATTR inline void add_outer_product(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
-                                       const float* b, float* c, std::int64_t c_row, std::int64_t width) {
+// body.template operator()<kR, kV>(row, column) for blocks of kR rows and kV vectors of columns, where
+// `width` is whole vectors, cut into pieces of nearly equal size.
+template <class Body>
+HWY_ATTR HWY_INLINE void for_each_outer_block(std::int64_t rows, std::int64_t width, const Body& body) {
   const std::int64_t vectors = width / lanes();
   const std::int64_t pieces = (vectors + kColumnVectors - 1) / kColumnVectors;
   std::int64_t done = 0;
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     const std::int64_t end = vectors * (piece + 1) / pieces;
-    outer_columns_of<kColumnVectors>(end - done, rows, n, a, a_row, b + done * lanes(), c + done * lanes(),
-                                     c_row, width);
+    for_outer_columns<kColumnVectors>(end - done, rows, done * lanes(), body);
     done = end;
   }
+}
+
+// c (rows, width) += a (rows, n) b (n, width). Rows of b are `width` apart and aligned, those of c `c_row`
+// apart and need not be.
+HWY_ATTR inline void add_outer_product(std::int64_t rows, std::int64_t n, const float* a, std::int64_t a_row,
+                                       const float* b, float* c, std::int64_t c_row, std::int64_t width) {
+  for_each_outer_block(rows, width, [&]<int kR, int kV>(std::int64_t r, std::int64_t column) HWY_ATTR {
+    float* const to = c + r * c_row + column;
+    Slot acc[kR][kV];
+    load_block(acc, to, c_row);
+    prefetch_next_rows<kR, kV>(to, c_row);
+    accumulate(acc, n, a + r * a_row, a_row, 1, b + column, width);
+    store_block(acc, to, c_row);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "kernels/simd/storage-inl.h"
 #include "kernels/simd/transpose-inl.h"
 #include "kernels/simd/vectors-inl.h"
 
@@ -46,13 +47,14 @@ HWY_ATTR inline void add_lanes(V sum, std::int64_t count, float* to) {
   for (std::int64_t l = 0; l < count; ++l) to[l] += lane[l];
 }
 
-HWY_ATTR inline float dot(const float* a, const float* b, std::int64_t n) {
+template <class T>
+HWY_ATTR float dot(const T* a, const float* b, std::int64_t n) {
   const D d;
   V sum = hn::Zero(d);
   std::int64_t c = 0;
-  for (; c + lanes() <= n; c += lanes()) sum = hn::MulAdd(hn::LoadU(d, a + c), hn::LoadU(d, b + c), sum);
+  for (; c + lanes() <= n; c += lanes()) sum = hn::MulAdd(load_stored(a + c), hn::LoadU(d, b + c), sum);
   float total = hn::GetLane(hn::SumOfLanes(d, sum));
-  for (; c < n; ++c) total += a[c] * b[c];
+  for (; c < n; ++c) total += stored_value(a[c]) * b[c];
   return total;
 }
 

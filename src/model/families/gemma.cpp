@@ -92,7 +92,7 @@ void set_gemma3_layers(const io::JsonFields& config, const DecoderSizes& sizes,
 }
 
 ModelDescription describe_gemma3(const io::JsonFields& config) {
-  const bool pictures = config.string("model_type") == "gemma3";
+  const bool pictures = config.string("model_type", "") == "gemma3";
   const io::JsonFields* const inner = config.object("text_config");
   if (pictures && inner == nullptr) config.refuse("text_config", "is missing");
   const io::JsonFields& text = pictures ? *inner : config;

@@ -48,7 +48,7 @@ ModelDescription describe_gguf(const Gguf& file) {
   try {
     check(description);
   } catch (const std::invalid_argument& error) {
-    io::fail(file.file(), "", error.what());
+    io::fail(file.file(), "", plain_sentence(error));
   }
   file.require_intact();
   return description;

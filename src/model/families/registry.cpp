@@ -2,6 +2,7 @@
 #include <attend/gguf.h>
 #include <attend/model_files.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -27,8 +28,41 @@ constexpr std::array<std::string_view, 12> kKeptKeys = {
     "layer_types",    "eos_token_id",      "id2label",        "sentence_transformers",
 };
 
-const Family& family_of_type(const io::JsonFields& config) {
-  const std::string_view type = config.string("model_type");
+std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    if (c >= 'A' && c <= 'Z') letters += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) letters += c;
+  }
+  return letters;
+}
+
+// Whether a class of transformers is of a model_type: "XLMRobertaForMaskedLM" is of "xlm-roberta".
+bool is_class_of(std::string_view architecture, std::string_view type) {
+  const std::string prefix = letters_of(type);
+  if (letters_of(architecture.substr(0, prefix.size())) != prefix) return false;
+  const std::string_view rest = architecture.substr(prefix.size());
+  return std::ranges::any_of(std::array{"Model", "For", "LMHeadModel", "DoubleHeadsModel", "PreTrainedModel"},
+                             [&](std::string_view what) { return rest.starts_with(what); });
+}
+
+// The model_type, which configs of 2019 leave to the name of the class.
+std::string_view model_type_of(const io::JsonFields& config) {
+  if (config.has("model_type")) return config.string("model_type");
+  const std::vector<std::string_view> classes = read_architectures(config);
+  for (const std::string_view name : classes) {
+    for (const Family* const family : kFamilies) {
+      for (const std::string_view type : family->model_types) {
+        if (is_class_of(name, type)) return type;
+      }
+    }
+  }
+  if (classes.empty()) config.refuse("model_type", "is missing, and so is architectures");
+  config.refuse("model_type", "is missing, and ", io::quoted(classes.front()),
+                " of architectures is not a model that attend supports");
+}
+
+const Family& family_of_type(const io::JsonFields& config, std::string_view type) {
   std::string known;
   for (const Family* const family : kFamilies) {
     for (const std::string_view name : family->model_types) {
@@ -70,12 +104,13 @@ ModelDescription describe_model(io::FileText config_json) {
     return true;
   };
   const io::JsonFields config(std::move(config_json), nested, kKeptKeys);
-  const Family& family = family_of_type(config);
+  const std::string_view type = model_type_of(config);
+  const Family& family = family_of_type(config, type);
   if (has_code && !family.replaces_code)
     config.refuse("auto_map", "asks for program code that comes with the model, which attend does not run");
   ModelDescription description = family.describe(config);
   description.family = family.name;
-  description.model_type = config.string("model_type");
+  description.model_type = type;
   for (const std::string_view name : read_architectures(config)) description.architectures.emplace_back(name);
   // Of the families that score the vector of the first token, the most; the others have asked for theirs.
   if (!description.sequence_head) description.sequence_head = read_sequence_head(config, Pooling::cls);
