@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests, stage by stage, and sums up at the end. What setup.sh could not install is a gap: its stage is left out and named
+# Runs the tests in two lanes of stages, and sums up at the end. What setup.sh could not install is a gap: its stage is left out and named
 # in the last lines. With ATTEND_NO_GAPS=1 (continuous integration) a gap is a failure.
 #
 #   tools/test.sh              every stage of `make test`
@@ -167,32 +167,58 @@ run() {
   fi
 }
 
-# Two stages side by side, each with its lines together: neither uses more than one core for long.
-run_beside() {
-  local first=build/stage-$1.log
-  ("stage_$1") >"$first" 2>&1 &
-  local pid=$! start=$SECONDS
-  run "$2"
-  echo "== $1, beside $2"
-  if wait "$pid"; then
-    passed+=("$1")
-    cat "$first"
-    echo "== $1 passed in at most $((SECONDS - start)) s"
-  else
-    failed+=("$1")
-    cat "$first"
-    echo "== $1 FAILED"
-  fi
+# What a stage cannot do without, by the names that setup.sh gives to gaps.
+needs() {
+  case $1 in
+    format) echo "format check" ;;
+    cuda) echo "GPU kernels" ;;
+    web) echo "browser tests" ;;
+    python) echo "python tests" ;;
+    asan | fuzz) echo "asan and fuzz targets" ;;
+    python_asan) echo "python tests|asan and fuzz targets" ;;
+    neon) echo "neon tests" ;;
+    *) echo "nothing" ;;
+  esac
 }
 
-# run_unless_gap STAGE "name of a gap in gaps.txt"...
+# Returns 1 where the stage was left out.
 run_unless_gap() {
-  local stage=$1 gap
+  local gap
+  gap=$(grep -soE -m 1 "^($(needs "$1")):" "$gaps") && echo "== $1 left out: ${gap%:}" && return 1
+  run "$1"
+  return 0
+}
+
+# lane NUMBER STAGES...: one stage after the other, beside another lane. The lines of a stage appear together when it ends.
+lane() {
+  local results=build/lane-$1.txt stage result
   shift
-  for gap in "$@"; do
-    grep -qs "^$gap:" "$gaps" && echo "== $stage left out: $gap" && return
+  for stage in "$@"; do
+    result="left out"
+    passed=()
+    run_unless_gap "$stage" >"build/stage-$stage.log" 2>&1 && result=failed && [ ${#passed[@]} -gt 0 ] && result=passed
+    echo "$stage $result" >>"$results"
+    cat "build/stage-$stage.log"
   done
-  run "$stage"
+}
+
+# beside "STAGES" "STAGES": two lanes at once, so that one computes while the other waits for a browser, a link or its slowest test.
+# The second gives way to the first, which has the tests that look at a clock. In a lane as many files are compiled at once as there are
+# cores. Ctrl-C reaches the lanes too, and what they run.
+beside() {
+  local -x CMAKE_BUILD_PARALLEL_LEVEL=$jobs
+  local stage
+  rm -f build/lane-?.txt
+  (trap - INT; lane 1 $1) &
+  (trap - INT; renice -n 5 $BASHPID >/dev/null; lane 2 $2) &
+  wait
+  for stage in $1 $2; do
+    case $(grep -hs "^$stage " build/lane-?.txt) in
+      *" passed") passed+=("$stage") ;;
+      *" left out") ;;
+      *) failed+=("$stage") ;;  # or it never ended
+    esac
+  done
 }
 
 case ${1:-} in
@@ -205,20 +231,9 @@ case ${1:-} in
     ;;
   '' | full)
     [ "${1:-}" = full ] && fuzz_seconds=${FUZZ_SECONDS:-600}
-    run_unless_gap format "format check"
-    run_unless_gap cuda "GPU kernels"
-    run release
-    if grep -qsE '^(browser|python) tests:' "$gaps"; then
-      run_unless_gap web "browser tests"
-      run_unless_gap python "python tests"
-    else
-      run_beside web python
-    fi
-    run_unless_gap asan "asan and fuzz targets"
-    run_unless_gap python_asan "python tests" "asan and fuzz targets"
-    run tsan
-    run_unless_gap fuzz "asan and fuzz targets"
-    [ "${1:-}" = full ] && run_unless_gap neon "neon tests"
+    beside "format cuda release web python" "asan tsan"
+    beside "python_asan" "fuzz"
+    [ "${1:-}" = full ] && run_unless_gap neon
     [ "${1:-}" = full ] && run grid
     ;;
   *) echo "usage: tools/test.sh [full | only STAGE]" >&2; exit 2 ;;

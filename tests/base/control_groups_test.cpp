@@ -1,10 +1,12 @@
 #include "base/control_groups.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace attend {
 namespace {
@@ -26,7 +28,7 @@ class ControlGroups : public testing::Test {
   double memory() const { return detail::memory_of_control_groups(files()); }
 
  private:
-  fs::path folder_ = fs::path(testing::TempDir()) / "attend_control_groups";
+  fs::path folder_ = fs::path(testing::TempDir()) / ("attend_control_groups_" + std::to_string(getpid()));
 };
 
 TEST_F(ControlGroups, WithoutAnyNothingIsLimited) {

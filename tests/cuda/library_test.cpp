@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <string>
 
 #include "base/operations.h"
 #include "support/refuses.h"
@@ -27,11 +28,12 @@ TEST(CudaLibrary, IsNotNeeded) {
 }
 
 TEST(CudaLibrary, AnotherFileIsRefused) {
-  const std::string text = testing::TempDir() + "libattend_cuda.so";
+  const std::string text = testing::TempDir() + std::to_string(getpid()) + "_libattend_cuda.so";
   std::ofstream(text) << "not a library";
   const CudaLibrary broken = open_cuda_library(text.c_str(), ".");
+  unlink(text.c_str());
   EXPECT_EQ(broken.devices, 0);
-  EXPECT_NE(broken.reason.find("libattend_cuda.so could not be opened ("), std::string::npos)
+  EXPECT_NE(broken.reason.find("_libattend_cuda.so could not be opened ("), std::string::npos)
       << broken.reason;
   const CudaLibrary other = open_cuda_library("/lib/x86_64-linux-gnu/libm.so.6", ".");
   if (other.path.empty()) GTEST_SKIP() << "no libm.so.6 where Debian has it";
