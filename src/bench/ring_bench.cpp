@@ -17,7 +17,7 @@
 namespace attend::bench {
 namespace {
 
-constexpr std::int64_t kRingTokens = 8192, kRingTokensQuick = 1024, kRingHeads = 8, kRingHeadSize = 64;
+constexpr std::int64_t kRingTokens = 4096, kRingTokensQuick = 1024, kRingHeads = 8, kRingHeadSize = 64;
 constexpr int kRingRounds = 5;
 // Of numbers near 1: merging rounds to f32 once for each block.
 constexpr double kRingNoise = 1e-5;
