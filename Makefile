@@ -1,6 +1,6 @@
 # attend's front door. Two targets do everything on a fresh machine: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help model run test test-full build setup asan tsan fuzz neon wheel rivals cuda gpu format image install clean
+.PHONY: help model run test test-full build setup asan tsan fuzz neon wheel deb rivals scale cuda gpu format image install clean
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -12,6 +12,7 @@ run: build model ## set up, build, get the default model, and explain a sentence
 	@build/release/attend explain $(if $(TEXT),-- "$$TEXT",)
 	@build/release/attend explain -o build/attention.html $(if $(TEXT),-- "$$TEXT",)
 	@echo && echo "The same in the browser, with every head and every step: build/attention.html"
+	@echo "To call the program by its name, in this shell: export PATH=\"$(CURDIR)/build/release:\$$PATH\"; for good: make install"
 
 model: ## get the default model, all-MiniLM-L6-v2, unless it is there
 	@tools/setup.sh run
@@ -46,11 +47,18 @@ neon: ## build for 64-bit ARM and run the library's tests under an emulator
 	@tools/setup.sh full
 	@tools/test.sh only neon
 
-wheel: setup ## build the Python package's wheel under build/wheel
-	@tools/wheel.sh && ls build/wheel/*.whl
+wheel: setup ## build wheels of package and program under build/wheel, for the Pythons of this machine
+	@tools/wheel.sh all && ls build/wheel/*.whl
+
+deb: ## build a Debian package of the program under build/deb
+	@tools/setup.sh deb
+	@tools/deb.sh
 
 rivals: ## test attend.torch, and measure attend beside PyTorch, ONNX Runtime, OpenVINO, ... (downloads several GB; run it alone)
 	@tools/rivals.sh
+
+scale: ## test attend.ray with a real Ray, and measure it beside `attend embed` (downloads 140 MB)
+	@tools/scale.sh
 
 cuda: ## build libattend_cuda.so, which computes on NVIDIA GPUs (downloads a compiler, 102 MB, unless nvcc is there)
 	@tools/setup.sh cuda

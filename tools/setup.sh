@@ -6,6 +6,7 @@
 #   tools/setup.sh test           that, and what `make test` needs
 #   tools/setup.sh full           that, and what `make test-full` needs: a compiler and libraries for ARM, and an emulator
 #   tools/setup.sh python         what `pip install .` needs
+#   tools/setup.sh deb            what `make build` and `make deb` need
 #   tools/setup.sh cuda           a compiler for NVIDIA GPUs, unpacked under build/nvcc, unless an nvcc is on the path
 #   tools/setup.sh rivals         what `make build` and `make rivals` need, but for the rivals themselves
 #
@@ -201,6 +202,7 @@ version=$(cmake --version | sed -n 's/^cmake version //p')
 [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
   fail "CMake $version is too old: attend needs 3.25, as in Debian 12 and Ubuntu 24.04"
 [ "$what" = build ] && exit 0
+[ "$what" = deb ] && require dpkg-dev && exit 0
 { [ "$what" = run ] || [ "$what" = rivals ] || [ "$what" = python ]; } && require "${python_packages[@]}" && exit 0
 
 require "${test_packages[@]}"
@@ -208,6 +210,7 @@ want "format check" "${format_packages[@]}"
 want "asan and fuzz targets" "${clang_packages[@]}"
 want "tests over MPI" "${mpi_packages[@]}"
 want "python tests" "${python_packages[@]}" && python_environment
+want "Debian package" dpkg-dev
 want "browser tests" "${browser_packages[@]}" && browser_environment
 cuda_compiler || echo "GPU kernels: $no_cuda_compiler" >>"$gaps"
 [ "$what" = full ] && [ "$(uname -m)" != aarch64 ] || exit 0

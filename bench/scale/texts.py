@@ -1,9 +1,9 @@
 """How fast many texts become vectors: `attend embed` with all threads, attend.batch.run and attend.ray.run with a worker for each core, in turns.
 
-    python bench/scale/texts.py [--texts 6000] [--rounds 3] [--workers 2] [--model NAME] [--program build/release/attend]
+    python bench/scale/texts.py [--texts 6000] [--rounds 3] [--workers 2] [--model NAME] [--program build/release/attend] [--only embed,ray]
 
 Times are from the start of each program or run() to its end: models are loaded and packed in them. Ray has been started before, as on a cluster,
-which takes some seconds more. Vectors are compared bit for bit.
+which takes some seconds more; "then" is the rate once each worker has made a part. Vectors are compared bit for bit.
 """
 
 import argparse
@@ -39,6 +39,7 @@ def main():
     parser.add_argument("--part-texts", type=int, default=500)
     parser.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2")
     parser.add_argument("--program", default="build/release/attend")
+    parser.add_argument("--only", default="embed,batch,ray")
     given = parser.parse_args()
     start = time.perf_counter()
     ray.init(num_cpus=given.workers, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
@@ -46,25 +47,36 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "texts.txt").write_text("\n".join(texts(given.texts)))
-        options = dict(format="npy", part_texts=given.part_texts, workers=given.workers, threads=1, progress=False)
+        options = dict(format="npy", part_texts=given.part_texts, workers=given.workers, threads=1)
 
         def program(out):
             subprocess.run([given.program, "embed", folder / "texts.txt", "-m", given.model, "-o", f"{out}.npy"], check=True)
             return np.load(f"{out}.npy")
 
         def runs(function):
-            return lambda out: np.concatenate([np.load(file) for file in function(Embed(given.model), folder / "texts.txt", out, **options).files])
+            def way(out):
+                seen = []
+                done = function(Embed(given.model), folder / "texts.txt", out, **options, progress=seen.append)
+                begun, end = seen[given.workers], seen[-1]
+                rates.append(f"{(end.texts - begun.texts) / (end.seconds - begun.seconds):.0f}")
+                return np.concatenate([np.load(file) for file in done.files])
 
-        ways = {"attend embed": program, "attend.batch.run": runs(run), "attend.ray.run": runs(attend.ray.run)}
-        seconds = {name: [] for name in ways}
+            return way
+
+        known = {"embed": program, "batch": runs(run), "ray": runs(attend.ray.run)}
+        names = {"embed": "attend embed", "batch": "attend.batch.run", "ray": "attend.ray.run"}
+        ways = {names[name]: known[name] for name in given.only.split(",")}
+        seconds, rates = {name: [] for name in ways}, []
         for number in range(given.rounds):
             vectors = {}
             for name, way in ways.items():
                 start = time.perf_counter()
                 vectors[name] = way(folder / f"{name.replace(' ', '-')}-{number}")
                 seconds[name].append(time.perf_counter() - start)
-            assert all((found == vectors["attend embed"]).all() for found in vectors.values()), "the vectors differ"
-    base = statistics.median(seconds["attend embed"])
+                print(f"{name}: {seconds[name][-1]:.2f} s{', then ' + rates.pop() + ' texts/s' if rates else ''}", flush=True)
+            first, *others = vectors.values()
+            assert all((found == first).all() for found in others), "the vectors differ"
+    base = statistics.median(next(iter(seconds.values())))
     print(f"{given.texts} texts, {given.workers} workers of one thread, parts of {given.part_texts}; the same bits")
     print(f"{'':18}{'median':>8}{'least':>8}{'most':>8}{'texts/s':>9}{'share':>8}")
     for name, all_of_it in seconds.items():

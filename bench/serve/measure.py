@@ -94,7 +94,7 @@ def overload(server: Server, arguments, rate: float):
     report = server.load(arguments.seconds * 3, 5.0, rate=4 * rate)
     done.set()
     watcher.join()
-    show("overload", rate=round(4 * rate, 1), share_of_full=round(len(report.served) / report.seconds / rate, 3), **report.summary(),
+    show("overload", asked_a_second=round(4 * rate, 1), share_of_full=round(len(report.served) / report.seconds / rate, 3), **report.summary(),
          memory_mb={"after 5 s": memory[min(5, len(memory) - 1)], "most": max(memory), "last": memory[-1]})
 
 

@@ -2,7 +2,7 @@
 
 Every function takes NumPy arrays, PyTorch tensors, or anything else with the buffer protocol or DLPack, in place and of any strides.
 attend.torch has autograd, and runs Hugging Face transformers on attend; attend.lens shows what a model's attention
-does with a text, attend.draw draws it, and attend.train trains models.
+does with a text, attend.draw draws it, attend.batch works through files of texts, and attend.train trains models.
 """
 
 import typing as _types
@@ -78,14 +78,15 @@ from ._text_model import TextModel
 from ._weights import attention_map, entropy, received, top_k
 
 if _types.TYPE_CHECKING:
+    from . import batch as batch
     from . import draw as draw
     from . import lens as lens
     from . import train as train
 else:
 
     def __getattr__(name: str) -> object:
-        """attend.draw, attend.lens and attend.train need no import of their own, and do not slow down `import attend`."""
-        if name in ("draw", "lens", "train"):
+        """attend.batch, draw, lens and train need no import of their own, and do not slow down `import attend`."""
+        if name in ("batch", "draw", "lens", "train"):
             from importlib import import_module
 
             return import_module(f"attend.{name}")

@@ -1,13 +1,14 @@
-"""Figures as data: one description, shown in Jupyter, saved as SVG or HTML, printed in a terminal.
+"""Figures as data: one description, shown in Jupyter, saved as SVG, PNG, PDF or HTML, printed in a terminal.
 
-Every function makes a Figure of one part; figure() stacks several. Nothing but this package is needed, and saved figures load nothing from
-the network.
+Every function makes a Figure of one part; figure() stacks several. Nothing but this package is needed, but for PNG and PDF, which take the
+system's Cairo and Pango; saved figures load nothing from the network.
 """
 
 from __future__ import annotations
 
 import html
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NoReturn
 
@@ -31,6 +32,16 @@ _PAGE = """<!doctype html>
 {svg}</body>
 </html>
 """
+
+
+# In a dark notebook lightness is turned round and hues stay: the page is dark, and more weight is still further from it.
+_SHOWN = """<div class="attend-figure" style="max-width: 100%; overflow-x: auto">
+<style>
+body[data-jp-theme-light="false"] .attend-figure svg, body.vscode-dark .attend-figure svg, html[theme="dark"] .attend-figure svg {{
+  filter: invert(0.93) hue-rotate(180deg)
+}}
+</style>
+{svg}</div>"""
 
 
 class Figure:
@@ -70,9 +81,14 @@ class Figure:
         """A page of its own, with the SVG in it."""
         return _PAGE.format(title=html.escape(self.title or "attend"), svg=self.svg(width=width))
 
-    def save(self, path: str | os.PathLike[str], *, width: float = 800) -> None:
-        """Into a file, complete or not at all; its name chooses the format: .svg, .html, .json or .txt. FileError if it cannot be written."""
+    def save(self, path: str | os.PathLike[str], *, width: float = 800, scale: float = 2) -> None:
+        """Into a file, complete or not at all; its name chooses the format: .svg, .png, .pdf, .html, .json or .txt.
+
+        scale: of a .png, pixels for each point. FileError if it cannot be written.
+        """
         extension = os.path.splitext(os.fspath(path))[1].lower()
+        if extension in (".png", ".pdf"):
+            return _save_by_cairo(self._core, path, width, scale)
         if extension == ".svg":
             content = self.svg(width=width)
         elif extension in (".html", ".htm"):
@@ -83,8 +99,7 @@ class Figure:
             content = self.text()
         else:
             raise ValueError(
-                f"save: expected a name that ends in .svg, .html, .json or .txt, not {os.path.basename(os.fspath(path))!r};"
-                " the program `attend` makes .png and .pdf"
+                f"save: expected a name that ends in .svg, .png, .pdf, .html, .json or .txt, not {os.path.basename(os.fspath(path))!r}"
             )
         _core.write_file(path, content)
 
@@ -92,7 +107,41 @@ class Figure:
         return self.svg()
 
     def _repr_html_(self) -> str:
-        return f'<div style="max-width: 100%; overflow-x: auto">{self.svg()}</div>'
+        return _SHOWN.format(svg=self.svg())
+
+
+def _save_by_cairo(core: _core.FigureCore, path: str | os.PathLike[str], width: float, scale: float) -> None:
+    try:
+        from . import _cairo
+    except ImportError as error:
+        raise ImportError(f"save: .png and .pdf take Cairo and Pango, which could not be loaded ({error}); .svg takes nothing") from error
+    for note in _cairo.save(core, path, width, scale):
+        warnings.warn(note, stacklevel=3)
+
+
+class Page:
+    """A page by itself, with its scripts and its numbers: it loads nothing. Jupyter shows it by itself."""
+
+    def __init__(self, page: str, height: int) -> None:
+        self._page, self._height = page, height
+
+    def __repr__(self) -> str:
+        return f"<attend.draw.Page of {len(self._page) / 1e6:.1f} MB>"
+
+    def html(self) -> str:
+        return self._page
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Into a .html file, complete or not at all. FileError if it cannot be written."""
+        if os.path.splitext(os.fspath(path))[1].lower() not in (".html", ".htm"):
+            raise ValueError(f"save: expected a name that ends in .html, not {os.path.basename(os.fspath(path))!r}")
+        _core.write_file(path, self._page)
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self._page)}" sandbox="allow-scripts allow-downloads" title="attend" loading="lazy" '
+            f'style="width: 100%; height: {self._height}px; border: 1px solid #8884; border-radius: 6px"></iframe>'
+        )
 
 
 def figure(*figures: Figure, title: str | None = None, notes: Iterable[str] = ()) -> Figure:

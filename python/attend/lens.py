@@ -21,7 +21,7 @@ from ._recording import load as load
 from ._text_model import Text, TextModel
 
 if TYPE_CHECKING:
-    from .draw import Figure
+    from .draw import Figure, Page
 
 Method = Literal["raw", "norm", "rollout", "flow", "grad"]
 TokenChoice = Union[str, bytes, int]  # a word that is one token, or a token's id
@@ -456,6 +456,29 @@ class Reading:
         from .draw import Figure
 
         return Figure(_core.lens_figure(self._core, view, method, layer, head, focus, tokens, special, sink, gradients, top))
+
+    def explore(
+        self,
+        view: Literal["map", "lines", "model"] = "map",
+        *,
+        method: Literal["raw", "norm", "rollout"] = "raw",
+        layer: int | None = None,
+        head: int | None = None,
+        focus: WordChoice | None = None,
+        tokens: bool = False,
+        special: bool = False,
+        sink: Sink = "auto",
+        mean: bool = False,
+        height: int = 720,
+    ) -> Page:
+        """The interactive page of `attend explain -o page.html`, which Jupyter shows, offline; .save("page.html") keeps it.
+
+        The arguments say what it shows first: without `layer` the head that says most about this text, or, with `mean`, the mean of all.
+        height: in pixels, in the notebook.
+        """
+        from .draw import Page
+
+        return Page(_core.lens_page(self._core, view, method, layer, head, focus, tokens, special, sink, mean), height)
 
     def next_figure(
         self,

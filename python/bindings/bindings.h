@@ -17,6 +17,7 @@ void bind_generator(nanobind::module_& module);
 void bind_layers(nanobind::module_& module);
 void bind_lens(nanobind::module_& module);
 void bind_lens_figure(nanobind::module_& module);
+void bind_lens_page(nanobind::module_& module);
 void bind_lens_next(nanobind::module_& module);
 void bind_lens_recording(nanobind::module_& module);
 void bind_linear(nanobind::module_& module);

@@ -50,6 +50,7 @@ NB_MODULE(_core, module) {
   attend_python::bind_lens(module);
   attend_python::bind_draw(module);
   attend_python::bind_lens_figure(module);
+  attend_python::bind_lens_page(module);
   attend_python::bind_lens_next(module);
   attend_python::bind_lens_recording(module);
   attend_python::bind_train_config(module);

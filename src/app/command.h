@@ -40,6 +40,7 @@ void add_heads_command(CLI::App& program, Globals& globals, std::function<void()
 void add_models_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_next_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_pull_command(CLI::App& program, Globals& globals, std::function<void()>& run);
+void add_reference_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_rerank_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_serve_command(CLI::App& program, Globals& globals, std::function<void()>& run);
 void add_steps_command(CLI::App& program, Globals& globals, std::function<void()>& run);

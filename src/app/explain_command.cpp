@@ -266,7 +266,7 @@ void run_explain(const ExplainArguments& given, const Globals& globals) {
     warn_of_unknown(reading);
   }
   warn_of_not_finite(reading);
-  if (chooses_head(given, format)) explain::choose_head(reading, request);
+  if (!read.windows && chooses_head(given, format)) explain::choose_head(reading, request);
   if (format == "html") {
     write_text(page_of(reading, given, request), given.output);
     return;

@@ -5,6 +5,8 @@
 #include <exception>
 #include <new>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "app/command.h"
 #include "app/output.h"
@@ -37,6 +39,24 @@ int report_failure(const std::string& command, const std::string& sentence, int 
   return code;
 }
 
+// The order in which --help lists commands, by what people want.
+constexpr std::pair<const char*, const char*> kGroups[] = {
+    {"See what attention does", "explain explore next compare heads steps"},
+    {"Watch it learn", "train"},
+    {"Let a model write", "generate chat"},
+    {"Vectors and scores, from files and over HTTP", "embed rerank classify serve"},
+    {"Models and this machine", "models pull doctor bench"},
+};
+
+void group_commands(CLI::App& program) {
+  for (CLI::App* const command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const auto& [title, names] : kGroups) {
+      if ((" " + std::string(names) + " ").find(" " + command->get_name() + " ") != std::string::npos)
+        command->group(title);
+    }
+  }
+}
+
 // "attend", or "attend steps" once that is known.
 std::string command_name(const CLI::App& program) {
   const auto chosen = program.get_subcommands();
@@ -45,7 +65,8 @@ std::string command_name(const CLI::App& program) {
 
 std::string command_list(const CLI::App& program) {
   std::string names;
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command :
+       program.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); })) {
     names.append(names.empty() ? "" : ", ").append(command->get_name());
   }
   return names;
@@ -86,7 +107,7 @@ void read_command_line(CLI::App& program, int argc, char** argv, const std::func
   } catch (const CLI::ParseError& error) {
     throw app::UsageError(error.what());
   }
-  if (!run) throw app::UsageError("a command is missing; the commands are: " + command_list(program));
+  if (!run) app::write_output(program.help());
 }
 
 }  // namespace
@@ -111,7 +132,6 @@ int main(int argc, char** argv) {
   app::add_train_command(program, globals, run);
   app::add_generate_command(program, globals, run);
   app::add_chat_command(program, globals, run);
-  app::add_bench_command(program, globals, run);
   app::add_embed_command(program, globals, run);
   app::add_rerank_command(program, globals, run);
   app::add_classify_command(program, globals, run);
@@ -119,6 +139,9 @@ int main(int argc, char** argv) {
   app::add_models_command(program, globals, run);
   app::add_pull_command(program, globals, run);
   app::add_doctor_command(program, globals, run);
+  app::add_bench_command(program, globals, run);
+  app::add_reference_command(program, globals, run);
+  group_commands(program);
   try {
     read_command_line(program, argc, argv, run);
     if (run) run();

@@ -65,8 +65,10 @@ class MpiProcesses : public Processes {
     }
     work_.notify_all();
     if (thread_.joinable()) thread_.join();
+    // The other processes may still write what was given up: its memory stays until this one ends.
+    if (!under_way_.empty()) new std::list<std::shared_ptr<Messages>>(std::move(under_way_));
     // MPI would wait for the other processes, which wait for this one.
-    if (!under_way_.empty() || std::uncaught_exceptions() > exceptions_) return;
+    if (given_up_ || std::uncaught_exceptions() > exceptions_) return;
     MPI_Comm_free(&processes_);
     if (ends_mpi_) MPI_Finalize();
   }

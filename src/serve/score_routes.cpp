@@ -86,6 +86,11 @@ void answer_rerank(Context& context, const SharedCall& call) {
   if (const std::int64_t count = required_head(served).count(); count != 1)
     refuse_with(Fault::wrong_kind, served.name, " gives ", count,
                 " scores for a text, and only one can be put in order; /predict shows them");
+  // The query is read once with each text.
+  const std::size_t most = most_inputs(context) * static_cast<std::size_t>(context.options.payload_limit);
+  if (body.query.size() > most / body.texts.size())
+    refuse_with(Fault::too_long, "a query of ", body.query.size(), " bytes is too long for ",
+                body.texts.size(), " texts");
   const ScoreFunction function = body.raw_scores ? ScoreFunction::identity : ScoreFunction::sigmoid;
   std::vector<TextPair> texts;
   for (const std::string& text : body.texts) texts.push_back({body.query, text});

@@ -6,7 +6,6 @@ from program import run, run_lesson
 
 # Arguments, exit code, part of the sentence.
 COMMAND_LINES = [
-    ([], 2, "a command is missing; the commands are: explain"),
     (["nonsense"], 2, 'there is no command "nonsense"'),
     (["nonsense", "--help"], 2, 'there is no command "nonsense"'),
     ([""], 2, 'there is no command ""'),

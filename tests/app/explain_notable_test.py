@@ -85,3 +85,8 @@ def test_a_model_that_has_not_learned_shows_the_mean(small_bert):
     done = run("explain", "-m", str(small_bert), "the bank of the river, money is the bank.")
     assert done.code == 0 and "mean of" in " ".join(done.out.split()) and "stands out" not in done.out
     assert "notable_heads" not in json.loads(run("explain", "-m", str(small_bert), "the bank", "--json").out)
+
+
+def test_a_text_that_is_read_in_windows_shows_the_mean():
+    done = run("explain", TEXT * 60, "--max-tokens", "all")
+    assert done.code == 0 and "mean of 6 layers × 12 heads" in " ".join(done.out.split()) and "stands out" not in done.out

@@ -97,6 +97,8 @@ def test_documents_that_cannot_be_ranked(server):
         status, error = server.refused("/v2/rerank", {"query": "a"} | body)
         assert status == 400 and error["error"]["message"], body
     assert server.refused("/v1/rerank", {"query": "a", "documents": ["a"], "model": "bert"})[0] == 400  # it has three labels
+    status, error = server.refused("/v1/rerank", {"query": "w20 " * 10_000, "documents": ["a"] * 2048})  # would be read 2,048 times
+    assert status == 400 and "too long for 2048 texts" in error["error"]["message"]
 
 
 def test_texts_that_are_too_long(server, classifier):

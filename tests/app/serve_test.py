@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import shutil
 import signal
 import socket
 import threading
@@ -10,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 
+from numpy_bert import read_safetensors, write_safetensors
 from program import run
 from server import Server
 
@@ -155,6 +157,22 @@ def test_explain_as_arrays(server, small_bert, tmp_path, units):
 @pytest.mark.parametrize("body", [{"layer": 3}, {"layer": 0}, {"head": 1}, {"layer": 1, "head": 99}, {"method": "flow"}, {"units": 1}, {"top_k": -1}, {"inputs": []}])
 def test_explain_refuses(server, body):
     assert server.refused("/explain", {"inputs": "the bank"} | body)[0] in (400, 422)
+
+
+def test_explain_refuses_what_would_be_too_large(sinking_model, tmp_path):
+    folder = tmp_path / "long"
+    shutil.copytree(sinking_model, folder)
+    tensors = read_safetensors(folder / "model.safetensors")
+    tensors |= {name: np.resize(array, (3000, array.shape[1])) for name, array in tensors.items() if array.shape == (48, 16)}
+    write_safetensors(folder / "model.safetensors", tensors)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"length": 3000}))
+    with Server("-m", folder) as server:
+        one = {"layer": 1, "head": 1, "format": "npz"}
+        assert server.ask("/explain", {"inputs": "the bank " * 1000, "top_k": 100} | one)[0] == 200
+        for body, reason in (({"inputs": "the bank " * 1100, "map": True}, "a map has at most 2048 rows"), ({"inputs": "the bank " * 300, "top_k": 1000}, "at most 262144 in all")):
+            status, error = server.refused("/explain", body | one)
+            assert status == 422 and reason in error["error"], error
 
 
 def test_facts(server, small_bert):

@@ -28,6 +28,16 @@ def test_readme_has_commands():
     assert len(CONSOLE) >= 2
 
 
+def test_the_readme_says_how_to_call_the_program_before_it_does():
+    text = (ROOT / "README.md").read_text()
+    line = re.search(r"^    (export PATH=\S+)", text, re.MULTILINE)
+    assert line.start() < re.search(r"^(?:    |\$ )attend ", text, re.MULTILINE).start()
+    done = subprocess.run(
+        ["bash", "-c", f"{line[1]}; command -v attend; attend --version"], cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True
+    )
+    assert done.stdout.startswith(f"{ROOT}/build/release/attend\nattend "), done.stderr
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(document):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):

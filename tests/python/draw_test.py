@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import xml.etree.ElementTree as xml
 
 import numpy as np
@@ -117,11 +118,37 @@ def test_files(tmp_path):
     page = figure.html()
     assert "<script" not in page and "<title>&lt;/title&gt;&lt;script&gt;&amp;</title>" in page
     assert not re.search(r'(src|href)="(?!data:)', page)
-    with pytest.raises(ValueError, match=r"expected a name that ends in .svg, .html, .json or .txt, not 'a.png'"):
-        figure.save(tmp_path / "a.png")
+    with pytest.raises(ValueError, match=r"expected a name that ends in .svg, .png, .pdf, .html, .json or .txt, not 'a.gif'"):
+        figure.save(tmp_path / "a.gif")
     with pytest.raises(attend.FileError, match="nowhere"):
         figure.save(tmp_path / "nowhere/a.svg")
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_pictures(tmp_path):
+    figure = FIGURES["heatmap"]
+    for name, start in (("a.png", b"\x89PNG"), ("b.PDF", b"%PDF-")):
+        figure.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    figure.save(tmp_path / "large.png", scale=4)
+    width = [int.from_bytes((tmp_path / name).read_bytes()[16:20], "big") for name in ("a.png", "large.png")]
+    assert width[1] == pytest.approx(2 * width[0], abs=1)
+    with pytest.raises(ValueError, match="a scale of 99"):
+        figure.save(tmp_path / "b.png", scale=99)
+    with pytest.raises(attend.FileError, match="nowhere"):
+        figure.save(tmp_path / "nowhere/a.png")
+
+
+def test_without_cairo_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "attend._cairo", None)
+    with pytest.raises(ImportError, match=r"save: .png and .pdf take Cairo and Pango, .*; .svg takes nothing"):
+        FIGURES["heatmap"].save(tmp_path / "a.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dark_notebook_turns_lightness_round():
+    shown = FIGURES["heatmap"]._repr_html_()
+    assert 'data-jp-theme-light="false"' in shown and "vscode-dark" in shown and "invert(" in shown
 
 
 @pytest.fixture(scope="module")

@@ -313,3 +313,17 @@ def test_words_that_the_model_does_not_know(small_bert):
     assert [word.unknown for word in reading.units(tokens=True)] == [word.unknown for word in reading.words]
     assert reading.answer is None and reading.answer_begins is None
     assert attend.lens.read(str(small_bert), "the bank").unknown_tokens == 0
+
+
+def test_a_page_for_notebooks(small_bert, tmp_path):
+    reading = attend.lens.read(str(small_bert), "the bank of the river, money.")
+    page = reading.explore("lines", focus="money", layer=2, head=1)
+    shown = page._repr_html_()
+    assert shown.startswith('<iframe srcdoc="&lt;!doctype html') and "allow-scripts" in shown and "same-origin" not in shown
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == page.html() and "http://" not in page.html().replace("http://www.w3.org/", "")
+    with pytest.raises(ValueError, match="expected a name that ends in .html"):
+        page.save(tmp_path / "page.txt")
+    with pytest.raises(ValueError, match='method is "flow"'):
+        reading.explore(method="flow")
+    assert reading.explore(mean=True).html() != reading.explore(layer=1, head=1).html()

@@ -8,10 +8,12 @@ import signal
 from pathlib import Path
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 import pytest
-import ray
+
+pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed: make scale installs it")
+ray = pytest.importorskip("ray", reason="Ray is not installed: make scale installs it")
+
+import pyarrow.parquet  # noqa: E402
 
 import attend
 import attend.ray

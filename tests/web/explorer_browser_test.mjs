@@ -96,6 +96,19 @@ test("zoom: in, out, the whole map", () => open({ width: 700, height: 500 }, asy
   await page.waitForFunction((before) => document.querySelector(".map-view canvas").toDataURL() === before, fit);
 }));
 
+test("a link opens the same part of the map", () => open({ hash: "layer=1&head=1&units=tokens", width: 500, height: 420 }, async (page) => {
+  await ready(page);
+  await page.focus(".map-view canvas");
+  for (let i = 0; i < 3; ++i) await page.keyboard.press("+");
+  await page.waitForFunction(() => /zoom=3\.38\+[\d.]+\+[\d.]+/.test(location.hash));
+  const picture = () => page.$eval(".map-view canvas", (canvas) => canvas.toDataURL()), zoomed = await picture();
+  await page.reload();
+  await ready(page);
+  await page.waitForFunction((before) => document.querySelector(".map-view canvas").toDataURL() === before, zoomed);
+  await page.check("input[value=words]");  // another map is shown as a whole
+  await page.waitForFunction(() => !location.hash.includes("zoom"));
+}));
+
 test("lines: a word on the left is chosen, one on the right is taken apart", () => open({ hash: "tab=lines&layer=1&head=1" }, async (page) => {
   await ready(page, "lines");
   const box = await (await page.$(".scroller")).boundingBox();

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { bestLook, fitted, fromAddress, headsOf, initialState, Store, toAddress, withItsWord } from "../../web/ui/state.js";
 
 const everything = {
-  tab: "lines", layer: 4, head: 2, colors: "4.2 1.3", scale: "same", method: "norm", units: "tokens", special: true, first: false, row: 8, col: 0, steps: true, place: 3, depth: 0, candidate: 7, temperature: 0.3, off: "4.2\nit>animal",
+  tab: "lines", layer: 4, head: 2, colors: "4.2 1.3", scale: "same", method: "norm", units: "tokens", special: true, first: false, row: 8, col: 0, zoom: "2.5 3 0.25", steps: true, place: 3, depth: 0, candidate: 7, temperature: 0.3, off: "4.2\nit>animal",
 };
 
 test("a state comes back from its address", () => {
@@ -48,7 +48,7 @@ test("an empty address means what is usual", () => {
 
 test("nonsense in an address is left out", () => {
   assert.equal(fromAddress("layer=1&head=0", initialState).head, null);
-  assert.deepEqual(fromAddress("tab=x&layer=-1&head=1.5&method=y&colors=1.x&scale=z&off=&off=+&row=1e99&units=<b>&token=0&depth=&next=-1&temperature=99", initialState), initialState);
+  assert.deepEqual(fromAddress("tab=x&layer=-1&head=1.5&method=y&colors=1.x&scale=z&off=&off=+&row=1e99&units=<b>&token=0&depth=&next=-1&zoom=1+x+3&temperature=99", initialState), initialState);
   assert.equal(fromAddress("temperature=0.27", initialState).temperature, 0.3);
 });
 

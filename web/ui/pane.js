@@ -179,8 +179,8 @@ export class Pane {
   async open(row, col) {
     this.pointed = null;
     const heads = headsOf(this.store.state.colors);
-    this.store.set({ row, col });
     if (heads.length === 0) return this.store.set({ row, col, steps: true });
+    this.store.set({ row, col });
     const rows = await Promise.all(this.looks().map(({ look }) => this.source.row({ ...look, row }))), most = heads[largestAt(rows.map((values) => values[col]))];
     this.store.set({ layer: most.layer, head: most.head, row, col, steps: true });
   }

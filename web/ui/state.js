@@ -14,6 +14,7 @@ import { unitsOf } from "../data/source.js";
  * @property {boolean | null} first whether the first token is shown; null: what is usual for the text
  * @property {number | null} row the unit that looks
  * @property {number | null} col the unit that is looked at
+ * @property {string} zoom of the map: how many times larger than the whole, and what stands at its left and top; empty: all of it
  * @property {boolean} steps whether the number at (row, col) is taken apart
  * @property {number | null} place the token whose successor is guessed, or whose path is followed; null: that of the row, or the last
  * @property {number | null} depth the layer whose guesses are listed, 0 for the embeddings; null: the last
@@ -26,7 +27,7 @@ import { unitsOf } from "../data/source.js";
 
 /** @type {State} */
 export const initialState = {
-  tab: "map", layer: null, head: null, colors: "", scale: "own", method: "raw", units: "words", special: false, first: null, row: null, col: null, steps: false,
+  tab: "map", layer: null, head: null, colors: "", scale: "own", method: "raw", units: "words", special: false, first: null, row: null, col: null, zoom: "", steps: false,
   place: null, depth: null, candidate: null, temperature: 1, off: "",
 };
 
@@ -70,6 +71,7 @@ export function toAddress(state) {
   if (state.first !== null) parts.set("first", state.first ? "1" : "0");
   if (state.row !== null) parts.set("row", String(state.row + 1));
   if (state.col !== null) parts.set("col", String(state.col + 1));
+  if (state.zoom !== "") parts.set("zoom", state.zoom);
   if (state.steps) parts.set("steps", "1");
   if (state.place !== null) parts.set("token", String(state.place + 1));
   if (state.depth !== null) parts.set("depth", String(state.depth));
@@ -104,6 +106,7 @@ export function fromAddress(address, usual) {
     special: parts.get("special") === "1",
     first: parts.get("first") === "1" ? true : parts.get("first") === "0" ? false : null,
     row: row === null ? null : row - 1, col: col === null ? null : col - 1,
+    zoom: /^\d{1,4}(\.\d\d?)?( \d{1,6}(\.\d\d?)?){2}$/.test(parts.get("zoom") ?? "") ? parts.get("zoom") ?? "" : "",
     steps: parts.get("steps") === "1",
     place: token === null ? null : token - 1, depth: count("depth", 0), candidate: count("next", 0),
     temperature: tenths >= 1 && tenths <= 20 ? tenths / 10 : 1,

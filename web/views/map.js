@@ -23,7 +23,10 @@ export class MapView {
     this.labels = [];
     this.drawing = 0;
     this.timer = 0;
+    this.noting = 0;
     this.room = 0;
+    this.seen = "";  // what of the map is in sight, as the address has it
+    this.revealed = "";
     this.canvas = element("canvas", {
       tabindex: 0, role: "application", "aria-roledescription": "map",
       "aria-label": "Map of attention. Rows look at columns. Arrow keys move the cross-hair, Enter shows how a number is made.",
@@ -42,17 +45,45 @@ export class MapView {
     const { facts } = this.pane.source, looks = this.pane.looks(), { look } = looks[0];
     const key = JSON.stringify(looks);
     if (key !== this.key || this.tiles === null) {
-      const units = unitsOf(facts, look.units, look.special, look.first), same = units.length === this.labels.length;
+      const units = unitsOf(facts, look.units, look.special, look.first), known = this.labels.length > 0, same = units.length === this.labels.length;
       const arrived = () => this.arrived(), beside = () => this.pane.beside?.views.map.high() ?? 0;
       this.labels = units.map((unit) => unit.text);
       this.tiles = looks[0].name === "" ? new Tiles(this.pane.source, look, units.length, arrived, beside) : new ColorTiles(this.pane.source, looks, units.length, arrived, beside);
       this.key = key;
       this.layOut(!same);
+      if (!same && known) this.note();  // another map, as a whole
     } else {
       this.layOut(false);
     }
-    this.reveal();
+    this.look();
     this.draw();
+  }
+
+  // Goes where the address or the chosen word says, where that has changed.
+  look() {
+    const { zoom, row, col } = this.pane.store.state, place = `${row} ${col}`;
+    if (this.room === 0) return;
+    const asked = zoom !== this.seen && this.noting === 0;
+    if (asked) {
+      this.seen = zoom;
+      this.frame.view = zoom;
+      this.layOut(false);  // a larger map may take more room
+      this.frame.view = zoom;
+    }
+    if (place !== this.revealed && !asked) this.reveal();
+    this.revealed = place;
+  }
+
+  // After it was moved or zoomed: the address follows when it has come to rest.
+  note() {
+    clearTimeout(this.noting);
+    this.noting = setTimeout(() => {
+      this.noting = 0;
+      this.seen = this.frame.view;
+      this.frame.view = this.seen;  // as the address has it, rounded
+      this.draw();
+      this.pane.store.set({ zoom: this.seen });
+    }, 250);
   }
 
   // A pane beside this one has the same scale, and must be drawn again where that has changed.
@@ -128,6 +159,7 @@ export class MapView {
     const { frame } = this;
     if (factor === 0) this.layOut(true);
     else frame.zoom(factor, frame.left + frame.plotWidth / 2, frame.top + frame.plotHeight / 2);
+    this.note();
     this.draw();
   }
 
@@ -164,6 +196,7 @@ export class MapView {
       if (this.frame.x === x && this.frame.y === y) return;  // at the map's edge the page scrolls instead
       event.preventDefault();
     }
+    this.note();
     this.draw();
   }
 
@@ -195,6 +228,7 @@ export class MapView {
       moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
       if (fingers.size === 2 && distance > 0) this.frame.zoom(apart() / distance, now.x, now.y);
       else if (moved > 4) this.frame.scrollTo(this.frame.x + before.x - now.x, this.frame.y + before.y - now.y);
+      this.note();
       this.draw();
     });
     const lift = (/** @type {PointerEvent} */ event) => {

@@ -40,7 +40,7 @@ export class MapFrame {
     if (reset || fitted) this.cell = this.fit;
     this.cell = Math.max(this.cell, this.fit);
     const lean = this.slanted ? labels * 0.6 : 0;
-    this.width = Math.min(width, Math.max(narrowest, Math.ceil(this.left + size * this.cell + lean + 8)));
+    this.width = Math.min(width, Math.max(narrowest, Math.ceil(this.left + size * this.fit + lean + 8)));
     this.height = this.top + Math.min(size * this.cell, Math.max(tallest - this.top, size * this.fit)) + this.legend;
     this.scrollTo(this.x, this.y);
   }
@@ -69,6 +69,19 @@ export class MapFrame {
     const x = (this.x + px - this.left) * ratio - (px - this.left), y = (this.y + py - this.top) * ratio - (py - this.top);
     this.cell = cell;
     this.scrollTo(x, y);
+  }
+
+  /** What of the map is in sight, as it stands in an address. */
+  get view() {
+    if (this.cell <= this.fit) return "";
+    return [this.cell / this.fit, this.x / this.cell, this.y / this.cell].map((value) => String(Math.round(100 * value) / 100)).join(" ");
+  }
+
+  /** @param {string} view */
+  set view(view) {
+    const [times, x, y] = view === "" ? [1, 0, 0] : view.split(" ").map(Number);
+    this.cell = Math.max(this.fit, Math.min(largestCell, this.fit * times));
+    this.scrollTo(x * this.cell, y * this.cell);
   }
 
   /** @param {number} row @param {number} col */
