@@ -56,7 +56,8 @@ std::string model_that_reads(const TextModel& model, const std::string& text, bo
       if (!tokenizer.is_special(id) && tokenizer.unknown() != id && !tokenizer.token(id).empty())
         words.emplace_back(tokenizer.token(id));
     }
-    sentence = joined("It knows only ", tokenizer.vocabulary_size(), " words, such as ", named(words), ". ");
+    const std::string examples = words.empty() ? "" : ", such as " + named(words);
+    sentence = joined("It knows only ", tokenizer.vocabulary_size(), " words", examples, ". ");
   }
   const std::string default_name(checkpoint::known_model(kDefaultModel)->name);
   if (model.files().name != kDefaultModel && model.files().name != default_name &&
