@@ -35,7 +35,8 @@ void add_generation_options(CLI::App& command, GenerateOptions& options) {
       ->take_last()
       ->type_name("P");
   command
-      .add_option("--min-p", sampling.min_p, "Choose from tokens with at least this share of the largest probability")
+      .add_option("--min-p", sampling.min_p,
+                  "Choose from tokens with at least this share of the largest probability")
       ->take_last()
       ->type_name("P");
   command
@@ -100,8 +101,7 @@ void warn_of_left_out(const Generator& generator) {
   for (const std::string& key : generator.defaults().left_out)
     keys.append(keys.empty() ? "" : ", ").append(key);
   if (!keys.empty())
-    say("generation_config.json sets " + keys +
-        ", which attend does not support and leaves out.");
+    say("generation_config.json sets " + keys + ", which attend does not support and leaves out.");
 }
 
 Generated write_while_generating(GenerateOptions options, bool shows,

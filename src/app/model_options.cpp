@@ -46,11 +46,9 @@ bool is_recording(const std::string& text) {
 
 void require_no_model(const std::string& model, const ModelOptions& options, const std::string& recording) {
   if (model != kDefaultModel)
-    throw UsageError(
-        joined("-m is for reading a text, but ", recording, " is the recording of a pass"));
+    throw UsageError(joined("-m is for reading a text, but ", recording, " is the recording of a pass"));
   if (options.precision != Precision::f32)
-    throw UsageError(
-        joined("--precision is for a model, but ", recording, " is the recording of a pass"));
+    throw UsageError(joined("--precision is for a model, but ", recording, " is the recording of a pass"));
 }
 
 namespace {

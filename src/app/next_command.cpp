@@ -97,7 +97,8 @@ void add_next_command(CLI::App& program, Globals& globals, std::function<void()>
   add_precision_option(*command, given->model_options);
   command->add_option("-w,--word", given->word, "The candidate to explain (default: the most probable)")
       ->type_name("WORD");
-  command->add_option("--patch", given->patch, "Another prompt: parts of this one's pass are put into its own")
+  command
+      ->add_option("--patch", given->patch, "Another prompt: parts of this one's pass are put into its own")
       ->type_name("TEXT");
   command
       ->add_option("--other-word", given->other_word, "The answer to that one (default: the most probable)")

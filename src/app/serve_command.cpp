@@ -92,9 +92,9 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
   number("--threads", given->threads, "How many threads compute; 0: as many as this process has cores", 0,
          1024);
   command
-      ->add_option(
-          "--api-key", options.api_key,
-          "Requests must have the header Authorization: Bearer KEY, except those to /health, /ping and /metrics")
+      ->add_option("--api-key", options.api_key,
+                   "Requests must have the header Authorization: Bearer KEY, except those to /health, /ping "
+                   "and /metrics")
       ->type_name("KEY")
       ->envname("ATTEND_API_KEY")
       ->take_last();

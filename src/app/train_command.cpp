@@ -86,7 +86,8 @@ std::string pairs_verdict(const learn::Evaluation& found) {
   std::string text;
   for (const learn::Measure& measure : found.more) {
     const std::string value = draw::format_number(measure.value, {.decimals = 3});
-    if (measure.key == "spearman") text += "on held-out data the rank correlation of cosines and scores is " + value;
+    if (measure.key == "spearman")
+      text += "on held-out data the rank correlation of cosines and scores is " + value;
     if (measure.key == "mean_reciprocal_rank") {
       text += "on held-out data " + draw::format_number(100 * found.accuracy, {.decimals = 1}) +
               "% of the sentences are nearest to their own partner (mean reciprocal rank " + value + ")";

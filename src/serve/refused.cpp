@@ -77,7 +77,8 @@ Refused refused_by(const std::exception& error) {
   if (const auto* const refused = dynamic_cast<const Refused*>(&error)) return *refused;
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
     return {Fault::internal, "there is not enough memory"};
-  if (dynamic_cast<const std::invalid_argument*>(&error) != nullptr) return {Fault::invalid, plain_sentence(error)};
+  if (dynamic_cast<const std::invalid_argument*>(&error) != nullptr)
+    return {Fault::invalid, plain_sentence(error)};
   Refused refused(Fault::internal, "the server could not answer this; its log says why");
   refused.logged = error.what();
   return refused;
