@@ -69,7 +69,7 @@ constexpr AttentionKernel kKernels[] = {
       "queries without dropout, in f32, bf16 or f16"},
      computes_in_f32,
      [](const SequenceLayout& sequence, const AttentionOptions& options) {
-       return sequence.queries <= kMostDecodedQueries && options.dropout == 0;
+       return sequence.whole_queries <= kMostDecodedQueries && options.dropout == 0;
      },
      forward_decode,
      rows_fused,

@@ -20,6 +20,9 @@ struct SequenceLayout {
   std::int64_t keys = 0;       // rows of k that belong to the sequence
   std::int64_t key_count = 0;  // those that exist: key_lengths may shorten
   std::int64_t query_offset = 0;
+  // Of the whole sequence, where `queries` is a part of it that one of several processes has: the kernel
+  // follows from this number.
+  std::int64_t whole_queries = queries;
 };
 
 struct Layout {

@@ -14,6 +14,10 @@ using RowsFunction = void(const Layout& layout, ConstTensorView q, ConstTensorVi
                           ConstRowStateView row_state, TensorView out);
 RowsFunction rows_fused, rows_reference;
 
+// What is asked for, with room for the answers.
+WeightsSummary answers_wanted(const Layout& layout, ConstTensorView q, ConstTensorView k, DType number,
+                              const WeightsRequest& request);
+
 // Fills the tensors of the summary, which have their shapes.
 using SummarizeFunction = void(const Layout& layout, ConstTensorView q, ConstTensorView k,
                                const AttentionOptions& options, const WeightsRequest& request,

@@ -31,9 +31,10 @@ void check_request(const char* operation, const WeightsRequest& request, const L
   }
 }
 
-// What is asked for, with room for the answers.
-WeightsSummary answers_wanted(const Layout& layout, ConstTensorView q, ConstTensorView k, DType number,
-                              const WeightsRequest& request) {
+}  // namespace
+
+WeightsSummary detail::answers_wanted(const Layout& layout, ConstTensorView q, ConstTensorView k,
+                                      DType number, const WeightsRequest& request) {
   WeightsSummary summary;
   const Device device = q.device();
   const int last = q.rank() - 1;
@@ -56,8 +57,6 @@ WeightsSummary answers_wanted(const Layout& layout, ConstTensorView q, ConstTens
   }
   return summary;
 }
-
-}  // namespace
 
 WeightsSummary summarize_weights(ConstTensorView q, ConstTensorView k, const AttentionOptions& options,
                                  const WeightsRequest& request, ConstRowStateView row_state) {

@@ -1,5 +1,6 @@
 // With all keys in the order of the sequence a row is what it is in one process.
-#include "attention/kernels.h"
+#include "attention/host_operations.h"
+#include "attention/on_demand.h"
 #include "spread/gather.h"
 #include "spread/parcel.h"
 #include "spread/ways.h"
@@ -49,6 +50,18 @@ std::vector<Tensor> gather(Processes& processes, const ZigzagCut& cut,
   return all;
 }
 
+namespace {
+
+// The kernel follows from the number of queries: from that of the sequence, not of these few.
+detail::Layout layout_of(const Call& call, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                         const AttentionOptions& options) {
+  detail::Layout layout = detail::check_attention(call.operation, q, k, v, options);
+  for (detail::SequenceLayout& sequence : layout.sequences) sequence.whole_queries = call.queries.rows();
+  return layout;
+}
+
+}  // namespace
+
 void gathered_forward(const Call& call, TensorView out, RowStateView row_state) {
   const std::vector<Tensor> all = gather(call.processes, call.keys, {call.k, call.v});
   const ConstTensorView k = all[0].view(), v = all[1].view();
@@ -56,14 +69,9 @@ void gathered_forward(const Call& call, TensorView out, RowStateView row_state) 
     if (block.chunk.rows() == 0 || call.batch() == 0) continue;
     const AttentionOptions options = call.options_of(block, {0, call.keys.rows()}, true);
     const ConstTensorView q = block.of(call.q);
-    const detail::Layout layout = detail::check_attention(call.operation, q, k, v, options);
-    // The kernel follows from the number of queries: from that of the sequence, not of these few.
-    detail::SequenceLayout whole = layout.sequences.front();
-    whole.queries = call.queries.rows();
     RowStateView state;
     if (row_state.max.given()) state = {block.of(row_state.max), block.of(row_state.sum)};
-    detail::pick_attention_kernel(q.dtype(), layout, whole, options)
-        .forward(layout, q, k, v, options, block.of(out), state);
+    host::attention(layout_of(call, q, k, v, options), q, k, v, options, block.of(out), state);
   }
 }
 
@@ -71,9 +79,12 @@ void gathered_weights(const Call& call, const WeightsRequest& request, ConstRowS
                       WeightsSummary& summary) {
   const std::vector<Tensor> all = gather(call.processes, call.keys, {call.k});
   for (const QueryBlock& block : call.own_queries()) {
-    const WeightsSummary part =
-        summarize_weights(block.of(call.q), all[0], call.options_of(block, {0, call.keys.rows()}, true),
-                          request, {block.of(row_state.max), block.of(row_state.sum)});
+    const AttentionOptions options = call.options_of(block, {0, call.keys.rows()}, true);
+    const ConstTensorView q = block.of(call.q), k = all[0].view();
+    const detail::Layout layout = layout_of(call, q, k, {}, options);
+    WeightsSummary part = detail::answers_wanted(layout, q, k, detail::computing_type(q.dtype()), request);
+    host::summarize_weights(layout, q, k, options, request,
+                            {block.of(row_state.max), block.of(row_state.sum)}, part);
     if (request.top_k > 0) {
       copy(part.top_keys, block.of(summary.top_keys.view()));
       copy(part.top_weights, block.of(summary.top_weights.view()));

@@ -139,7 +139,7 @@ TEST(TokenizerBomb, InTheFileIsRefusedWhenItIsRead) {
   const std::string long_ones = with(with_normalizers(replace_step("String", "a", std::string(30, 'a')), 3),
                                      "\"added_tokens\":[", "\"added_tokens\":[" + added);
   const std::string sentence = bomb_refusal([&] { Tokenizer::from_json(long_ones, "t.json"); });
-  EXPECT_NE(sentence.find("t.json: added_tokens: [tokenizer] normalizer.normalizers[2] (Replace) would make"),
+  EXPECT_NE(sentence.find("t.json: added_tokens: normalizer.normalizers[2] (Replace) would make"),
             std::string::npos)
       << sentence;
 
