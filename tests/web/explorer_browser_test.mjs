@@ -99,8 +99,8 @@ test("zoom: in, out, the whole map", () => open({ width: 700, height: 500 }, asy
 test("a link opens the same part of the map", () => open({ hash: "layer=1&head=1&units=tokens", width: 500, height: 420 }, async (page) => {
   await ready(page);
   await page.focus(".map-view canvas");
-  for (let i = 0; i < 3; ++i) await page.keyboard.press("+");
-  await page.waitForFunction(() => /zoom=3\.38\+[\d.]+\+[\d.]+/.test(location.hash));
+  for (let i = 0; i < 2; ++i) await page.keyboard.press("+");
+  await page.waitForFunction(() => /zoom=2\.25\+[\d.]+\+[\d.]+/.test(location.hash));
   const picture = () => page.$eval(".map-view canvas", (canvas) => canvas.toDataURL()), zoomed = await picture();
   await page.reload();
   await ready(page);
@@ -126,7 +126,7 @@ test("all heads: one thumbnail each, which opens its map", () => open({ hash: "t
   await page.click(".thumbnail >> nth=1");
   await ready(page);
   assert.equal(await page.evaluate(() => location.hash), "#layer=1&head=2");
-  await page.click("[data-tab=model]");
+  await page.click(".tabs [data-tab=model]");
   await page.check("input[value=rollout]");
   await page.waitForFunction((layers) => document.querySelectorAll(".thumbnail").length === layers, source.facts.layers);
 }));
@@ -156,7 +156,7 @@ test("method, units and special tokens: the numbers are the source's", () => ope
 
 test("what is seen can be saved as SVG and PNG", () => open({}, async (page) => {
   for (const tab of ["map", "lines", "model"]) {
-    await page.click(`[data-tab=${tab}]`);
+    await page.click(`.tabs [data-tab=${tab}]`);
     await ready(page, tab);
     const [drawing] = await Promise.all([page.waitForEvent("download"), page.click("[data-save=svg]")]);
     const svg = readFileSync(await drawing.path(), "utf8");
@@ -200,7 +200,7 @@ test("numbers that are not finite are said and shown as such", () => withPage(br
   });
   assert.ok(share > 0.2, `${share} of the map`);
   for (const tab of ["lines", "model"]) {
-    await page.click(`[data-tab=${tab}]`);
+    await page.click(`.tabs [data-tab=${tab}]`);
     await ready(page, tab);
   }
 }));

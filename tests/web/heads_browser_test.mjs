@@ -90,11 +90,11 @@ test("several heads at once, in the map, the lines and the text; the address kee
   });
   assert.ok(hues.blue > 500 && hues.orange > 500, JSON.stringify(hues));
   assert.ok((await page.$$eval(".row-table tbody tr:first-child .bar", (all) => all.length)) === 2);
-  await page.click("[data-tab=lines]");
+  await page.click(".tabs [data-tab=lines]");
   const [drawing] = await Promise.all([page.waitForEvent("download"), page.click("[data-save=svg]")]);
   const svg = (await (await import("node:fs/promises")).readFile(await drawing.path(), "utf8"));
   assert.ok(svg.includes('stroke="#0b63a8"') && svg.includes('stroke="#c4500a"'));
-  await page.click("[data-tab=model]");
+  await page.click(".tabs [data-tab=model]");
   await ready(page, "model");
   await page.click(".thumbnail >> nth=1", { modifiers: ["Shift"] });
   assert.match(await address(page), /tab=model.*colors=2\.1\+2\.2\+1\.2/);

@@ -72,7 +72,7 @@ test("a cell of the table lists what that layer would say there; the arrows move
   await page.focus(".next-view .strip");
   await page.keyboard.press("End");
   await page.waitForFunction((token) => location.hash.includes(`token=${token}`), tokens.length);
-  await page.click("[data-tab=map]");
+  await page.click(".tabs [data-tab=map]");
   await ready(page);
   assert.equal((await addressOf(page)).row, undefined, "the last token is special, and the map leaves it out");
 }));
@@ -80,10 +80,10 @@ test("a cell of the table lists what that layer would say there; the arrows move
 test("the token after a chosen word; a word chosen in the map is followed", () => open({ hash: "tab=next&row=2" }, async (page) => {
   await ready(page, "next");
   assert.match(await page.textContent(".next-view h2"), /^After s$/);  // the end of “banks”
-  await page.click("[data-tab=map]");
+  await page.click(".tabs [data-tab=map]");
   await ready(page);
   await page.click(".strip:not(.token-strip) .word >> nth=0");
-  await page.click("[data-tab=block]");
+  await page.click(".tabs [data-tab=block]");
   await ready(page, "block");
   assert.match(await page.textContent(".block-view h2"), /^The stream of The$/);
 }));
@@ -109,10 +109,10 @@ test("blocks: every layer, one in detail, with the logit of a candidate", () => 
   await page.waitForFunction((token) => location.hash.includes(`next=${token}`), tokens[1]);
   await ready(page, "block");
   await check(1, tokens[1]);
-  await page.click("[data-tab=next]");
+  await page.click(".tabs [data-tab=next]");
   await ready(page, "next");
   assert.equal(await page.getAttribute(".candidates .chosen button", "data-token"), String(tokens[1]));
-  await page.click("[data-tab=block]");
+  await page.click(".tabs [data-tab=block]");
   await page.click(".block-heads button >> nth=1");
   await ready(page);
   assert.match(await page.evaluate(() => location.hash), /layer=1&head=2/);
@@ -120,7 +120,7 @@ test("blocks: every layer, one in detail, with the logit of a candidate", () => 
 
 test("an encoder has blocks, and a sentence where the next token would be", () => withPage(browser, encoder, { hash: "tab=block" }, async (page) => {
   await ready(page, "block");
-  assert.equal(await page.isVisible("[data-tab=next]"), false);
+  assert.equal(await page.isVisible(".tabs [data-tab=next]"), false);
   assert.equal(await page.isVisible(".which"), false);
   assert.equal(await page.$$eval(".block-diagram .sum-node .operation", (all) => all.length), 2);  // norms after the sums
   await page.evaluate(() => (location.hash = "tab=next"));
@@ -131,7 +131,7 @@ test("numbers that are not finite are said", () => withPage(browser, spoiled, { 
   await ready(page, "next");
   assert.match(await page.textContent(".candidates td.number"), /not a number/);
   assert.deepEqual(await seriousIssues(page), []);
-  await page.click("[data-tab=block]");
+  await page.click(".tabs [data-tab=block]");
   await ready(page, "block");
   assert.deepEqual(await page.$$eval(".stream-node .number", (all) => all.map((each) => each.textContent === "not a number")), [false, false, true]);
 }));
@@ -144,14 +144,14 @@ test("a page of an older version beside this one", () => open({ hash: "tab=next"
   writeFileSync(file, `<script type="application/json" id="facts">${JSON.stringify(facts).replaceAll("<", "\\u003c")}</script>${[...html.matchAll(/<script [^>]*id="layer-\d+">[^<]*<\/script>/g)].join("")}`);
   await page.setInputFiles("input[type=file]", file);
   await page.waitForSelector(".pane:last-child .next-view .problem:has-text('does not write')");
-  await page.click("[data-tab=block]");
+  await page.click(".tabs [data-tab=block]");
   await page.waitForSelector(".pane:last-child .block-view .problem:has-text('older version')");
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than its window");
 }));
 
 test("both are saved as SVG and PNG", () => open({ hash: "tab=next" }, async (page) => {
   for (const tab of ["next", "block"]) {
-    await page.click(`[data-tab=${tab}]`);
+    await page.click(`.tabs [data-tab=${tab}]`);
     await ready(page, tab);
     const [drawing] = await Promise.all([page.waitForEvent("download"), page.click("[data-save=svg]")]);
     const svg = readFileSync(await drawing.path(), "utf8");
@@ -186,7 +186,7 @@ test("the explorer asks the program for any place", async () => {
     const { logits, sums } = answer.layers[1];
     const shown = await values(page, ".candidates td.number");
     logits.forEach((logit, i) => assert.ok(Math.abs(shown[i] - Math.exp(logit / 0.4 - sums[3])) < 1e-12));
-    await page.click("[data-tab=block]");
+    await page.click(".tabs [data-tab=block]");
     await ready(page, "block");
     assert.equal(await page.$$eval(".stream-table tbody tr", (rows) => rows.length), source.facts.layers + 1);
     assert.ok(await page.isVisible(".which"));
