@@ -124,7 +124,8 @@ TEST(ModelFiles, SeveralPoolingsAreConcatenatedInTheirOrder) {
             (std::vector<Pooling>{Pooling::cls, Pooling::mean}));
   EXPECT_FILE_ERROR(pooling(R"({"pooling_mode_mean_tokens":false})"), "", "selects no pooling");
   EXPECT_FILE_ERROR(pooling(R"({"pooling_mode":"median"})"), "pooling_mode", "\"median\" is not a pooling");
-  EXPECT_FILE_ERROR(pooling(R"({"pooling_mode":["cls","cls"]})"), "pooling_mode", "lists the same pooling twice");
+  EXPECT_FILE_ERROR(pooling(R"({"pooling_mode":["cls","cls"]})"), "pooling_mode",
+                    "lists the same pooling twice");
   EXPECT_FILE_ERROR(pooling(R"({"pooling_mode_cls_token":1})"), "pooling_mode_cls_token",
                     "expected true or false");
 }
