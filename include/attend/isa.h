@@ -12,8 +12,8 @@ namespace attend {
 
 // The instruction sets that this build has and this machine can run, best first, of those that compute in
 // this precision in different ways. f32: "avx512", "avx2", "sse4", "neon", "scalar", ... The small numbers
-// have instructions of their own on some processors: bf16 "avx512_bf16", int8 "avx512_vnni", "avx2_vnni",
-// "neon_dot".
+// have instructions of their own on some processors: bf16 "avx512_amx" and "avx512_bf16", int8 "avx512_amx",
+// "avx512_vnni", "avx2_vnni", "neon_dot".
 std::vector<std::string> available_isas(Precision precision = Precision::f32);
 
 // The one that computes in this precision: of what set_isa() said, else of the environment variable

@@ -18,7 +18,8 @@ using kernels::Extension;
 constexpr unsigned bit(Extension extension) { return static_cast<unsigned>(extension); }
 
 constexpr unsigned kVnni = bit(Extension::avx512_vnni), kBf16 = bit(Extension::avx512_bf16),
-                   kAvxVnni = bit(Extension::avx_vnni), kDot = bit(Extension::neon_dot);
+                   kAvxVnni = bit(Extension::avx_vnni), kDot = bit(Extension::neon_dot),
+                   kAmx = bit(Extension::amx);
 
 // What one name stands for: the target that Highway compiled the f32 kernels for, and what else may be used.
 struct InstructionSet {
@@ -35,6 +36,7 @@ struct Row {
 
 // Best first; those of one target stand together.
 constexpr Row kRows[] = {{HWY_AVX3_DL, "avx512_dl", kVnni},
+                         {HWY_AVX3, "avx512_amx", kVnni | kBf16 | kAmx},
                          {HWY_AVX3, "avx512_bf16", kVnni | kBf16},
                          {HWY_AVX3, "avx512_vnni", kVnni},
                          {HWY_AVX3, "avx512", 0},
@@ -83,9 +85,9 @@ unsigned used_by(Precision precision) {
     case Precision::f32:
       return 0;
     case Precision::bf16:
-      return kBf16;
+      return kBf16 | kAmx;
     case Precision::int8:
-      return kVnni | kAvxVnni | kDot;
+      return kVnni | kAvxVnni | kDot | kAmx;
   }
   return 0;
 }

@@ -15,6 +15,7 @@ enum class Extension : std::uint8_t {
   avx512_bf16 = 2,  // vdpbf16ps on 512 bits
   avx_vnni = 4,     // vpdpbusd on 256 bits, for processors without AVX-512
   neon_dot = 8,     // sdot
+  amx = 16,         // tiles of 16 x 16 sums, of bf16 and of int8 numbers
 };
 
 // Whether the instruction set in use has it. After require_isa().

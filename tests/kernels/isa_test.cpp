@@ -43,7 +43,7 @@ TEST(IsaNames, APlainOneHasNoExtensions) {
     set_isa(name);
     for (const kernels::Extension extension :
          {kernels::Extension::avx512_vnni, kernels::Extension::avx512_bf16, kernels::Extension::avx_vnni,
-          kernels::Extension::neon_dot})
+          kernels::Extension::neon_dot, kernels::Extension::amx})
       EXPECT_FALSE(kernels::has_extension(extension)) << name;
   }
   set_isa("");
