@@ -19,16 +19,14 @@ namespace attend {
 
 enum class SpreadWay : std::uint8_t {
   // Keys and values go around, one block at a time, and partial results are merged in a fixed order. Least
-  // memory.
-  // The same bits at every run, but others for another number of processes: within rounding of one process.
+  // memory. The same bits at every run, but others for another number of processes: within rounding of one
+  // process.
   ring,
   // Every process gets all keys and values, in the order of the sequence. The bits of one process. Memory of
-  // all
-  // keys. What adds up over queries (backward, received) has its order within a head, and goes by `heads`.
+  // all keys. What adds up over queries (backward, received) has its order within a head: it goes by `heads`.
   gathered,
   // Every process gets the whole sequence of some heads. The bits of one process. As many processes have work
-  // as
-  // there are key heads.
+  // as there are key heads.
   heads,
 };
 std::string_view name_of(SpreadWay way) noexcept;

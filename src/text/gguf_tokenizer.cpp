@@ -203,8 +203,7 @@ void read_unigram_pieces(const GgufTokens& tokens, Tokenizer::Parts& parts) {
 }
 
 // A token that begins a word is written with "▁" in front, one that goes on with nothing; BERT has nothing
-// and
-// "##". Special ones are as they are.
+// and "##". Special ones are as they are.
 std::vector<std::string> bert_tokens(const GgufTokens& tokens) {
   constexpr std::string_view kBegins = "▁";
   std::vector<std::string> texts;
