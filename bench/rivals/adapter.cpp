@@ -1,5 +1,5 @@
 // attend behind a C ABI, so that Python can call it through ctypes beside its rivals. All tensors are
-// row-major f32. A function returns 0, or 1 after an error that attend_error() tells.
+// row-major; those without a type are f32. A function returns 0, or 1 after an error that attend_error() tells.
 #include <attend/attend.h>
 #include <attend/attention_backward.h>
 #include <attend/matmul.h>
@@ -33,13 +33,24 @@ AttentionOptions options_of(int causal) {
   return options;
 }
 
+template <class Pointer>
+BasicView<Pointer> dense(Pointer data, DType dtype, const Dims& shape) {
+  return {data, dtype, shape, row_major_strides(shape)};
+}
+
 }  // namespace
 
 extern "C" {
 
-// (b, h, n, d) of queries, keys and values; (b, h, n) of a row state.
+// (b, h, n, d) of queries, keys, values and what has their shape, all in bf16 or all in f32; (b, h, n) of a
+// row state, in f32.
 struct AttentionShape {
   std::int64_t b, h, n, d;
+  std::int32_t is_bf16;
+
+  DType type() const { return is_bf16 != 0 ? DType::bf16 : DType::f32; }
+  Dims dims() const { return {b, h, n, d}; }
+  Dims rows() const { return {b, h, n}; }
 };
 
 const char* attend_error() { return last_error.c_str(); }
@@ -53,26 +64,25 @@ int attend_set_threads(int count) {
   return guarded([&] { set_threads(count); });
 }
 
-int attend_forward(AttentionShape shape, int causal, const float* q, const float* k, const float* v,
-                   float* out, float* max, float* sum) {
+int attend_forward(AttentionShape shape, int causal, const void* q, const void* k, const void* v, void* out,
+                   float* max, float* sum) {
   return guarded([&] {
-    const Dims dims = {shape.b, shape.h, shape.n, shape.d}, rows = {shape.b, shape.h, shape.n};
-    const auto input = [&](const float* data) { return ConstTensorView(data, dims); };
+    const auto input = [&](const void* data) { return dense(data, shape.type(), shape.dims()); };
     RowStateView state;
-    if (max != nullptr) state = {TensorView(max, rows), TensorView(sum, rows)};
-    attention(input(q), input(k), input(v), options_of(causal), TensorView(out, dims), state);
+    if (max != nullptr) state = {TensorView(max, shape.rows()), TensorView(sum, shape.rows())};
+    attention(input(q), input(k), input(v), options_of(causal), dense(out, shape.type(), shape.dims()), state);
   });
 }
 
-int attend_backward(AttentionShape shape, int causal, const float* q, const float* k, const float* v,
-                    const float* out, const float* max, const float* sum, const float* d_out, float* d_q,
-                    float* d_k, float* d_v) {
+int attend_backward(AttentionShape shape, int causal, const void* q, const void* k, const void* v,
+                    const void* out, const float* max, const float* sum, const void* d_out, void* d_q,
+                    void* d_k, void* d_v) {
   return guarded([&] {
-    const Dims dims = {shape.b, shape.h, shape.n, shape.d}, rows = {shape.b, shape.h, shape.n};
-    const auto input = [&](const float* data) { return ConstTensorView(data, dims); };
+    const auto input = [&](const void* data) { return dense(data, shape.type(), shape.dims()); };
+    const auto output = [&](void* data) { return dense(data, shape.type(), shape.dims()); };
     attention_backward(input(q), input(k), input(v), options_of(causal), input(out),
-                       {ConstTensorView(max, rows), ConstTensorView(sum, rows)}, input(d_out),
-                       {.q = TensorView(d_q, dims), .k = TensorView(d_k, dims), .v = TensorView(d_v, dims)});
+                       {ConstTensorView(max, shape.rows()), ConstTensorView(sum, shape.rows())}, input(d_out),
+                       {.q = output(d_q), .k = output(d_k), .v = output(d_v)});
   });
 }
 
@@ -82,7 +92,7 @@ int attend_output_and_weights(AttentionShape shape, std::int64_t top, const floa
                               const float* v, float* out, std::int64_t* top_keys, float* top_weights,
                               float* received) {
   return guarded([&] {
-    const Dims dims = {shape.b, shape.h, shape.n, shape.d};
+    const Dims dims = shape.dims();
     const ConstTensorView queries(q, dims), keys(k, dims);
     RowState state(queries);
     attention(queries, keys, ConstTensorView(v, dims), {}, TensorView(out, dims), state);

@@ -1,4 +1,4 @@
-"""attend, through the C ABI of adapter.cpp. Arrays are row-major float32."""
+"""attend, through the C ABI of adapter.cpp. Arrays are row-major, of float32, or of attention in bf16 (bf16.py)."""
 
 import ctypes
 from pathlib import Path
@@ -8,12 +8,16 @@ import numpy as np
 
 
 class Shape(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int64) for name in ("b", "h", "n", "d")]
+    _fields_ = [(name, ctypes.c_int64) for name in ("b", "h", "n", "d")] + [("is_bf16", ctypes.c_int32)]
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> "Shape":
+        return cls(*array.shape, int(array.dtype == np.uint16))
 
 
-def _pointer(array: np.ndarray, kind=ctypes.c_float):
+def _pointer(array: np.ndarray) -> ctypes.c_void_p:
     assert array.flags.c_contiguous
-    return array.ctypes.data_as(ctypes.POINTER(kind))
+    return ctypes.c_void_p(array.ctypes.data)
 
 
 class Attend:
@@ -39,15 +43,15 @@ class Attend:
 
     def forward(self, q, k, v, causal, out, state=None) -> Callable[[], None]:
         rows = [None, None] if state is None else [_pointer(part) for part in state]
-        return self._prepared("attend_forward", Shape(*q.shape), int(causal), *map(_pointer, (q, k, v, out)), *rows)
+        return self._prepared("attend_forward", Shape.of(q), int(causal), *map(_pointer, (q, k, v, out)), *rows)
 
     def backward(self, q, k, v, causal, out, state, d_out, gradients) -> Callable[[], None]:
-        return self._prepared("attend_backward", Shape(*q.shape), int(causal),
+        return self._prepared("attend_backward", Shape.of(q), int(causal),
                               *map(_pointer, (q, k, v, out, *state, d_out, *gradients)))
 
     def output_and_weights(self, q, k, v, out, top_keys, top_weights, received) -> Callable[[], None]:
-        return self._prepared("attend_output_and_weights", Shape(*q.shape), ctypes.c_int64(top_keys.shape[-1]),
-                              *map(_pointer, (q, k, v, out)), _pointer(top_keys, ctypes.c_int64),
+        return self._prepared("attend_output_and_weights", Shape.of(q), ctypes.c_int64(top_keys.shape[-1]),
+                              *map(_pointer, (q, k, v, out)), _pointer(top_keys),
                               _pointer(top_weights), _pointer(received))
 
     def pack(self, w: np.ndarray) -> "Packed":

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 import attend
-from encoder_rivals import INT8_RIVALS, RIVALS, VERSIONS, Tokens
+from encoder_rivals import RIVALS, VERSIONS, Tokens
 from encoder_texts import Writer
 from report import Comparison
 from turns import take_turns
 
-LEAST_COSINE = 0.99999  # in f32; with int8 each states its own
-LEAST_INT8_COSINE = 0.5   # below, something is wrong: ONNX Runtime has been seen at 0.88
+# With f32; below, something is wrong. In int8 ONNX Runtime has been seen at 0.88.
+LEAST_COSINES = {"f32": 0.99999, "bf16": 0.99, "int8": 0.5}
 HEAP, QUICK_HEAP = 5000, 200
 TRIED = 256  # texts of the heap that settings are tried on
 NAMES = VERSIONS
@@ -33,23 +33,23 @@ def folder_of(model: str) -> Path | None:
 
 
 class EncoderCases:
-    """In f32 the rivals' answers are compared with ours; in int8 theirs and ours with ours in f32."""
+    """In f32 the rivals' answers are compared with ours; in bf16 and int8 theirs and ours with ours in f32."""
 
     def __init__(self, folder: Path, threads: int, quick: bool, precision: str = "f32"):
         attend.set_threads(threads)
         self._quick = quick
-        self._int8 = precision == "int8"
+        self._precision, self._least = precision, LEAST_COSINES[precision]
         self._ours = attend.TextModel.from_pretrained(folder, precision=precision)
-        self._exact = attend.TextModel.from_pretrained(folder) if self._int8 else self._ours
+        self._exact = self._ours if precision == "f32" else attend.TextModel.from_pretrained(folder)
         self._layers, self._hidden = self._ours.layers, self._ours.hidden_size
         self._tokens = Tokens(folder, self._ours.max_tokens)
         self._writer = Writer(self._tokens.vocabulary())
         with tempfile.TemporaryDirectory() as scratch:
             self._rivals = [rival(folder, self._tokens, threads, Path(scratch))
-                            for rival in (INT8_RIVALS if self._int8 else RIVALS)]
+                            for rival in RIVALS[precision]]
 
     def run(self) -> list[Comparison]:
-        write, encoder = self._writer, "encoder in int8" if self._int8 else "encoder"
+        write, encoder = self._writer, "encoder" if self._precision == "f32" else f"encoder in {self._precision}"
         heap = write.mixed(QUICK_HEAP if self._quick else HEAP)
         return [
             *self._compare(f"{encoder}, 32 texts of 128 tokens", [write.text(128) for _ in range(32)], tokenized=True),
@@ -62,14 +62,13 @@ class EncoderCases:
         """`tokenized`: rivals get ids, so that only their models are timed; we always start from the texts."""
         ours = lambda: self._ours.encode(texts, normalize_embeddings=True)  # noqa: E731
         answer = self._exact.encode(texts, normalize_embeddings=True)
-        least = LEAST_INT8_COSINE if self._int8 else LEAST_COSINE
-        our_loss = agree(group, "attend", answer, ours(), least)
+        our_loss = agree(group, "attend", answer, ours(), self._least)
         calls, names, differences = [], [], []
         for rival in self._rivals:
             way = self._fastest(group, rival, texts[:TRIED], tokenized)
             call = rival.ways(texts, tokenized)[way]
-            loss = agree(group, f"{rival.name}: {way}", answer, call(), least)
-            cosines = f" (least cosine {1 - loss:.4f}, ours {1 - our_loss:.4f})" if self._int8 else ""
+            loss = agree(group, f"{rival.name}: {way}", answer, call(), self._least)
+            cosines = f" (least cosine {1 - loss:.5f}, ours {1 - our_loss:.5f})" if self._precision != "f32" else ""
             names.append(f"{rival.name}: {way}{cosines}")
             differences.append(loss)
             calls.append(call)
@@ -88,7 +87,7 @@ class EncoderCases:
             start = time.perf_counter()
             answer = call()
             first = taken[way] = time.perf_counter() - start  # it may have things to set up
-            agree(group, f"{rival.name}: {way}", expected, answer, LEAST_INT8_COSINE if self._int8 else LEAST_COSINE)
+            agree(group, f"{rival.name}: {way}", expected, answer, self._least)
             for _ in range(3 if first < 2 * min(taken.values()) else 0):
                 start = time.perf_counter()
                 call()

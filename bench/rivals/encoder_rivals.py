@@ -133,26 +133,30 @@ class OnnxRuntime:
 
 class OpenVino:
     name = f"OpenVINO {openvino.__version__.split('-')[0]}"
+    COMPUTES_IN = ("f32",)  # what it may compute in where the graph does not say
 
     def __init__(self, folder: Path, tokens: Tokens, threads: int, scratch: Path):
         self._tokens = tokens
         with warnings.catch_warnings():  # it traces with what PyTorch calls deprecated
             warnings.simplefilter("ignore")
-            graphs = {"from torch": openvino.convert_model(load_pooled(folder, "sdpa"), example_input=EXAMPLE),
-                      "from onnx": openvino.convert_model(str(scratch / "plain.onnx"))}
+            graphs = self._graphs(folder, scratch)
         core = openvino.Core()
-        self._compiled = {(source, hint): core.compile_model(graph, "CPU", {
-            "PERFORMANCE_HINT": hint, "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"})
-            for source, graph in graphs.items() for hint in ("LATENCY", "THROUGHPUT")}
+        self._compiled = {(source, hint, precision): core.compile_model(graph, "CPU", {
+            "PERFORMANCE_HINT": hint, "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": precision})
+            for source, graph in graphs.items() for hint in ("LATENCY", "THROUGHPUT") for precision in self.COMPUTES_IN}
+
+    def _graphs(self, folder: Path, scratch: Path) -> dict[str, openvino.Model]:
+        return {"from torch": openvino.convert_model(load_pooled(folder, "sdpa"), example_input=EXAMPLE),
+                "from onnx": openvino.convert_model(str(scratch / "plain.onnx"))}
 
     def ways(self, texts: list[str], tokenized: bool) -> dict[str, Way]:
         ready = self._tokens(texts) if tokenized else None
         ways = {}
-        for (source, hint), model in self._compiled.items():
+        for (source, hint, precision), model in self._compiled.items():
             streams = model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS") if hint == "THROUGHPUT" else 1
             for size in sizes_for((len(texts) + streams - 1) // streams):
                 queue = openvino.AsyncInferQueue(model, streams) if streams > 1 else None
-                ways[f"{source}, {hint.lower()}, {size} a batch"] = lambda model=model, queue=queue, size=size: self._run(
+                ways[f"{source}, {hint.lower()}, {precision}, {size} a batch"] = lambda model=model, queue=queue, size=size: self._run(
                     model, queue, ready or self._tokens(texts), size)
         return ways
 
@@ -180,10 +184,11 @@ class SentenceTransformers:
     """On PyTorch, with its own tokenizing and its own sorting by length."""
 
     name = f"sentence-transformers {sentence_transformers.__version__}"
+    COMPUTES_IN = torch.float32
 
     def __init__(self, folder: Path, tokens: Tokens, threads: int, scratch: Path):
         torch.set_num_threads(threads)
-        self._model = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
+        self._model = sentence_transformers.SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": self.COMPUTES_IN})
 
     def ways(self, texts: list[str], tokenized: bool) -> dict[str, Way]:
         return {f"{size} a batch": lambda size=size: self._model.encode(texts, batch_size=size, normalize_embeddings=True,
@@ -214,27 +219,36 @@ class OnnxRuntimeInt8(OnnxRuntime):
                     self._sessions[held.stem, count] = self._session(held, count)
 
 
+class OpenVinoBf16(OpenVino):
+    name = f"{OpenVino.name} bf16"
+    COMPUTES_IN = ("bf16",)
+
+    def _graphs(self, folder: Path, scratch: Path) -> dict[str, openvino.Model]:
+        return {"from torch": openvino.convert_model(load_pooled(folder, "sdpa"), example_input=EXAMPLE)}
+
+
+class SentenceTransformersBf16(SentenceTransformers):
+    name = f"{SentenceTransformers.name} bf16 (torch {torch.__version__.split('+')[0]})"
+    COMPUTES_IN = torch.bfloat16
+
+
 class OpenVinoInt8(OpenVino):
     """NNCF's quantisation after training, for transformers, calibrated with texts of the kind that are measured."""
 
-    name = f"OpenVINO {openvino.__version__.split('-')[0]} int8 (NNCF {nncf.__version__})"
+    name = f"{OpenVino.name} int8 (NNCF {nncf.__version__})"
+    COMPUTES_IN = ("f32", "bf16")  # what stays floating-point
     CALIBRATION = 128  # texts
 
-    def __init__(self, folder: Path, tokens: Tokens, threads: int, scratch: Path):
-        self._tokens = tokens
-        writer = Writer(tokens.vocabulary(), seed=2)
-        batches = [[matrix, mask] for _, matrix, mask in padded_batches(tokens(writer.mixed(self.CALIBRATION)), 1)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            graph = openvino.convert_model(load_pooled(folder, "sdpa"), example_input=EXAMPLE)
-            held = nncf.quantize(graph, nncf.Dataset(batches), model_type=nncf.ModelType.TRANSFORMER,
-                                 subset_size=self.CALIBRATION)
-        core = openvino.Core()
-        self._compiled = {("from torch", hint): core.compile_model(held, "CPU", {
-            "PERFORMANCE_HINT": hint, "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"})
-            for hint in ("LATENCY", "THROUGHPUT")}
+    def _graphs(self, folder: Path, scratch: Path) -> dict[str, openvino.Model]:
+        writer = Writer(self._tokens.vocabulary(), seed=2)
+        texts = self._tokens(writer.mixed(self.CALIBRATION))
+        batches = [[matrix, mask] for _, matrix, mask in padded_batches(texts, 1)]
+        graph = openvino.convert_model(load_pooled(folder, "sdpa"), example_input=EXAMPLE)
+        return {"from torch": nncf.quantize(graph, nncf.Dataset(batches), model_type=nncf.ModelType.TRANSFORMER,
+                                            subset_size=self.CALIBRATION)}
 
 
-RIVALS = (OnnxRuntime, OpenVino, SentenceTransformers)
-INT8_RIVALS = (OnnxRuntimeInt8, OpenVinoInt8)
-VERSIONS = [rival.name for rival in (*RIVALS, *INT8_RIVALS)] + [f"onnx {onnx.__version__}"]
+RIVALS = {"f32": (OnnxRuntime, OpenVino, SentenceTransformers),
+          "bf16": (OpenVinoBf16, SentenceTransformersBf16),
+          "int8": (OnnxRuntimeInt8, OpenVinoInt8)}
+VERSIONS = [rival.name for rivals in RIVALS.values() for rival in rivals] + [f"onnx {onnx.__version__}"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+import bf16
 import numpy_rivals
 import torch_rivals
 from attend_library import Attend
@@ -77,6 +78,39 @@ class Rivals:
         self.compare(group, torch_rivals.NAME, case_name(shape, causal), flops(shape, 5, causal), run, theirs,
                      difference)
 
+    def forward_in_bf16(self, shape, causal: bool):
+        """Both multiply in bf16, each in its own way; beside its speed stands the error of each."""
+        q, k, v = (bf16.rounded(self.draw(*shape)) for _ in range(3))
+        exact, out = np.empty(shape, np.float32), np.empty_like(q)
+        self.ours.forward(*map(bf16.widened, (q, k, v)), causal, exact)()
+        run = self.ours.forward(q, k, v, causal, out)
+        self._compare_in_bf16("forward", shape, causal, run, torch_rivals.sdpa_forward(q, k, v, causal), 2, [(exact, out)])
+
+    def backward_in_bf16(self, shape, causal: bool):
+        q, k, v, d_out = (bf16.rounded(self.draw(*shape)) for _ in range(4))
+        out, state = np.empty_like(q), [np.empty(shape[:3], np.float32) for _ in range(2)]
+        gradients, exact = [np.empty_like(q) for _ in range(3)], [np.empty(shape, np.float32) for _ in range(3)]
+        wide, wide_out = [bf16.widened(x) for x in (q, k, v)], np.empty(shape, np.float32)
+        self.ours.forward(*wide, causal, wide_out, state)()
+        self.ours.backward(*wide, causal, wide_out, state, bf16.widened(d_out), exact)()
+        self.ours.forward(q, k, v, causal, out, state)()
+        run = self.ours.backward(q, k, v, causal, out, state, d_out, gradients)
+        theirs = torch_rivals.sdpa_backward(q, k, v, causal, d_out)
+        self._compare_in_bf16("backward", shape, causal, run, theirs, 5, list(zip(exact, gradients, strict=True)))
+
+    def _compare_in_bf16(self, direction: str, shape, causal: bool, run, theirs, products: int, pairs):
+        """pairs: the exact answer in f32, and where ours is written."""
+        group = f"torch SDPA in bf16, {direction}"
+        run()
+        answers = theirs()
+        answers = answers if isinstance(answers, tuple) else (answers,)
+        errors = [max(relative_error(one, exact) for one, (exact, _) in zip(each, pairs, strict=True))
+                  for each in ([bf16.widened(ours) for _, ours in pairs], [x.float().numpy() for x in answers])]
+        if not max(errors) < 0.05:
+            raise SystemExit(f"rivals: {group} {case_name(shape, causal)}: relative errors of {errors[0]:.2g} and {errors[1]:.2g}")
+        case = f"{case_name(shape, causal)} (error {errors[0]:.1e}, theirs {errors[1]:.1e})"
+        self.compare(group, torch_rivals.NAME, case, flops(shape, products, causal), run, theirs, errors[0])
+
     def weights(self, shape):
         """Ours: output, the top 8 of every row, what each key receives. Theirs: output and the n x n weights; and
         the same top 8 and sums taken from those."""
@@ -132,7 +166,7 @@ class Rivals:
                 sys.exit(f"rivals: {reason}")
             print(f"rivals: no encoder is measured: {reason}", file=sys.stderr)
             return
-        for precision in ("f32", "int8"):
+        for precision in ("f32", "bf16", "int8"):
             self.comparisons += encoder.EncoderCases(folder, threads, self.quick, precision).run()
         self.names += encoder.NAMES
 
@@ -165,6 +199,11 @@ class Rivals:
                 self.forward(shape, causal, torch_rivals.sdpa_forward, "torch SDPA, forward", torch_rivals.NAME)
             for shape, causal in cases:
                 self.backward(shape, causal)
+        if self.wanted("bf16"):
+            for shape, causal in cases:
+                self.forward_in_bf16(shape, causal)
+            for shape, causal in cases:
+                self.backward_in_bf16(shape, causal)
         if self.wanted("weights"):
             self.weights((1, 2, 1024, 64) if self.quick else (1, 8, 4096, 64))
         if self.wanted("numpy"):
@@ -219,9 +258,14 @@ def agree(what: str, pairs, bound: float = 1e-4) -> float:
     return largest
 
 
+def relative_error(answer: np.ndarray, exact: np.ndarray) -> float:
+    """Root mean square."""
+    return float(np.linalg.norm((answer - exact).ravel().astype(float)) / np.linalg.norm(exact.ravel().astype(float)))
+
+
 def over_sdpa(comparisons: list[Comparison]) -> dict:
     """Forward and backward together."""
-    sdpa = [one for one in comparisons if one.group.startswith("torch SDPA")]
+    sdpa = [one for one in comparisons if one.group.startswith("torch SDPA,")]
     return summary([Comparison(**{**vars(one), "group": "torch SDPA, all", "case": f"{one.group[12:]} {one.case}"})
                     for one in sdpa])[0]
 
@@ -240,7 +284,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path, default=ROOT / "build/rivals.json")
     parser.add_argument("--quick", action="store_true", help="short sequences, few rounds")
-    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers", "encoder", "language", "training"],
+    parser.add_argument("--only", choices=["sdpa", "bf16", "weights", "numpy", "matmul", "transformers", "encoder", "language", "training"],
                         help="one part instead of all")
     parser.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2",
                         help="of encoder: a folder, or a name in the hub's cache (default: %(default)s)")

@@ -23,18 +23,24 @@ def set_threads(count: int):
     torch.set_num_threads(count)
 
 
+def tensor_of(array: np.ndarray) -> torch.Tensor:
+    """The same memory; uint16 holds bf16."""
+    tensor = torch.from_numpy(array)
+    return tensor.view(torch.bfloat16) if array.dtype == np.uint16 else tensor
+
+
 def sdpa_forward(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> Callable[[], torch.Tensor]:
-    q, k, v = (torch.from_numpy(x) for x in (q, k, v))
+    q, k, v = (tensor_of(x) for x in (q, k, v))
     return lambda: scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
 def sdpa_backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool,
                   d_out: np.ndarray) -> Callable[[], tuple[torch.Tensor, ...]]:
     """The backward pass alone, on a graph that one forward pass left."""
-    tensors = [torch.from_numpy(x).requires_grad_() for x in (q, k, v)]
+    tensors = [tensor_of(x).requires_grad_() for x in (q, k, v)]
     with torch.enable_grad():
         out = scaled_dot_product_attention(*tensors, is_causal=causal)
-    gradient = torch.from_numpy(d_out)
+    gradient = tensor_of(d_out)
     return lambda: torch.autograd.grad(out, tensors, gradient, retain_graph=True)
 
 

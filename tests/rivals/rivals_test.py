@@ -6,10 +6,12 @@ import sys
 import time
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/rivals"))
+import bf16  # noqa: E402
 import numpy_rivals  # noqa: E402
 from encoder_batches import padded_batches, sizes_for  # noqa: E402
 from encoder_texts import LONGEST, MEDIAN, SHORTEST, Writer  # noqa: E402
@@ -79,6 +81,14 @@ def test_numpy_attention_is_the_formula(causal):
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     expected = np.einsum("bhij,bhjd->bhid", weights / weights.sum(-1, keepdims=True), v.astype(float))
     assert np.abs(numpy_rivals.attention(q, k, v, causal)() - expected).max() < 1e-5
+
+
+def test_bf16_is_rounded_as_by_others_and_widened_back():
+    values = np.random.default_rng(0).standard_normal(10_000, np.float32) * 10.0 ** np.arange(-20, 30).repeat(200).astype(np.float32)
+    values[:4] = 1 + 2.0**-8, 1 + 3 * 2.0**-8, 0, -0.0  # halfway between two, both ways
+    expected = values.astype(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(bf16.rounded(values), expected.view(np.uint16))
+    np.testing.assert_array_equal(bf16.widened(bf16.rounded(values)), expected.astype(np.float32))
 
 
 def test_openblas_multiplies_and_says_what_it_is():
