@@ -57,6 +57,23 @@ constexpr std::int64_t panel_bytes(BlockType type, std::int64_t blocks) noexcept
   return (blocks * panel_number_bytes(type) + panel_scale_bytes(type, blocks) + 63) / 64 * 64;
 }
 
+// Calls use.template operator()<type>().
+template <class Use>
+void with_block_type(BlockType type, Use use) {
+  switch (type) {
+    case BlockType::q4_0:
+      return use.template operator()<BlockType::q4_0>();
+    case BlockType::q4_1:
+      return use.template operator()<BlockType::q4_1>();
+    case BlockType::q8_0:
+      return use.template operator()<BlockType::q8_0>();
+    case BlockType::q4_k:
+      return use.template operator()<BlockType::q4_k>();
+    case BlockType::q6_k:
+      return use.template operator()<BlockType::q6_k>();
+  }
+}
+
 // Rows [0, columns) of a stored matrix, columns <= 16, to a panel; its other columns are zeros.
 void pack_block_panel(const BlockView& rows, std::int64_t columns, std::byte* panel) noexcept;
 

@@ -24,18 +24,7 @@ HWY_ATTR void multiply_as(const PanelProducts& p) {
 }
 
 HWY_ATTR void multiply_panel(const PanelProducts& p) {
-  switch (p.type) {
-    case BlockType::q4_0:
-      return multiply_as<BlockType::q4_0>(p);
-    case BlockType::q4_1:
-      return multiply_as<BlockType::q4_1>(p);
-    case BlockType::q8_0:
-      return multiply_as<BlockType::q8_0>(p);
-    case BlockType::q4_k:
-      return multiply_as<BlockType::q4_k>(p);
-    case BlockType::q6_k:
-      return multiply_as<BlockType::q6_k>(p);
-  }
+  with_block_type(p.type, [&]<BlockType kType>() HWY_ATTR { multiply_as<kType>(p); });
 }
 
 // A panel stays in the first-level cache while all vectors pass, and its sums until they are finished.

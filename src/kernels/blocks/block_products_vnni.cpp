@@ -161,18 +161,7 @@ void multiply_as(const PanelProducts& p) {
 }  // namespace
 
 void panel_products_vnni(const PanelProducts& p) noexcept {
-  switch (p.type) {
-    case BlockType::q4_0:
-      return multiply_as<BlockType::q4_0>(p);
-    case BlockType::q4_1:
-      return multiply_as<BlockType::q4_1>(p);
-    case BlockType::q8_0:
-      return multiply_as<BlockType::q8_0>(p);
-    case BlockType::q4_k:
-      return multiply_as<BlockType::q4_k>(p);
-    case BlockType::q6_k:
-      return multiply_as<BlockType::q6_k>(p);
-  }
+  with_block_type(p.type, [&]<BlockType kType>() { multiply_as<kType>(p); });
 }
 
 }  // namespace attend::kernels

@@ -83,6 +83,13 @@ LayerDescription llama_layer(double epsilon) {
   return layer;
 }
 
+LayerDescription read_llama_layer(const io::JsonFields& config, const DecoderSizes& sizes, double epsilon) {
+  LayerDescription layer = llama_layer(read_epsilon(config, "rms_norm_eps", epsilon));
+  layer.attention.rotary = read_rotary(config, {.head_size = sizes.head_size, .positions = sizes.positions});
+  layer.feed_forward->activation = read_gate_activation(config, "hidden_act", "silu");
+  return layer;
+}
+
 ModelDescription decoder_of(const DecoderSizes& sizes, LayerDescription layer) {
   layer.attention.heads = sizes.heads;
   layer.attention.key_heads = sizes.key_heads;

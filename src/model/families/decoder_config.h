@@ -28,6 +28,11 @@ DecoderSizes read_decoder_sizes(const io::JsonFields& config, const DecoderSizes
 // Llama's layer: RMSNorm before each part, rotary positions, a gate with SiLU, no biases.
 LayerDescription llama_layer(double epsilon);
 
+// The same with what most files say of it: epsilon, or else this one; rotary positions over whole heads; the
+// gate's activation.
+LayerDescription read_llama_layer(const io::JsonFields& config, const DecoderSizes& sizes,
+                                  double epsilon = 1e-6);
+
 // A model of these sizes whose layers are all like this one; the layer's own sizes are filled in, and the
 // norm after the last layer is of its kind.
 ModelDescription decoder_of(const DecoderSizes& sizes, LayerDescription layer);

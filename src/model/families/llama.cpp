@@ -1,7 +1,6 @@
 // Llama 2 and 3 (Touvron et al. 2023, Grattafiori et al. 2024), and what else has its layers: SmolLM2.
 #include <array>
 
-#include "model/families/config_keys.h"
 #include "model/families/decoder_config.h"
 #include "model/families/families.h"
 
@@ -12,11 +11,9 @@ constexpr std::array<std::string_view, 1> kLlamaTypes = {"llama"};
 
 ModelDescription describe_llama(const io::JsonFields& config) {
   const DecoderSizes sizes = read_decoder_sizes(config);
-  LayerDescription layer = llama_layer(read_epsilon(config, "rms_norm_eps", 1e-6));
+  LayerDescription layer = read_llama_layer(config, sizes);
   layer.attention.bias = layer.attention.output_bias = config.boolean("attention_bias", false);
-  layer.attention.rotary = read_rotary(config, {.head_size = sizes.head_size, .positions = sizes.positions});
   layer.feed_forward->bias = config.boolean("mlp_bias", false);
-  layer.feed_forward->activation = read_gate_activation(config, "hidden_act", "silu");
   ModelDescription description = decoder_of(sizes, layer);
   read_decoder_rest(config, description, false);
   return description;

@@ -1,7 +1,6 @@
 // Mistral (Jiang et al. 2023): Llama with a window on every layer, unless the file says null.
 #include <array>
 
-#include "model/families/config_keys.h"
 #include "model/families/decoder_config.h"
 #include "model/families/families.h"
 
@@ -12,9 +11,7 @@ constexpr std::array<std::string_view, 1> kMistralTypes = {"mistral"};
 
 ModelDescription describe_mistral(const io::JsonFields& config) {
   const DecoderSizes sizes = read_decoder_sizes(config, {.key_heads = 8});
-  LayerDescription layer = llama_layer(read_epsilon(config, "rms_norm_eps", 1e-6));
-  layer.attention.rotary = read_rotary(config, {.head_size = sizes.head_size, .positions = sizes.positions});
-  layer.feed_forward->activation = read_gate_activation(config, "hidden_act", "silu");
+  LayerDescription layer = read_llama_layer(config, sizes);
   ModelDescription description = decoder_of(sizes, layer);
   read_decoder_rest(config, description, false);
   if (config.has("layer_types"))

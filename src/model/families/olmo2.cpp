@@ -2,7 +2,6 @@
 // all queries and of all keys as one vector.
 #include <array>
 
-#include "model/families/config_keys.h"
 #include "model/families/decoder_config.h"
 #include "model/families/families.h"
 
@@ -13,12 +12,10 @@ constexpr std::array<std::string_view, 1> kOlmo2Types = {"olmo2"};
 
 ModelDescription describe_olmo2(const io::JsonFields& config) {
   const DecoderSizes sizes = read_decoder_sizes(config);
-  LayerDescription layer = llama_layer(read_epsilon(config, "rms_norm_eps", 1e-5));
+  LayerDescription layer = read_llama_layer(config, sizes, 1e-5);
   layer.norm.place = NormPlace::inside;
   layer.attention.bias = layer.attention.output_bias = config.boolean("attention_bias", false);
   layer.attention.query_key_norm = QueryKeyNorm::whole;
-  layer.attention.rotary = read_rotary(config, {.head_size = sizes.head_size, .positions = sizes.positions});
-  layer.feed_forward->activation = read_gate_activation(config, "hidden_act", "silu");
   ModelDescription description = decoder_of(sizes, layer);
   read_decoder_rest(config, description, false);
   return description;

@@ -2,7 +2,6 @@
 // layer on where the file asks for them.
 #include <array>
 
-#include "model/families/config_keys.h"
 #include "model/families/decoder_config.h"
 #include "model/families/families.h"
 
@@ -13,10 +12,8 @@ constexpr std::array<std::string_view, 1> kQwen2Types = {"qwen2"};
 
 ModelDescription describe_qwen2(const io::JsonFields& config) {
   const DecoderSizes sizes = read_decoder_sizes(config, {.key_heads = 32});
-  LayerDescription layer = llama_layer(read_epsilon(config, "rms_norm_eps", 1e-6));
+  LayerDescription layer = read_llama_layer(config, sizes);
   layer.attention.bias = true;
-  layer.attention.rotary = read_rotary(config, {.head_size = sizes.head_size, .positions = sizes.positions});
-  layer.feed_forward->activation = read_gate_activation(config, "hidden_act", "silu");
   ModelDescription description = decoder_of(sizes, layer);
   read_decoder_rest(config, description, false);
   read_qwen_windows(config, description);

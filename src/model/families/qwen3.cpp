@@ -1,7 +1,6 @@
 // Qwen 3 (Yang et al. 2025): Llama with norms of the queries and keys of each head.
 #include <array>
 
-#include "model/families/config_keys.h"
 #include "model/families/decoder_config.h"
 #include "model/families/families.h"
 
@@ -12,11 +11,9 @@ constexpr std::array<std::string_view, 1> kQwen3Types = {"qwen3"};
 
 ModelDescription describe_qwen3(const io::JsonFields& config) {
   const DecoderSizes sizes = read_decoder_sizes(config, {.key_heads = 32, .head_size = 128});
-  LayerDescription layer = llama_layer(read_epsilon(config, "rms_norm_eps", 1e-6));
+  LayerDescription layer = read_llama_layer(config, sizes);
   layer.attention.bias = layer.attention.output_bias = config.boolean("attention_bias", false);
   layer.attention.query_key_norm = QueryKeyNorm::heads;
-  layer.attention.rotary = read_rotary(config, {.head_size = sizes.head_size, .positions = sizes.positions});
-  layer.feed_forward->activation = read_gate_activation(config, "hidden_act", "silu");
   ModelDescription description = decoder_of(sizes, layer);
   read_decoder_rest(config, description, false);
   read_qwen_windows(config, description);
