@@ -17,7 +17,7 @@ class Shape(ctypes.Structure):
 
 def _pointer(array: np.ndarray) -> ctypes.c_void_p:
     assert array.flags.c_contiguous
-    return ctypes.c_void_p(array.ctypes.data)
+    return array.ctypes.data_as(ctypes.c_void_p)  # keeps the array, too
 
 
 class Attend:
