@@ -17,6 +17,10 @@
 
 namespace attend {
 
+namespace model {
+class TextInProgress;
+}
+
 // How tokens are drawn. What is not given is as the model's folder says (GenerationDefaults). The order is
 // that of transformers: penalties, temperature, top_k, top_p, min_p.
 struct Sampling {
@@ -139,8 +143,8 @@ class Generator {
   const TransformerCache& cache() const noexcept { return cache_; }
 
  private:
-  class Run;  // one generation
-  GenerateOptions resolved(const GenerateOptions& options, std::int64_t prompt_tokens) const;
+  friend class GeneratorBatch;
+  Generated write(model::TextInProgress& text);
 
   TextModel model_;
   TokenHead output_;
