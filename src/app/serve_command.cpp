@@ -101,6 +101,9 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
   number("--max-concurrent-requests", options.max_concurrent_requests,
          "Requests that are being answered; one more is refused at once with 429", 1, 1 << 20);
   number("--max-batch-tokens", options.max_batch_tokens, "Tokens that are computed together", 1, 1 << 24);
+  number("--max-num-seqs", options.max_num_seqs, "Texts that a model writes at the same time", 1, 1024);
+  number("--max-batch-total-tokens", options.max_batch_total_tokens,
+         "Tokens that these texts may come to, with their prompts", 1, 1 << 30);
   number("--max-client-batch-size", options.max_client_batch_size,
          "Texts of one request; those to /v1/embeddings may have 2048", 1, 1 << 20);
   number("--payload-limit", options.payload_limit, "Bytes of a request's body", 1, 1 << 30);

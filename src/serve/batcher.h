@@ -31,8 +31,13 @@ using Clock = std::chrono::steady_clock;
 // What is computed of each text: its vector, a vector of each token, or the scores of the model's head.
 enum class Result : std::uint8_t { vector, token_vectors, scores };
 
+// When a request began to wait, to be computed, and when it was.
+struct Times {
+  Clock::time_point queued{}, begun{}, finished{};
+};
+
 // What one request wants computed: something of its texts, or anything else that takes long.
-struct Work : std::enable_shared_from_this<Work> {
+struct Work : Times, std::enable_shared_from_this<Work> {
   std::shared_ptr<const TextModel> model{};
   std::vector<Encoding> texts{};
   Result result = Result::vector;
@@ -44,7 +49,6 @@ struct Work : std::enable_shared_from_this<Work> {
   // what was thrown.
   std::vector<Tensor> vectors{};
   std::exception_ptr failure{};
-  Clock::time_point queued{}, begun{}, finished{};
 
   std::int64_t tokens() const noexcept;
 };

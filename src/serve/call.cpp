@@ -35,9 +35,9 @@ void Call::count(std::int64_t texts, std::int64_t tokens) {
   finished_.tokenizing = seconds_between(start_, Clock::now());
 }
 
-void Call::computed(const Work& work) {
-  finished_.queued = seconds_between(work.queued, work.begun);
-  finished_.computing = seconds_between(work.begun, work.finished);
+void Call::computed(const Times& times) {
+  finished_.queued = seconds_between(times.queued, times.begun);
+  finished_.computing = seconds_between(times.begun, times.finished);
 }
 
 void Call::answer(http::Response response) {

@@ -26,8 +26,9 @@ class Call {
 
   const http::Request& request() const noexcept { return exchange_->request(); }
   bool gone() const noexcept { return exchange_->gone(); }
-  void count(std::int64_t texts, std::int64_t tokens);
-  void computed(const Work& work);  // for its times
+  void count(std::int64_t texts, std::int64_t tokens);  // when they have been tokenized
+  void count_written(std::int64_t tokens) { finished_.tokens += tokens; }
+  void computed(const Times& times);
 
   void answer(http::Response response);
   void refuse(const Refused& refused) {

@@ -97,8 +97,10 @@ class Service {
       return get(request,
                  {.type = "text/plain; version=0.0.4; charset=utf-8",
                   .body = context_.metrics.text({.requests = context_.in_progress,
-                                                 .waiting_requests = context_.batcher.waiting_requests(),
-                                                 .waiting_tokens = context_.batcher.waiting_tokens()})});
+                                                 .waiting_requests = context_.batcher.waiting_requests() +
+                                                                     context_.writers.waiting_requests(),
+                                                 .waiting_tokens = context_.batcher.waiting_tokens(),
+                                                 .writing_texts = context_.writers.texts()})});
     if (path == "/info") return get(request, server_info(context_));
     if (path == kModels) return get(request, model_list(context_));
     if (path.starts_with(joined(kModels, '/')))
