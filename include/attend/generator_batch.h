@@ -25,6 +25,10 @@ struct GeneratorBatchOptions {
   // Of prompts, read in one step: a long prompt takes several, so that the other texts go on meanwhile.
   // Rounded up to a multiple of 64.
   std::int64_t prompt_tokens = 256;
+  // Of prompts that were read, kept when their texts have ended, the newest: a prompt that begins as one of
+  // them, such as the next one of a conversation, is read from where they differ. What was written is not
+  // kept: a prompt's tokens are computed many at a time, and have other bits than the same tokens one by one.
+  std::int64_t kept_tokens = 0;
 };
 
 class GeneratorBatch {
@@ -60,17 +64,21 @@ class GeneratorBatch {
  private:
   struct Text;
   struct Chunk;
+  struct Kept;
   std::vector<Chunk> chunks(std::vector<Ended>& ended);
   bool wants_more(Text& text, std::vector<Ended>& ended);
   std::size_t chunk_size(const Text& text) const;
   void read(const std::vector<Chunk>& chunks, std::vector<Ended>& ended);
   void end(Id id, std::vector<Ended>& ended);
+  void keep(Text& text);
+  void reuse(Text& text);
 
   const TextModel model_;
   const TokenHead output_;
   const GenerationDefaults defaults_;
   const GeneratorBatchOptions options_;
   std::list<Text> texts_;  // in the order in which they joined
+  std::list<Kept> kept_;   // the newest first
   Id next_id_ = 1;
   std::int64_t steps_ = 0;
 };

@@ -39,6 +39,12 @@ struct GeneratorBatch::Text {
   std::int64_t last_read = 0;              // the step at which some of its prompt was read
 };
 
+// A prompt that was read, and what the cache holds of it: all.
+struct GeneratorBatch::Kept {
+  std::vector<std::int32_t> prompt;
+  TransformerCache cache;
+};
+
 // What one step reads of a text.
 struct GeneratorBatch::Chunk {
   Text* text;
@@ -49,7 +55,9 @@ GeneratorBatch::GeneratorBatch(const Generator& generator, const GeneratorBatchO
     : model_(generator.model_),
       output_(generator.output_),
       defaults_(generator.defaults_),
-      options_{.cache = options.cache, .prompt_tokens = rounded_up(options.prompt_tokens)} {}
+      options_{.cache = options.cache,
+               .prompt_tokens = rounded_up(options.prompt_tokens),
+               .kept_tokens = options.kept_tokens} {}
 
 GeneratorBatch::~GeneratorBatch() = default;
 
@@ -58,7 +66,46 @@ GeneratorBatch::Id GeneratorBatch::add(std::span<const std::int32_t> prompt, con
   if (prompt.empty()) refuse(kBatchOperation, "the prompt is empty");
   model::check_ids(prompt, model_.transformer().description());
   texts_.emplace_back(model_, defaults_, next_id_, options_.cache, prompt, options, ends_without_room);
+  reuse(texts_.back());
   return next_id_++;
+}
+
+// Takes over the cache that has most of a text's prompt, up to where chunks begin.
+void GeneratorBatch::reuse(Text& text) {
+  const std::vector<std::int32_t>& prompt = text.progress.prompt();
+  const ModelDescription& description = model_.transformer().description();
+  if (std::ssize(prompt) > description.max_tokens()) return;  // it is cut at its start
+  auto best = kept_.end();
+  std::int64_t most = 0;
+  for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
+    const std::int64_t same = std::ranges::mismatch(kept->prompt, prompt).in1 - kept->prompt.begin();
+    const std::int64_t usable =
+        std::min(same, std::max<std::int64_t>(0, std::ssize(prompt) - kFewestInChunk)) / kChunkStep *
+        kChunkStep;
+    if (usable <= most || description.rotation_changes(usable, std::ssize(prompt))) continue;
+    most = usable;
+    best = kept;
+  }
+  if (best == kept_.end()) return;
+  text.cache = std::move(best->cache);
+  kept_.erase(best);
+  text.cache.truncate(most);
+  text.progress.reuse(most);
+}
+
+void GeneratorBatch::keep(Text& text) {
+  const std::vector<std::int32_t>& prompt = text.progress.prompt();
+  const Generated& written = text.progress.so_far();
+  if (std::ssize(prompt) < kChunkStep || std::ssize(prompt) > options_.kept_tokens || written.dropped > 0 ||
+      written.rereads > 0 || text.cache.has_source() || text.cache.length() < std::ssize(prompt))
+    return;
+  text.cache.truncate(std::ssize(prompt));
+  kept_.push_front({.prompt = prompt, .cache = std::move(text.cache)});
+  std::int64_t tokens = 0;
+  for (auto kept = kept_.begin(); kept != kept_.end();) {
+    tokens += std::ssize(kept->prompt);
+    kept = tokens > options_.kept_tokens ? kept_.erase(kept) : std::next(kept);
+  }
 }
 
 void GeneratorBatch::remove(Id id) {
@@ -189,6 +236,7 @@ void GeneratorBatch::end(Id id, std::vector<Ended>& ended) {
   ended.push_back({.id = id});
   try {
     model_.require_intact();
+    keep(*text);
     ended.back().written = std::move(text->progress).finished();
   } catch (...) {
     ended.back().failure = std::current_exception();

@@ -70,6 +70,7 @@ class TextInProgress {
   // The token that follows, of (vocabulary) f32; of several texts at once from several threads.
   GeneratedToken draw(ConstTensorView logits) const;
   void take(GeneratedToken token);
+  const Generated& so_far() const noexcept { return written_.result; }
   Generated finished() &&;
 
  private:

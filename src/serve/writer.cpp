@@ -7,15 +7,18 @@
 namespace attend::serve {
 namespace {
 
+constexpr std::int64_t kKeptTokens = 8192;  // of prompts: a conversation or two
 constexpr std::int64_t kUsualTokens = 200;  // as GenerateOptions has it, where nobody says
 
 }  // namespace
 
 Writer::Writer(const TextModel& model, const WriterOptions& options,
                std::function<void(std::int64_t)> stepped)
-    : options_(options), stepped_(std::move(stepped)), generator_(model), batch_(generator_), thread_([this] {
-        run();
-      }) {}
+    : options_(options),
+      stepped_(std::move(stepped)),
+      generator_(model),
+      batch_(generator_, {.kept_tokens = kKeptTokens}),
+      thread_([this] { run(); }) {}
 
 Writer::~Writer() {
   {

@@ -174,6 +174,35 @@ TEST_P(OneGeneratorBatch, ReadsShortPromptsBesideALongOne) {
   EXPECT_EQ(order, (std::vector{short_one, long_one}));
 }
 
+// A conversation: each prompt begins with the one before it.
+TEST_P(GeneratorBatches, KeepPromptsAndNotABitChanges) {
+  if (!config.is_causal()) return;
+  Generator alone(model(800));
+  GeneratorBatch batch(alone, {.prompt_tokens = 128, .kept_tokens = 700});
+  Ids prompt = some_ids(150, 1);
+  std::vector<std::int64_t> reused;
+  for (const std::size_t more : {50, 3, 140, 300, 0}) {
+    batch.add(prompt, options_with(6, 1));
+    while (batch.size() > 0) {
+      for (const GeneratorBatch::Ended& ended : batch.step()) {
+        reused.push_back(ended.written.reused);
+        EXPECT_EQ(bits_of(ended.written), bits_of(alone.generate(prompt, options_with(6, 1))));
+      }
+    }
+    const Ids rest = some_ids(more, 2);
+    prompt.insert(prompt.end(), rest.begin(), rest.end());
+  }
+  if (alone.model().transformer().description().rotation_changes(64, 150)) return;  // all is read again
+  EXPECT_EQ(reused, (std::vector<std::int64_t>{0, 128, 192, 192, 320}));
+  // The 643 tokens kept last give way to others.
+  batch.add(some_ids(200, 9), options_with(1, 1));
+  while (batch.size() > 0) batch.step();
+  batch.add(prompt, options_with(1, 1));
+  while (batch.size() > 0) {
+    for (const GeneratorBatch::Ended& ended : batch.step()) EXPECT_LT(ended.written.reused, 128);
+  }
+}
+
 TEST_P(OneGeneratorBatch, RefusesWhatHasNoMeaning) {
   Generator alone(model(64));
   GeneratorBatch batch(alone);
