@@ -37,7 +37,7 @@ Try:
 struct ServeArguments {
   ModelOptions model_options;
   std::vector<std::string> models;
-  std::int64_t threads = 0, idle = 30, grace = 5, drain = 20;
+  std::int64_t threads = 0, timeout = 600, idle = 30, grace = 5, drain = 20;
   serve::ServeOptions options;
 };
 
@@ -51,6 +51,7 @@ void run_serve(ServeArguments& given) {
   std::vector<serve::ServedModel> models;
   for (const std::string& name : given.models)
     models.push_back(serve::served(name, open_model(name, given.model_options)));
+  given.options.request_timeout = std::chrono::seconds(given.timeout);
   given.options.idle = std::chrono::seconds(given.idle);
   given.options.grace = std::chrono::seconds(given.grace);
   given.options.drain = std::chrono::seconds(given.drain);
@@ -108,6 +109,8 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
          "Texts of one request; those to /v1/embeddings may have 2048", 1, 1 << 20);
   number("--payload-limit", options.payload_limit, "Bytes of a request's body", 1, 1 << 30);
   number("--max-connections", options.max_connections, "Connections, idle ones included", 1, 1 << 16);
+  number("--request-timeout", given->timeout,
+         "Seconds after which a request is refused with 504, and nothing more is done for it", 1, 86400);
   number("--idle-seconds", given->idle, "How long a client may take to send a request, or to take the answer",
          1, 3600);
   number("--grace-seconds", given->grace, "How long it goes on serving after SIGTERM", 0, 3600);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -13,12 +14,27 @@ namespace {
 constexpr const char* kWritingOperation = "generate";
 constexpr std::int64_t kUsualTokens = 200;
 
-double log_probability_of(ConstTensorView logits, std::int32_t id) {
-  const std::span<const float> values(logits.data<float>(), static_cast<std::size_t>(logits.count()));
-  const auto largest = static_cast<double>(*std::max_element(values.begin(), values.end()));
+// What is subtracted from a logit, so that the probabilities add up to 1.
+double log_sum_of(std::span<const float> logits) {
+  const auto largest = static_cast<double>(*std::ranges::max_element(logits));
   double sum = 0;
-  for (const float value : values) sum += std::exp(static_cast<double>(value) - largest);
-  return static_cast<double>(values[static_cast<std::size_t>(id)]) - largest - std::log(sum);
+  for (const float value : logits) sum += std::exp(static_cast<double>(value) - largest);
+  return largest + std::log(sum);
+}
+
+std::vector<TokenLogProbability> most_probable(std::span<const float> logits, double log_sum,
+                                               std::int64_t count) {
+  std::vector<std::int32_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto logit = [&](std::int32_t id) { return logits[static_cast<std::size_t>(id)]; };
+  const auto end = order.begin() + std::min(count, std::ssize(order));
+  std::partial_sort(order.begin(), end, order.end(), [&](std::int32_t a, std::int32_t b) {
+    return logit(a) != logit(b) ? logit(a) > logit(b) : a < b;
+  });
+  std::vector<TokenLogProbability> list;
+  for (auto id = order.begin(); id != end; ++id)
+    list.push_back({*id, static_cast<double>(logit(*id)) - log_sum});
+  return list;
 }
 
 // The longest end of a text that a stop text begins with: it may yet become one.
@@ -152,7 +168,13 @@ GeneratedToken TextInProgress::draw(ConstTensorView logits) const {
   GeneratedToken token{.id = sample(logits, options_.sampling, static_cast<std::uint64_t>(count_),
                                     {.prompt = prompt_, .written = written_.ids()}),
                        .log_probability = std::numeric_limits<double>::quiet_NaN()};
-  if (options_.log_probabilities) token.log_probability = log_probability_of(logits, token.id);
+  if (!options_.log_probabilities && options_.most_probable <= 0) return token;
+  const std::span<const float> values(logits.data<float>(), static_cast<std::size_t>(logits.count()));
+  const double log_sum = log_sum_of(values);
+  if (options_.log_probabilities)
+    token.log_probability = static_cast<double>(values[static_cast<std::size_t>(token.id)]) - log_sum;
+  if (options_.most_probable > 0)
+    token.most_probable = most_probable(values, log_sum, options_.most_probable);
   return token;
 }
 

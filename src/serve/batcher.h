@@ -43,6 +43,7 @@ struct Work : Times, std::enable_shared_from_this<Work> {
   Result result = Result::vector;
   std::function<void()> task{};       // instead of texts; may throw
   std::function<bool()> wanted{};     // whether somebody still waits for it; from any thread
+  std::function<void()> in_time{};    // throws once it has taken too long; from any thread; may be empty
   std::function<void(Work&)> done{};  // on the computing thread, so it hands on what takes time
 
   // The answer: (1, size) of each text or (tokens, size), not normalised; (1, labels) before any function; or
@@ -91,6 +92,7 @@ class Batcher {
 
   void run();
   std::vector<Part> take();
+  void refuse_late(std::unique_lock<std::mutex>& lock);
   std::deque<Waiting>::iterator first_due();
   Clock::time_point due(const Waiting& request) const;
   static void add_text(std::vector<Part>& parts, const std::shared_ptr<Work>& work, std::size_t text);

@@ -29,6 +29,11 @@ Call::~Call() {
   if (!over_) finish(kClientGone);
 }
 
+void Call::require_in_time() const {
+  if (Clock::now() - start_ > timeout_)
+    refuse_with(Fault::late, "the request was not answered within ", timeout_.count(), " ms");
+}
+
 void Call::count(std::int64_t texts, std::int64_t tokens) {
   finished_.texts = texts;
   finished_.tokens = tokens;

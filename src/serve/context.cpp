@@ -68,6 +68,7 @@ Context::Context(std::vector<ServedModel> served, const ServeOptions& given)
 void Context::compute(const std::shared_ptr<Call>& call, std::shared_ptr<Work> work,
                       std::function<http::Response(Work&)> finish) {
   work->wanted = [call] { return !call->gone(); };
+  work->in_time = [call] { call->require_in_time(); };
   work->done = [this, call, finish = std::move(finish)](Work& finished) {
     workers.add([call, finish, work = finished.shared_from_this()] {
       answering(*call, [&] {

@@ -1,6 +1,7 @@
 #include "serve/server.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "http/callers.h"
@@ -64,6 +65,7 @@ class Service {
     answering(*call, [&] {
       require_allowed(call->request());
       require_room();
+      call->set_timeout(timeout_of(call->request()));
       context_.workers.add([this, call, answer = route->answer] {
         if (!call->gone()) answering(*call, [&] { answer(context_, call); });
       });
@@ -133,6 +135,18 @@ class Service {
     const std::string_view given = request.authorization;
     if (!given.starts_with(kScheme) || !is_same_key(given.substr(kScheme.size()), key))
       throw Refused(Fault::unauthorized, "this server needs its API key: Authorization: Bearer KEY");
+  }
+
+  // The server's, or what a proxy in front of it says that it will wait, where that is less.
+  std::chrono::milliseconds timeout_of(const http::Request& request) const {
+    const std::chrono::milliseconds most = context_.options.request_timeout;
+    if (request.patience.empty()) return most;
+    std::int64_t given = 0;
+    const char* const end = request.patience.data() + request.patience.size();
+    const auto [rest, error] = std::from_chars(request.patience.data(), end, given);
+    if (error != std::errc() || rest != end || given < 1)
+      throw Refused(Fault::invalid, "X-Envoy-Expected-Rq-Timeout-Ms is not a number of milliseconds");
+    return std::min(most, std::chrono::milliseconds(given));
   }
 
   void require_room() {

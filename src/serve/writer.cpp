@@ -84,9 +84,9 @@ void Writer::leave() {
       remove(request);
       continue;
     }
-    if (!request->work->late) continue;
+    if (!request->work->in_time) continue;
     try {
-      request->work->late();
+      request->work->in_time();
     } catch (...) {
       fail(request, std::current_exception());
     }

@@ -33,9 +33,9 @@ struct WantedText {
 // One request. Its functions are called on the writer's thread, so they hand on what takes time.
 struct WritingWork : Times {
   std::vector<WantedText> texts{};
-  bool ends_without_room = false;  // as GeneratorBatch has it
-  std::function<bool()> wanted{};  // whether somebody still waits for it; from any thread
-  std::function<void()> late{};    // throws, once it has taken too long; may be empty
+  bool ends_without_room = false;   // as GeneratorBatch has it
+  std::function<bool()> wanted{};   // whether somebody still waits for it; from any thread
+  std::function<void()> in_time{};  // throws once it has taken too long; may be empty
   std::function<void(std::size_t text)> begun_with{};
   std::function<void(std::size_t text, Generated written)> written{};
   std::function<void()> done{};  // all are written, or failure says why not

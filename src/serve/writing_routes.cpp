@@ -1,9 +1,11 @@
 // /v1/completions and /v1/chat/completions: whole, or token by token as server-sent events.
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
 
+#include "serve/log_probabilities.h"
 #include "serve/routes.h"
 #include "serve/writing_bodies.h"
 
@@ -59,7 +61,9 @@ class Writing {
         texts.push_back(std::move(text));
       }
     }
-    told_.resize(texts.size());
+    told_.reserve(texts.size());
+    for (const WantedText& text : texts)
+      told_.push_back({.probabilities = {model_->tokenizer(), text.prompt.back()}});
     choices_ = Json(texts.size(), nullptr);
     call_->count(std::ssize(prompts), prompt_tokens_);
     return texts;
@@ -77,10 +81,13 @@ class Writing {
 
   void end(std::size_t index, const Generated& written) {
     completion_tokens_ += std::ssize(written.tokens);
+    if (static_cast<std::int64_t>(index) % body_.choices == 0) cached_tokens_ += written.reused;
     const bool cut = written.reason == StopReason::length || written.reason == StopReason::context;
     const char* const reason = cut ? "length" : "stop";
     if (body_.stream) {
-      if (told_[index] < written.text.size()) tell(index, written.text.substr(told_[index]), nullptr);
+      const std::size_t told = told_[index].bytes;
+      if (told < written.text.size() || !told_[index].tokens.empty())
+        tell(index, written.text.substr(std::min(told, written.text.size())), nullptr);
       return tell(index, "", reason);
     }
     Json choice = {{"index", index}};
@@ -89,7 +96,7 @@ class Writing {
     } else {
       choice["text"] = written.text;
     }
-    choice["logprobs"] = nullptr;
+    choice["logprobs"] = probabilities(index, written.tokens);
     choice["finish_reason"] = reason;
     choices_[index] = std::move(choice);
   }
@@ -99,7 +106,8 @@ class Writing {
     call_->count_written(completion_tokens_);
     const Json usage = {{"prompt_tokens", prompt_tokens_},
                         {"completion_tokens", completion_tokens_},
-                        {"total_tokens", prompt_tokens_ + completion_tokens_}};
+                        {"total_tokens", prompt_tokens_ + completion_tokens_},
+                        {"prompt_tokens_details", {{"cached_tokens", cached_tokens_}}}};
     if (!body_.stream) {
       Json json = head(chat_ ? "chat.completion" : "text_completion");
       json["choices"] = std::move(choices_);
@@ -149,20 +157,29 @@ class Writing {
   }
 
   bool take(std::size_t index, const GeneratedToken& token) {
+    Told& told = told_[index];
+    if (body_.stream && body_.options.log_probabilities) told.tokens.push_back(token);
     if (body_.stream && !token.text.empty()) tell(index, token.text, nullptr);
-    told_[index] += token.text.size();
+    told.bytes += token.text.size();
     return true;
   }
 
+  Json probabilities(std::size_t index, std::span<const GeneratedToken> tokens) {
+    if (!body_.options.log_probabilities) return nullptr;
+    LogProbabilities& form = told_[index].probabilities;
+    return chat_ ? form.chat(tokens) : form.completion(tokens);
+  }
+
   // A piece of the text, or why it ended.
-  void tell(std::size_t index, const std::string& text, const char* reason) const {
+  void tell(std::size_t index, const std::string& text, const char* reason) {
     Json choice = {{"index", index}};
     if (chat_) {
       choice["delta"] = reason == nullptr ? Json({{"content", text}}) : Json::object();
     } else {
       choice["text"] = text;
-      choice["logprobs"] = nullptr;
     }
+    choice["logprobs"] = reason == nullptr ? probabilities(index, told_[index].tokens) : Json();
+    told_[index].tokens.clear();
     choice["finish_reason"] = reason == nullptr ? Json() : Json(reason);
     call_->send(dumped(chunk(Json::array({std::move(choice)}))));
   }
@@ -175,8 +192,14 @@ class Writing {
   std::string id_;
   const std::time_t created_ = std::time(nullptr);
   bool begun_ = false;
-  std::int64_t prompt_tokens_ = 0, completion_tokens_ = 0;
-  std::vector<std::size_t> told_{};  // of each text, in bytes
+  std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, completion_tokens_ = 0;
+  // Of each text: how much of it was sent, and the tokens whose log-probabilities were not yet.
+  struct Told {
+    LogProbabilities probabilities;
+    std::size_t bytes = 0;
+    std::vector<GeneratedToken> tokens{};
+  };
+  std::vector<Told> told_{};
   Json choices_;
 };
 
@@ -188,6 +211,7 @@ void answer_writing(Context& context, const SharedCall& call, WritingBody body, 
   work->texts = writing->texts(writer);
   work->ends_without_room = chat;
   work->wanted = [call] { return !call->gone(); };
+  work->in_time = [call] { call->require_in_time(); };
   work->begun_with = [writing](std::size_t text) { writing->begin(text); };
   work->written = [writing](std::size_t text, const Generated& written) { writing->end(text, written); };
   work->done = [&context, call, writing, times = std::weak_ptr<WritingWork>(work)] {
