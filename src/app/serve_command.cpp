@@ -23,10 +23,10 @@ error, without any text. It can only be reached from this machine unless --host
 says otherwise (0.0.0.0: from everywhere). SIGTERM makes /health say no, serves
 on for a while and answers what was accepted; Ctrl-C leaves out the while.
 
-Requests are those of OpenAI's clients (/v1/embeddings, /v1/models) and of Text
-Embeddings Inference (/embed, /embed_all, /similarity, /predict, /rerank,
-/tokenize, /decode, /info, /health, /metrics); /explain says what attention did
-with a text.
+Requests are those of OpenAI's clients (/v1/embeddings, /v1/completions,
+/v1/chat/completions, /v1/models) and of Text Embeddings Inference (/embed,
+/embed_all, /similarity, /predict, /rerank, /tokenize, /decode, /info, /health,
+/metrics); /explain says what attention did with a text.
 
 Try:
   attend serve
