@@ -17,6 +17,10 @@
 
 namespace attend {
 
+namespace model {
+class TextInProgress;
+}
+
 // How tokens are drawn. What is not given is as the model's folder says (GenerationDefaults). The order is
 // that of transformers: penalties, temperature, top_k, top_p, min_p.
 struct Sampling {
@@ -65,11 +69,19 @@ struct GenerationDefaults {
   std::vector<std::string> left_out{};   // keys of generation_config.json that ask for what is not there
 };
 
+struct TokenLogProbability {
+  std::int32_t id = 0;
+  double log_probability = 0;
+};
+
 struct GeneratedToken {
   std::int32_t id = 0;
   // Of the model's own distribution: that of temperature 1, before everything else. NaN unless it is asked
   // for.
   double log_probability = 0;
+  // Of the same distribution, the most probable tokens, as many as were asked for: of equals the smaller id
+  // first.
+  std::vector<TokenLogProbability> most_probable{};
   // The part of Generated::text that became certain with this token: whole characters, and nothing that may
   // yet be part of a stop text. What is still open at the end is only in Generated::text.
   std::string text{};
@@ -83,6 +95,7 @@ struct GenerateOptions {
   std::vector<std::string> stop{};          // likewise, of texts
   bool ignore_end = false;                  // goes on after the model's end tokens
   bool log_probabilities = false;
+  std::int64_t most_probable = 0;                               // how many of GeneratedToken::most_probable
   std::function<bool(const GeneratedToken& token)> on_token{};  // after each; false: it ends here
 };
 
@@ -139,8 +152,8 @@ class Generator {
   const TransformerCache& cache() const noexcept { return cache_; }
 
  private:
-  class Run;  // one generation
-  GenerateOptions resolved(const GenerateOptions& options, std::int64_t prompt_tokens) const;
+  friend class GeneratorBatch;
+  Generated write(model::TextInProgress& text);
 
   TextModel model_;
   TokenHead output_;

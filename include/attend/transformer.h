@@ -175,6 +175,12 @@ class TransformerCache {
   bool has_source_ = false;
 };
 
+// Tokens of one text, to be read after all that its cache holds.
+struct NextTokens {
+  std::span<const std::int32_t> ids{};
+  TransformerCache* cache = nullptr;
+};
+
 // How a model computes.
 struct ModelOptions {
   // Of the products with the layers' matrices and of attention. Gradients are those of the matrices as they
@@ -225,6 +231,9 @@ class Transformer {
   // Throws std::invalid_argument for a model that does not write, ids outside the vocabulary and more tokens
   // than there are positions.
   Tensor read(std::span<const std::int32_t> ids, TransformerCache& cache) const;
+  // The same for several texts in one pass, which costs little more than one of them: the vectors of all
+  // tokens, text after text. Each has the bits that it has alone. Where it throws, no cache has changed.
+  Tensor read(std::span<const NextTokens> texts) const;
   // Reads what a model with an encoder and a decoder will answer: it replaces the previous source, and the
   // target is forgotten.
   void read_source(std::span<const std::int32_t> ids, TransformerCache& cache) const;

@@ -23,10 +23,10 @@ error, without any text. It can only be reached from this machine unless --host
 says otherwise (0.0.0.0: from everywhere). SIGTERM makes /health say no, serves
 on for a while and answers what was accepted; Ctrl-C leaves out the while.
 
-Requests are those of OpenAI's clients (/v1/embeddings, /v1/models) and of Text
-Embeddings Inference (/embed, /embed_all, /similarity, /predict, /rerank,
-/tokenize, /decode, /info, /health, /metrics); /explain says what attention did
-with a text.
+Requests are those of OpenAI's clients (/v1/embeddings, /v1/completions,
+/v1/chat/completions, /v1/models) and of Text Embeddings Inference (/embed,
+/embed_all, /similarity, /predict, /rerank, /tokenize, /decode, /info, /health,
+/metrics); /explain says what attention did with a text.
 
 Try:
   attend serve
@@ -37,7 +37,7 @@ Try:
 struct ServeArguments {
   ModelOptions model_options;
   std::vector<std::string> models;
-  std::int64_t threads = 0, idle = 30, grace = 5, drain = 20;
+  std::int64_t threads = 0, timeout = 600, idle = 30, grace = 5, drain = 20;
   serve::ServeOptions options;
 };
 
@@ -51,6 +51,7 @@ void run_serve(ServeArguments& given) {
   std::vector<serve::ServedModel> models;
   for (const std::string& name : given.models)
     models.push_back(serve::served(name, open_model(name, given.model_options)));
+  given.options.request_timeout = std::chrono::seconds(given.timeout);
   given.options.idle = std::chrono::seconds(given.idle);
   given.options.grace = std::chrono::seconds(given.grace);
   given.options.drain = std::chrono::seconds(given.drain);
@@ -101,10 +102,15 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
   number("--max-concurrent-requests", options.max_concurrent_requests,
          "Requests that are being answered; one more is refused at once with 429", 1, 1 << 20);
   number("--max-batch-tokens", options.max_batch_tokens, "Tokens that are computed together", 1, 1 << 24);
+  number("--max-num-seqs", options.max_num_seqs, "Texts that a model writes at the same time", 1, 1024);
+  number("--max-batch-total-tokens", options.max_batch_total_tokens,
+         "Tokens that these texts may come to, with their prompts", 1, 1 << 30);
   number("--max-client-batch-size", options.max_client_batch_size,
          "Texts of one request; those to /v1/embeddings may have 2048", 1, 1 << 20);
   number("--payload-limit", options.payload_limit, "Bytes of a request's body", 1, 1 << 30);
   number("--max-connections", options.max_connections, "Connections, idle ones included", 1, 1 << 16);
+  number("--request-timeout", given->timeout,
+         "Seconds after which a request is refused with 504, and nothing more is done for it", 1, 86400);
   number("--idle-seconds", given->idle, "How long a client may take to send a request, or to take the answer",
          1, 3600);
   number("--grace-seconds", given->grace, "How long it goes on serving after SIGTERM", 0, 3600);

@@ -320,7 +320,8 @@ void Connection::on_read(Error error) {
                   .host = std::string(message[wire::field::host]),
                   .origin = std::string(message[wire::field::origin]),
                   .body = std::move(parser_->get().body()),
-                  .authorization = std::string(message[wire::field::authorization])};
+                  .authorization = std::string(message[wire::field::authorization]),
+                  .patience = std::string(message["X-Envoy-Expected-Rq-Timeout-Ms"])};
   keep_alive_ = message.keep_alive() && message.method() != wire::verb::head;  // whose answers have no body
   version_ = message.version();
   for (const wire::field name : {wire::field::host, wire::field::origin, wire::field::authorization})

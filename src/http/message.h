@@ -16,6 +16,7 @@ struct Request {
   std::string origin;
   std::string body;
   std::string authorization{};  // from the header, or empty
+  std::string patience{};       // of X-Envoy-Expected-Rq-Timeout-Ms, or empty
 };
 
 struct Response {

@@ -63,9 +63,12 @@ void LayerRun::attend(ConstTensorView x, ConstTensorView source) const {
   normalise_heads();
   rotate();
   const HeadViews& heads = memory.heads;
-  if (cache != nullptr) {
-    if (layer.kind != LayerKind::cross) cache->append(as_sequence(heads.k), as_sequence(heads.v));
-    cache->attention(as_sequence(heads.q), options, as_sequence(heads.attended));
+  if (!cached.empty()) {
+    for (const CachedRows& text : cached) {
+      const auto own = [&](TensorView view) { return as_sequence(view.slice(0, text.first, text.last)); };
+      if (layer.kind != LayerKind::cross) text.cache->append(own(heads.k), own(heads.v));
+      text.cache->attention(own(heads.q), text.options, own(heads.attended));
+    }
   } else if (share != nullptr) {
     share->attention(as_sequence(heads.q), as_sequence(heads.k), as_sequence(heads.v), options,
                      as_sequence(heads.attended));

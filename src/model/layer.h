@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "model/layer_math.h"
@@ -74,6 +75,13 @@ struct LayerDropout {
   std::uint64_t attention_stream = 0, feed_forward_stream = 0;
 };
 
+// Rows [first, last) of a pass, which are read after what a cache holds; the options are this text's.
+struct CachedRows {
+  KeyValueCache* cache = nullptr;
+  std::int64_t first = 0, last = 0;
+  AttentionOptions options{};
+};
+
 // One layer in one pass.
 struct LayerRun {
   const LayerDescription& layer;
@@ -84,9 +92,9 @@ struct LayerRun {
   ConstTensorView cosines{}, sines{};  // (rows or length, pairs), where positions are rotary
   bool keep = false;                   // a backward pass follows
   LayerDropout dropout{};
-  // Read instead of this pass's keys and values: all those so far, to which this pass's are appended; or, in
-  // a cross layer, those of the source.
-  KeyValueCache* cache = nullptr;
+  // Read instead of this pass's keys and values, for each text of it: all those so far, to which this pass's
+  // are appended; or, in a cross layer, those of the source.
+  std::span<const CachedRows> cached{};
   // What computes attention instead of attention(), where the keys are not all here.
   const TextShare* share = nullptr;
   std::function<void()> after_attention{};  // may change memory.attended

@@ -1,8 +1,9 @@
 // Reading a few tokens at a time, over a cache of keys and values.
 #include <attend/transformer.h>
 
-#include <numeric>
-#include <optional>
+#include <deque>
+#include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "model/distance_bias.h"
@@ -19,12 +20,6 @@ namespace {
 
 constexpr const char* kCacheOperation = "generate";
 
-std::vector<std::int64_t> places_from(std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> places(static_cast<std::size_t>(count));
-  std::iota(places.begin(), places.end(), first);
-  return places;
-}
-
 void require_writer(const ModelDescription& description) {
   if (!description.is_causal() && !description.has_source()) {
     refuse(kCacheOperation,
@@ -35,11 +30,10 @@ void require_writer(const ModelDescription& description) {
 
 // Where a read is interrupted, no layer keeps tokens that the others have not read.
 struct UndoRead {
-  TransformerCache& cache;
-  std::int64_t length;  // before the read
-  bool done = false;
+  TransformerCache* cache;  // none once the read is done
+  std::int64_t length;      // before the read
   ~UndoRead() {
-    if (!done) cache.truncate(length);
+    if (cache != nullptr) cache->truncate(length);
   }
 };
 
@@ -129,43 +123,91 @@ void Transformer::read_source(std::span<const std::int32_t> ids, TransformerCach
   cache.has_source_ = true;
 }
 
-Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& cache) const {
-  const ModelDescription& model = description();
-  const ModelWeights& weights = parts_->weights;
-  if (ids.empty()) refuse(kCacheOperation, "there are no tokens to read");
-  cache.require_for(model);
-  if (model.has_source() && !cache.has_source()) refuse(kCacheOperation, "the source has not been read yet");
-  const std::int64_t first = cache.length(), n = std::ssize(ids);
+namespace {
+
+void check_next(const NextTokens& text, const ModelDescription& model) {
+  const std::int64_t first = text.cache->length(), n = std::ssize(text.ids);
+  if (n == 0) refuse(kCacheOperation, "there are no tokens to read");
+  if (model.has_source() && !text.cache->has_source())
+    refuse(kCacheOperation, "the source has not been read yet");
   if (first + n > model.max_tokens()) {
     refuse(kCacheOperation, first + n, " tokens are more than the ", model.max_tokens(),
            " positions of the model");
   }
-  check_ids(ids, model);
+  check_ids(text.ids, model);
   if (first > 0 && model.rotation_changes(first, first + n)) {
     refuse(kCacheOperation, "this model rotates a text of ", first + n, " tokens differently from one of ",
            first, ": clear the cache and read the text again from its beginning");
   }
-  const std::vector<std::int64_t> places = places_from(first, n);
-  const std::vector<std::int64_t> lengths(places.size(), first + n);
+}
+
+// The rows of a pass, text after text.
+struct NextRows {
+  std::vector<std::int32_t> ids{};
+  std::vector<std::int64_t> places{}, lengths{};  // of each row: in its text, and its text's
+
+  void add(const NextTokens& text) {
+    const std::int64_t first = text.cache->length(), n = std::ssize(text.ids);
+    ids.insert(ids.end(), text.ids.begin(), text.ids.end());
+    for (std::int64_t i = 0; i < n; ++i) places.push_back(first + i);
+    lengths.insert(lengths.end(), text.ids.size(), first + n);
+  }
+};
+
+}  // namespace
+
+Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& cache) const {
+  const NextTokens text{.ids = ids, .cache = &cache};
+  return read(std::span(&text, 1));
+}
+
+Tensor Transformer::read(std::span<const NextTokens> texts) const {
+  const ModelDescription& model = description();
+  const ModelWeights& weights = parts_->weights;
+  NextRows next;
+  std::vector<UndoRead> undo;
+  undo.reserve(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    TransformerCache* const cache = texts[i].cache;
+    if (cache == nullptr) refuse(kCacheOperation, "a text has no cache");
+    for (std::size_t j = 0; j < i; ++j) {
+      if (texts[j].cache == cache) refuse(kCacheOperation, "two of the texts have the same cache");
+    }
+    cache->require_for(model);
+    check_next(texts[i], model);
+    next.add(texts[i]);
+  }
+  const std::int64_t n = std::ssize(next.ids);
+  if (n == 0) refuse(kCacheOperation, "there are no texts to read");
   const RowRange rows{0, n};
   Tensor x(DType::f32, {n, model.hidden_size});
-  embed(model, weights, ids, places, x);
+  embed(model, weights, next.ids, next.places, x);
   Workspace work(model, n);
   EveryRotaryTable tables;
-  std::optional<DistanceBias> distances;
-  UndoRead undo{.cache = cache, .length = first};
-  for (std::size_t i = 0; i < cache.layers_.size(); ++i) {
-    const std::int64_t index = model.encoder_layers + static_cast<std::int64_t>(i);
+  std::deque<DistanceBias> distances;  // one for each text
+  for (const NextTokens& text : texts) undo.push_back({.cache = text.cache, .length = text.cache->length()});
+  for (std::int64_t index = model.encoder_layers; index < model.layer_count(); ++index) {
     const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
-    AttentionOptions options =
+    const AttentionOptions options =
         attention_options(layer.attention, weights.stored(index).sinks, weights.precision());
-    if (layer.attention.positions == PositionKind::relative) {
-      if (!distances)
-        distances.emplace(weights.relative_bias, layer.attention.relative_buckets, first, n, first + n);
-      options.bias = distances->view();
+    std::vector<CachedRows> cached;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const std::int64_t first = cached.empty() ? 0 : cached.back().last, count = std::ssize(texts[i].ids);
+      cached.push_back(
+          {.cache = &texts[i].cache->layers_[static_cast<std::size_t>(index - model.encoder_layers)],
+           .first = first,
+           .last = first + count,
+           .options = options});
+      if (layer.attention.positions != PositionKind::relative) continue;
+      if (distances.size() <= i) {
+        distances.emplace_back(weights.relative_bias, layer.attention.relative_buckets, undo[i].length, count,
+                               undo[i].length + count);
+      }
+      cached.back().options.bias = distances[i].view();
     }
     const bool rotates = layer.attention.positions == PositionKind::rotary;
-    const RotaryTables* const rotary = rotates ? &tables.of(layer.attention, places, lengths) : nullptr;
+    const RotaryTables* const rotary =
+        rotates ? &tables.of(layer.attention, next.places, next.lengths) : nullptr;
     const LayerRun run{.layer = layer,
                        .weights = weights.layer(index),
                        .options = options,
@@ -173,12 +215,12 @@ Tensor Transformer::read(std::span<const std::int32_t> ids, TransformerCache& ca
                        .room = work.room(rows),
                        .cosines = rotates ? rotary->cosines.view() : ConstTensorView(),
                        .sines = rotates ? rotary->sines.view() : ConstTensorView(),
-                       .cache = &cache.layers_[i]};
+                       .cached = cached};
     run.forward(x, {}, x);
     if (const StoredNorm* const norm = weights.norm_after(model, index))
       normalise(*model.final_norm, norm->view(), x, x);
   }
-  undo.done = true;
+  for (UndoRead& read : undo) read.cache = nullptr;  // it is done
   return x;
 }
 

@@ -98,7 +98,11 @@ std::vector<Batcher::Part> Batcher::take() {
   std::int64_t tokens = 0, most = 0;
   while (parts.empty()) {
     wake_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
-    if (waiting_.empty()) return parts;
+    refuse_late(lock);
+    if (waiting_.empty()) {
+      if (ending_) return parts;
+      continue;
+    }
     most =
         std::clamp(waiting_tokens_ / 4, std::min(kSmallBatch, options_.batch_tokens), options_.batch_tokens);
     while (!waiting_.empty()) {
@@ -133,6 +137,32 @@ std::vector<Batcher::Part> Batcher::take() {
   }
   waiting_tokens_ -= tokens;
   return parts;
+}
+
+// Of all that waits, not only of what would be next: who is told late can do nothing else meanwhile.
+void Batcher::refuse_late(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::shared_ptr<Work>> late;
+  for (auto place = waiting_.begin(); place != waiting_.end();) {
+    Work& work = *place->work;
+    try {
+      if (work.in_time) work.in_time();
+      ++place;
+    } catch (...) {
+      work.failure = std::current_exception();
+      waiting_tokens_ -= work.tokens() - place->tokens;
+      late.push_back(std::move(place->work));
+      place = waiting_.erase(place);
+    }
+  }
+  if (late.empty()) return;
+  lock.unlock();
+  for (const std::shared_ptr<Work>& work : late) {
+    work->finished = Clock::now();
+    if (work->begun == Clock::time_point{}) work->begun = work->finished;
+    work->done(*work);
+  }
+  late.clear();
+  lock.lock();
 }
 
 // The next text of a request, which may have others in this batch.

@@ -31,20 +31,25 @@ using Clock = std::chrono::steady_clock;
 // What is computed of each text: its vector, a vector of each token, or the scores of the model's head.
 enum class Result : std::uint8_t { vector, token_vectors, scores };
 
+// When a request began to wait, to be computed, and when it was.
+struct Times {
+  Clock::time_point queued{}, begun{}, finished{};
+};
+
 // What one request wants computed: something of its texts, or anything else that takes long.
-struct Work : std::enable_shared_from_this<Work> {
+struct Work : Times, std::enable_shared_from_this<Work> {
   std::shared_ptr<const TextModel> model{};
   std::vector<Encoding> texts{};
   Result result = Result::vector;
   std::function<void()> task{};       // instead of texts; may throw
   std::function<bool()> wanted{};     // whether somebody still waits for it; from any thread
+  std::function<void()> in_time{};    // throws once it has taken too long; from any thread; may be empty
   std::function<void(Work&)> done{};  // on the computing thread, so it hands on what takes time
 
   // The answer: (1, size) of each text or (tokens, size), not normalised; (1, labels) before any function; or
   // what was thrown.
   std::vector<Tensor> vectors{};
   std::exception_ptr failure{};
-  Clock::time_point queued{}, begun{}, finished{};
 
   std::int64_t tokens() const noexcept;
 };
@@ -87,6 +92,7 @@ class Batcher {
 
   void run();
   std::vector<Part> take();
+  void refuse_late(std::unique_lock<std::mutex>& lock);
   std::deque<Waiting>::iterator first_due();
   Clock::time_point due(const Waiting& request) const;
   static void add_text(std::vector<Part>& parts, const std::shared_ptr<Work>& work, std::size_t text);

@@ -29,15 +29,20 @@ Call::~Call() {
   if (!over_) finish(kClientGone);
 }
 
+void Call::require_in_time() const {
+  if (Clock::now() - start_ > timeout_)
+    refuse_with(Fault::late, "the request was not answered within ", timeout_.count(), " ms");
+}
+
 void Call::count(std::int64_t texts, std::int64_t tokens) {
   finished_.texts = texts;
   finished_.tokens = tokens;
   finished_.tokenizing = seconds_between(start_, Clock::now());
 }
 
-void Call::computed(const Work& work) {
-  finished_.queued = seconds_between(work.queued, work.begun);
-  finished_.computing = seconds_between(work.begun, work.finished);
+void Call::computed(const Times& times) {
+  finished_.queued = seconds_between(times.queued, times.begun);
+  finished_.computing = seconds_between(times.begun, times.finished);
 }
 
 void Call::answer(http::Response response) {

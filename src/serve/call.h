@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -26,8 +27,11 @@ class Call {
 
   const http::Request& request() const noexcept { return exchange_->request(); }
   bool gone() const noexcept { return exchange_->gone(); }
-  void count(std::int64_t texts, std::int64_t tokens);
-  void computed(const Work& work);  // for its times
+  void set_timeout(std::chrono::milliseconds timeout) noexcept { timeout_ = timeout; }  // from its arrival
+  void require_in_time() const;                         // throws Refused once it has taken longer than that
+  void count(std::int64_t texts, std::int64_t tokens);  // when they have been tokenized
+  void count_written(std::int64_t tokens) { finished_.tokens += tokens; }
+  void computed(const Times& times);
 
   void answer(http::Response response);
   void refuse(const Refused& refused) {
@@ -48,6 +52,7 @@ class Call {
   const Journal& journal_;
   std::atomic<std::int64_t>* const in_progress_;
   const Clock::time_point start_ = Clock::now();
+  std::chrono::milliseconds timeout_ = std::chrono::hours(24);
   Finished finished_;
   bool begun_ = false, over_ = false;
 };

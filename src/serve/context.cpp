@@ -62,11 +62,13 @@ Context::Context(std::vector<ServedModel> served, const ServeOptions& given)
       workers(threads()),
       batcher({.batch_tokens = given.max_batch_tokens},
               [this](std::int64_t texts, std::int64_t tokens) { metrics.add_batch(texts, tokens); }),
-      writers(models) {}
+      writers(models, {.texts = given.max_num_seqs, .total_tokens = given.max_batch_total_tokens},
+              [this](std::int64_t texts) { metrics.add_step(texts); }) {}
 
 void Context::compute(const std::shared_ptr<Call>& call, std::shared_ptr<Work> work,
                       std::function<http::Response(Work&)> finish) {
   work->wanted = [call] { return !call->gone(); };
+  work->in_time = [call] { call->require_in_time(); };
   work->done = [this, call, finish = std::move(finish)](Work& finished) {
     workers.add([call, finish, work = finished.shared_from_this()] {
       answering(*call, [&] {

@@ -62,6 +62,7 @@ void answer_explain(Context& context, const SharedCall& call) {
   work->task = [call, body, answer, tokens, name = served.name, model = served.model] {
     const Interruptible until_gone([&] {
       if (call->gone()) throw GoneAway();
+      call->require_in_time();
     });
     const Reading reading(*model, prompt_of(*model, {}) + body.text);
     const Tensor vector = vector_of(reading, tokens);

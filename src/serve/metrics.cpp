@@ -76,6 +76,11 @@ void Metrics::add_batch(std::int64_t texts, std::int64_t tokens) {
   batch_tokens_.add(static_cast<double>(tokens));
 }
 
+void Metrics::add_step(std::int64_t texts) {
+  const std::lock_guard lock(mutex_);
+  step_texts_.add(static_cast<double>(texts));
+}
+
 std::string Metrics::text(const Now& now) const {
   const std::lock_guard lock(mutex_);
   std::string text;
@@ -106,6 +111,10 @@ std::string Metrics::text(const Now& now) const {
   histogram("attend_compute_duration_seconds", "How long requests were computed.", computing_);
   histogram("attend_batch_texts", "Texts that were computed together.", batch_texts_);
   histogram("attend_batch_tokens", "Tokens that were computed together.", batch_tokens_);
+  histogram("attend_step_texts", "Texts that were written together, in each step of a model that writes.",
+            step_texts_);
+  number("attend_writing_texts", "gauge", "Texts that are being written.",
+         static_cast<double>(now.writing_texts));
   number("attend_requests_in_progress", "gauge", "Requests that were accepted and not yet answered.",
          static_cast<double>(now.requests));
   number("attend_waiting_requests", "gauge", "Requests that wait to be computed.",

@@ -38,9 +38,10 @@ class Metrics {
  public:
   void add(const Finished& request);
   void add_batch(std::int64_t texts, std::int64_t tokens);
+  void add_step(std::int64_t texts);  // of a model that writes
 
   struct Now {
-    std::int64_t requests = 0, waiting_requests = 0, waiting_tokens = 0;
+    std::int64_t requests = 0, waiting_requests = 0, waiting_tokens = 0, writing_texts = 0;
   };
   std::string text(const Now& now) const;
 
@@ -49,7 +50,7 @@ class Metrics {
   std::map<std::pair<std::string, int>, std::int64_t> requests_;  // by route and status
   std::int64_t texts_ = 0, tokens_ = 0;
   std::map<std::string, Histogram> seconds_;  // by route
-  Histogram queued_{0.001}, computing_{0.001}, batch_texts_{1}, batch_tokens_{16};
+  Histogram queued_{0.001}, computing_{0.001}, batch_texts_{1}, batch_tokens_{16}, step_texts_{1};
 };
 
 }  // namespace attend::serve

@@ -30,6 +30,7 @@ constexpr Told kTold[] = {
     {Fault::no_model, 404, 404, kInvalidRequest, "model_not_found", "Validation"},
     {Fault::wrong_kind, 400, 424, kInvalidRequest, "wrong_model_kind", "Backend"},
     {Fault::overloaded, 429, 429, "overloaded_error", "rate_limit_exceeded", "Overloaded"},
+    {Fault::late, 504, 504, "timeout_error", "timeout", "Timeout"},
     {Fault::stopping, 503, 503, "unavailable_error", "stopping", "Unhealthy"},
     {Fault::stranger, 403, 403, kInvalidRequest, "forbidden", "Unauthorized"},
     {Fault::internal, 500, 500, "server_error", nullptr, "Backend"},

@@ -24,6 +24,7 @@ enum class Fault : std::uint8_t {
   no_model,    // there is no such model
   wrong_kind,  // the model is not one that does this
   overloaded,
+  late,  // its deadline is over
   stopping,
   stranger,  // a page of another site
   internal,

@@ -1,6 +1,7 @@
 #include "serve/server.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "http/callers.h"
@@ -64,6 +65,7 @@ class Service {
     answering(*call, [&] {
       require_allowed(call->request());
       require_room();
+      call->set_timeout(timeout_of(call->request()));
       context_.workers.add([this, call, answer = route->answer] {
         if (!call->gone()) answering(*call, [&] { answer(context_, call); });
       });
@@ -97,8 +99,10 @@ class Service {
       return get(request,
                  {.type = "text/plain; version=0.0.4; charset=utf-8",
                   .body = context_.metrics.text({.requests = context_.in_progress,
-                                                 .waiting_requests = context_.batcher.waiting_requests(),
-                                                 .waiting_tokens = context_.batcher.waiting_tokens()})});
+                                                 .waiting_requests = context_.batcher.waiting_requests() +
+                                                                     context_.writers.waiting_requests(),
+                                                 .waiting_tokens = context_.batcher.waiting_tokens(),
+                                                 .writing_texts = context_.writers.texts()})});
     if (path == "/info") return get(request, server_info(context_));
     if (path == kModels) return get(request, model_list(context_));
     if (path.starts_with(joined(kModels, '/')))
@@ -131,6 +135,18 @@ class Service {
     const std::string_view given = request.authorization;
     if (!given.starts_with(kScheme) || !is_same_key(given.substr(kScheme.size()), key))
       throw Refused(Fault::unauthorized, "this server needs its API key: Authorization: Bearer KEY");
+  }
+
+  // The server's, or what a proxy in front of it says that it will wait, where that is less.
+  std::chrono::milliseconds timeout_of(const http::Request& request) const {
+    const std::chrono::milliseconds most = context_.options.request_timeout;
+    if (request.patience.empty()) return most;
+    std::int64_t given = 0;
+    const char* const end = request.patience.data() + request.patience.size();
+    const auto [rest, error] = std::from_chars(request.patience.data(), end, given);
+    if (error != std::errc() || rest != end || given < 1)
+      throw Refused(Fault::invalid, "X-Envoy-Expected-Rq-Timeout-Ms is not a number of milliseconds");
+    return std::min(most, std::chrono::milliseconds(given));
   }
 
   void require_room() {

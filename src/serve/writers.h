@@ -1,29 +1,24 @@
-// The models that write, each with its own thread: one text at a time, the others wait for their turn.
+// The models that write.
 #pragma once
-
-#include <attend/generation.h>
 
 #include <map>
 #include <memory>
 
-#include "serve/batcher.h"
 #include "serve/models.h"
+#include "serve/writer.h"
 
 namespace attend::serve {
 
 class Writers {
  public:
-  struct Writer {
-    explicit Writer(const TextModel& model) : generator(model) {}
-    Generator generator;  // of the queue's thread, once there is work
-    Batcher queue{BatcherOptions{}};
-  };
-
-  explicit Writers(const Models& models);
+  Writers(const Models& models, const WriterOptions& options,
+          const std::function<void(std::int64_t)>& stepped);
 
   // Throws Refused for a model that does not write.
   Writer& find(const ServedModel& model);
   void drop_unwanted();
+  std::int64_t waiting_requests() const;
+  std::int64_t texts() const;
 
  private:
   std::map<const TextModel*, std::unique_ptr<Writer>> writers_;

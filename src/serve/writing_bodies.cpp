@@ -32,7 +32,6 @@ WritingBody writing_of(const BodyFields& fields) {
       throw Refused(Fault::invalid, "\"stream_options\" is not an object", "stream_options");
     body.include_usage = BodyFields(*options).flag("include_usage", false);
   }
-  refuse_unless_off(fields, "logprobs");
   refuse_unless_off(fields, "echo");
   return body;
 }
@@ -62,6 +61,11 @@ WritingBody parse_completion(std::string_view text) {
   WritingBody body = writing_of(fields);
   body.prompts = inputs_of(fields.required("prompt"), "prompt", kMostPrompts);
   body.options.max_tokens = fields.integer("max_tokens", 1, kMostNewTokens).value_or(16);
+  const auto asked = fields.find("logprobs");
+  if (asked && !(asked->kind() == io::JsonKind::boolean && !asked->boolean())) {
+    body.options.log_probabilities = true;
+    body.options.most_probable = *fields.integer("logprobs", 0, kMostCompletionLogprobs);
+  }
   return body;
 }
 
@@ -70,6 +74,10 @@ WritingBody parse_chat(std::string_view text) {
   WritingBody body = writing_of(fields);
   body.options.max_tokens = fields.integer("max_completion_tokens", 1, kMostNewTokens);
   if (!body.options.max_tokens) body.options.max_tokens = fields.integer("max_tokens", 1, kMostNewTokens);
+  body.options.log_probabilities = fields.flag("logprobs", false);
+  body.options.most_probable = fields.integer("top_logprobs", 0, kMostChatLogprobs).value_or(0);
+  if (body.options.most_probable > 0 && !body.options.log_probabilities)
+    throw Refused(Fault::invalid, "\"top_logprobs\" needs \"logprobs\": true", "top_logprobs");
   const io::JsonValue messages = fields.required("messages");
   if (!messages.is_array()) throw Refused(Fault::invalid, "\"messages\" is not a list", "messages");
   const std::size_t count = messages.elements().size();

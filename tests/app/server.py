@@ -45,6 +45,9 @@ class Server(LocalServer):
         assert status == 200, (path, status, data)
         return json.loads(data)
 
+    def get_text(self, path: str) -> str:
+        return self.ask(path)[2].decode()
+
     def refused(self, path: str, body: Any = None, **arguments) -> tuple[int, dict]:
         status, _, data = self.ask(path, body, **arguments)
         return status, json.loads(data)

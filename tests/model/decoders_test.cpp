@@ -11,6 +11,7 @@
 #include "model/float64_transformer.h"
 #include "model/golden_decoders.h"
 #include "model/golden_model.h"
+#include "model/letters_tokenizer.h"
 #include "support/temporary_folder.h"
 
 namespace attend {
@@ -142,18 +143,6 @@ TEST_P(GoldenDecoders, WritesWithoutACacheWhatTransformersWrites) {
   expect_same_text(transformer, output, {all.front()}, {expected.front()});  // and one
   if (!golden.contains("written.batch")) return;
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(written("batch", i), expected[i]);
-}
-
-// A tokenizer of single characters: a model folder must have one.
-std::string letters() {
-  std::string vocabulary;
-  for (int i = 0; i < 64; ++i) {
-    const char letter = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-"[i];
-    vocabulary += (i == 0 ? "\"" : ",\"") + std::string(1, letter) + "\":" + std::to_string(i);
-  }
-  return R"({"added_tokens":[],"normalizer":null,"pre_tokenizer":null,"post_processor":null,"decoder":null,)"
-         R"("model":{"type":"BPE","vocab":{)" +
-         vocabulary + R"(},"merges":[]}})";
 }
 
 TEST_P(GoldenDecoders, WritesOverACacheWhatTransformersWrites) {

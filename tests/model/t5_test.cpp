@@ -1,5 +1,6 @@
 // T5 against transformers: small checkpoints with an encoder and a decoder (tools/golden/make_encoders.py).
 #include <attend/generation.h>
+#include <attend/generator_batch.h>
 #include <attend/isa.h>
 #include <attend/text_model.h>
 #include <gtest/gtest.h>
@@ -172,6 +173,18 @@ TEST_P(T5Pairs, WritesWhatTransformersWrites) {
       const Tensor logits = generator.read(so_far);
       EXPECT_EQ(sample(logits, {.temperature = 0}, 0), next) << "pair " << pair;
       so_far.push_back(next);
+    }
+  }
+  // All at once: the same, each after its own source.
+  GeneratorBatch batch(generator);
+  for (std::int64_t pair = 0; pair < kPairCount; ++pair)
+    batch.add(ids("source", pair),
+              {.max_tokens = std::ssize(ids("written", pair)), .sampling = {.temperature = 0}});
+  while (batch.size() > 0) {
+    for (const GeneratorBatch::Ended& ended : batch.step()) {
+      std::vector<std::int32_t> found;
+      for (const GeneratedToken& token : ended.written.tokens) found.push_back(token.id);
+      EXPECT_EQ(found, ids("written", ended.id - 1));
     }
   }
   // The table of words is not large in a head that is scaled, and log-probabilities show it.

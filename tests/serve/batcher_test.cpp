@@ -115,6 +115,21 @@ TEST_F(BatcherTest, OneOfManyTextsLetsOthersPass) {
   EXPECT_TRUE(std::ranges::equal(many.work->vectors.back().values<float>(), alone.values<float>()));
 }
 
+TEST_F(BatcherTest, RefusesWhatWaitsTooLong) {
+  Awaited first(texts(2), model_), late(texts(3), model_), last(texts(1), model_);
+  late.work->in_time = [] { throw std::runtime_error("too late"); };
+  Batcher batcher({});
+  batcher.add(gate());
+  for (Awaited* awaited : {&first, &late, &last}) batcher.add(awaited->work);
+  open_.set_value();
+  for (Awaited* awaited : {&first, &late, &last}) awaited->wait();
+  EXPECT_THROW(std::rethrow_exception(late.work->failure), std::runtime_error);
+  EXPECT_TRUE(late.work->vectors.empty());
+  EXPECT_EQ(first.work->vectors.size(), 2u);
+  EXPECT_EQ(last.work->vectors.size(), 1u);
+  EXPECT_EQ(batcher.waiting_tokens(), 0);
+}
+
 TEST_F(BatcherTest, OneThatFailsFailsAlone) {
   Awaited good(texts(2), model_), bad({encoding_of({1, 1'000'000})}, model_), last(texts(1), model_);
   {

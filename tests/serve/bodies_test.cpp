@@ -171,9 +171,9 @@ TEST(WritingBodies, AreTakenApart) {
 }
 
 TEST(WritingBodies, RefuseWhatTheyCannotRead) {
-  for (const char* const more :
-       {R"("temperature": 3)", R"("top_p": -1)", R"("stop": [1])", R"("n": 0)", R"("seed": 1.5)",
-        R"("max_tokens": 0)", R"("logprobs": 1)", R"("echo": true)", R"("stream_options": 1)"}) {
+  for (const char* const more : {R"("temperature": 3)", R"("top_p": -1)", R"("stop": [1])", R"("n": 0)",
+                                 R"("seed": 1.5)", R"("max_tokens": 0)", R"("logprobs": 6)",
+                                 R"("logprobs": true)", R"("echo": true)", R"("stream_options": 1)"}) {
     const std::string body = std::string(R"({"prompt": "a", )") + more + "}";
     EXPECT_EQ(fault_of([&] { parse_completion(body); }), Fault::invalid) << body;
   }
