@@ -12,7 +12,7 @@
 namespace attend::learn {
 
 inline constexpr const char *kConfigFile = "config.json", *kTokenizerFile = "tokenizer.json",
-                            *kWeightsFile = "model.safetensors";
+                            *kWeightsFile = "model.safetensors", *kGenerationFile = "generation_config.json";
 
 // Under the names of the family whose code computes such a model, so that everything that reads that family
 // reads it; else under those of attend's own. Each file is written whole or not at all. Throws FileError.
