@@ -152,7 +152,7 @@ void find_in_file(const ModelFile& file, ModelFiles& files) {
     if (path.extension() == ".safetensors")
       io::fail(io::shown(file.string()), "",
                "holds weights alone: name the folder that also has config.json and the tokenizer");
-    io::fail(io::shown(file.string()), "", "is neither a model's folder nor a GGUF file");
+    io::fail(io::shown(file.string()), "", "is neither a model folder nor a GGUF file");
   }
   files.root = files.folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   files.config = files.weights = files.tokenizer = file;

@@ -165,7 +165,7 @@ GenerateOptions Generator::resolved(const GenerateOptions& options, std::int64_t
   if (!all.max_tokens)
     all.max_tokens = defaults_.max_tokens.value_or(counts_source ? prompt_tokens : kUsualTokens);
   if (*all.max_tokens < 0)
-    refuse(kGeneratorOperation, "max_tokens is ", *all.max_tokens, ", expected a number of at least 0");
+    refuse(kGeneratorOperation, "max_tokens is ", *all.max_tokens, ", expected at least 0");
   return all;
 }
 
@@ -263,7 +263,8 @@ Generated Generator::generate(std::string_view prompt, const GenerateOptions& op
 Generated Generator::generate(std::span<const std::int32_t> prompt, const GenerateOptions& options) {
   if (prompt.empty()) {
     refuse(kGeneratorOperation,
-           "the prompt is empty, and the model has no token that begins a text; it needs one to go on from");
+           "the prompt is empty, and the model has no token that begins a text, so there is nothing to "
+           "continue");
   }
   return Run(*this, options, {prompt.begin(), prompt.end()}).text();
 }

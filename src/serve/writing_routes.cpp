@@ -36,7 +36,7 @@ class Writing {
   // On the writer's thread.
   void run(Generator& generator) {
     const Interruptible until_gone([this] {
-      if (call_->gone()) throw Refused(Fault::stopping, "the client has gone");
+      if (call_->gone()) throw Refused(Fault::stopping, "the client has gone away");
     });
     require_prompts_fit(generator);
     const std::uint64_t seed = body_.seed.value_or(random_number());

@@ -14,7 +14,7 @@ def explain_in(folder, *arguments):
 
 def test_a_mistyped_name_is_told(tmp_path):
     (tmp_path / "notes.txt").write_text("The cat sat on the mat.")
-    end = "; to read the name itself as a text, send it through a pipe and give -\n"
+    end = "; to use the name itself as the text, pipe it in and give -\n"
     assert explain_in(tmp_path, "notez.txt") == (1, f"attend explain: there is no file notez.txt, but there is notes.txt{end}")
     assert explain_in(tmp_path, "./ntoes.txt") == (1, f"attend explain: there is no file ./ntoes.txt, but there is ./notes.txt{end}")
     assert explain_in(tmp_path, "other.pdf") == (1, f"attend explain: there is no file other.pdf{end}")
