@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <exception>
 #include <new>
 #include <string>
@@ -133,6 +135,17 @@ std::string help_of(CLI::App& program) {
   return app::command_help(outline, app::outline_of(*chosen.front()), width);
 }
 
+// "file is required" names an argument in small letters, which help and usage do not.
+std::string missing(std::string message) {
+  const std::size_t end = message.find(' ');
+  if (!message.starts_with('-')) {
+    std::transform(message.begin(),
+                   message.begin() + static_cast<std::ptrdiff_t>(std::min(end, message.size())),
+                   message.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  }
+  return message;
+}
+
 // Sets `run`, or leaves it empty when there is nothing more to do (--help, --version).
 void read_command_line(CLI::App& program, int argc, char** argv, const std::function<void()>& run) {
   try {
@@ -147,6 +160,8 @@ void read_command_line(CLI::App& program, int argc, char** argv, const std::func
     throw app::UsageError(unexpected(program));
   } catch (const CLI::ArgumentMismatch& error) {
     throw app::UsageError(wrong_count(error.what()));
+  } catch (const CLI::RequiredError& error) {
+    throw app::UsageError(missing(error.what()));
   } catch (const CLI::ParseError& error) {
     throw app::UsageError(error.what());
   }

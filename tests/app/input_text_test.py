@@ -38,6 +38,13 @@ def test_texts_that_only_look_a_little_like_names(text):
     assert run("explain", text).code == 0
 
 
+@pytest.mark.parametrize("command", [["embed"], ["heads"]])
+@pytest.mark.parametrize("text", ["hello world", ""])
+def test_a_text_where_a_file_is_expected(small_bert, command, text):
+    done = run(*command, text, "-m", str(small_bert))
+    assert (done.code, done.out) == (1, "") and "is not a file: texts come from a file, one per line, or through a pipe" in done.err
+
+
 def test_what_is_not_text(tmp_path):
     (tmp_path / "model.gguf").write_bytes(b"GGUF\x03\0\0\0")
     (tmp_path / "page.pdf").write_bytes(b"%PDF\0\1")

@@ -103,8 +103,8 @@ def test_mistakes(small_bert, classifier, tmp_path):
 
     labels = copied("labels", id2label={"0": "a", "1": "b"})
     for args, code, part in [
-        (["rerank"], 2, "query is required"),
-        (["rerank", "the"], 2, "file is required"),
+        (["rerank"], 2, "QUERY is required"),
+        (["rerank", "the"], 2, "FILE is required"),
         (["rerank", "the", "-"], 2, "--model is required"),
         (["rerank", "the", "-", "-m", ENCODER, "--top", "0"], 2, "--top"),
         (["rerank", "the", "-", "-m", ENCODER, "-o", "x.csv"], 2, "expected a name that ends in one of .tsv, .txt, .json"),

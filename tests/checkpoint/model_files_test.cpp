@@ -219,9 +219,11 @@ TEST(ModelFiles, FoldersMustNotBeLinksOut) {
 
 TEST(ModelFiles, SaysWhatAFolderLacks) {
   const TemporaryFolder folder;
-  EXPECT_FILE_ERROR(find_model(folder.path().string()), "", "has no config.json");
+  EXPECT_FILE_ERROR(find_model(folder.path().string()), "",
+                    "is not a model folder: it has no config.json and no GGUF file");
   folder.write("config.json", "{}");
   EXPECT_FILE_ERROR(find_model(folder.path().string()), "", "has neither model.safetensors nor");
+  EXPECT_FILE_ERROR(find_model((folder / "config.json").string()), "", "name the folder that it is in");
   folder.write("pytorch_model.bin", "");
   EXPECT_FILE_ERROR(find_model(folder.path().string()), "",
                     "has its weights in pytorch_model.bin, a PyTorch file");
