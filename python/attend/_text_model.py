@@ -42,6 +42,8 @@ class TextModel:
     """
 
     def __init__(self, core: _core.TextModelCore) -> None:
+        if not isinstance(core, _core.TextModelCore):
+            raise TypeError("TextModel: a model is loaded by its name or folder with TextModel.from_pretrained()")
         self._core = core
         self._told_of_pooling = False
 
