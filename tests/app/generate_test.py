@@ -108,7 +108,7 @@ def test_says_what_was_cut(talker):
     (["x", "--min-p", "-1"], "--min-p must be a number from 0 to 1"),
     (["x", "--repetition-penalty", "0"], "--repetition-penalty must be a number above 0"),
     (["x", "--presence-penalty", "9"], "--presence-penalty must be a number from -2 to 2"),
-    (["x", "--stop", ""], "--stop is an empty text"),
+    (["x", "--stop", ""], "--stop is empty"),
     (["x", "--system", "y"], "--system needs --chat"),
     (["--chat"], "--chat needs a prompt"),
     ([""], "the prompt is empty"),
