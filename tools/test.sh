@@ -76,11 +76,12 @@ stage_web() {
 }
 
 # Everything that uses threads; the rest would only repeat asan's run. So would the grids of exact values: the properties draw from
-# the same shapes and options, and run each with several numbers of threads.
+# the same shapes and options, and run each with several numbers of threads. LinearTime and StreamingDecoder only look as if Linear and
+# Decode were meant: they are long texts on one thread.
 stage_tsan() {
   local names='Parallel Interrupt Properties Stages Weights Backward Dropout Decode Cache Isa Matmul LayerNorm Gelu Linear MultiHead
     Softmax Rotary RelativeBias Sinusoidal LearnedPositions Families ThreadsDoNot'
-  local repeated='EveryPair FiniteDifferences Refus Independent'
+  local repeated='EveryPair FiniteDifferences Refus Independent LinearTime StreamingDecoder'
   GTEST_FILTER="$(filter_of $names)-$(filter_of $repeated)" build_and_test tsan
 }
 

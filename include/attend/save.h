@@ -1,4 +1,4 @@
-// Files of tensors, written whole or not at all: under the final name there is either what was there before
+// Files of tensors, written atomically: under the final name there is either what was there before
 // or the complete new file, whenever the program ends.
 #pragma once
 

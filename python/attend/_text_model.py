@@ -42,6 +42,8 @@ class TextModel:
     """
 
     def __init__(self, core: _core.TextModelCore) -> None:
+        if not isinstance(core, _core.TextModelCore):
+            raise TypeError("TextModel: a model is loaded by its name or folder with TextModel.from_pretrained()")
         self._core = core
         self._told_of_pooling = False
 
@@ -131,9 +133,9 @@ class TextModel:
         """The documents by how well they answer a query, the best first, as sentence-transformers' CrossEncoder.rank() returns them:
         [{"corpus_id": 3, "score": 0.9}, ...], with "text" if documents are to be returned. NaN comes last."""
         if self.labels is not None and len(self.labels) != 1:
-            raise ValueError(f"rank: the model gives {len(self.labels)} scores for a pair, and only one can be put in order")
+            raise ValueError(f"rank: the model gives {len(self.labels)} scores for a pair, and ranking needs exactly one")
         if top_k is not None and top_k < 1:
-            raise ValueError(f"rank: top_k is {top_k}, expected a number of at least 1")
+            raise ValueError(f"rank: top_k is {top_k}, expected at least 1")
         texts = list(documents)
         scores = self._core.predict([(query, text) for text in texts], function, max_tokens, prompt, batch_tokens)[:, 0].tolist()
         order = sorted(range(len(texts)), key=lambda i: (scores[i] != scores[i], -scores[i]))[:top_k]
@@ -153,7 +155,7 @@ class TextModel:
         Scores are a softmax over the labels, a sigmoid of each or the model's own numbers, by problem_type and the number of labels.
         """
         if top_k is not None and top_k < 1:
-            raise ValueError(f"classify: top_k is {top_k}, expected a number of at least 1")
+            raise ValueError(f"classify: top_k is {top_k}, expected at least 1")
         classifier = self._core.classifier()
         labels, function = classifier if classifier is not None else ([], None)
         single = isinstance(inputs, (str, bytes, tuple))

@@ -231,7 +231,7 @@ class AdamW:
         """Updates the parameters and clears the gradients. Returns the norm of the gradients; RuntimeError if it is not finite."""
         rate = self.rate(self.steps + 1) if callable(self.rate) else self.rate
         if not 0 <= rate < np.inf:
-            raise ValueError(f"AdamW: the rate is {rate}, expected a number of at least 0")
+            raise ValueError(f"AdamW: the rate is {rate}, expected at least 0")
         norm = self.model._core.adamw_step(rate, *self._options, self.steps + 1)
         self.steps += 1
         return norm

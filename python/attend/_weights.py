@@ -16,7 +16,7 @@ def top_k(q: A, k: A, count: int, *, row_state: RowState | None = None, **option
     Shapes (..., queries, count). Where a row has fewer keys that take part: key -1, weight 0. Options as for attention().
     """
     if whole("top_k", "count", count) < 1:
-        raise ValueError(f"top_k: count is {count}, expected a number of at least 1")
+        raise ValueError(f"top_k: count is {count}, expected at least 1")
     summary = _core.summarize_weights(q, k, top_k=count, row_state=row_state, **options)
     return TopK(summary.top_keys, summary.top_weights)
 

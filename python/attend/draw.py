@@ -114,7 +114,7 @@ def _save_by_cairo(core: _core.FigureCore, path: str | os.PathLike[str], width: 
     try:
         from . import _cairo
     except ImportError as error:
-        raise ImportError(f"save: .png and .pdf take Cairo and Pango, which could not be loaded ({error}); .svg takes nothing") from error
+        raise ImportError(f"save: .png and .pdf need Cairo and Pango, which could not be loaded ({error}); .svg needs neither") from error
     for note in _cairo.save(core, path, width, scale):
         warnings.warn(note, stacklevel=3)
 

@@ -213,7 +213,9 @@ class Reading:
         self._core = core
 
     def __repr__(self) -> str:
-        return f"<attend.lens.Reading of {len(self.words)} words, {self.layers} layers, {self.heads} heads>"
+        words = sum(not word.special for word in self.words)
+        counts = ((words, "word"), (self.layers, "layer"), (self.heads, "head"))
+        return f"<attend.lens.Reading of {', '.join(f'{count} {thing}' + 's' * (count != 1) for count, thing in counts)}>"
 
     @property
     def text(self) -> str:

@@ -173,7 +173,7 @@ class GeneratorCore {
     sampling.temperature = optional_number_from(given.temperature, "temperature");
     if (sampling.temperature &&
         !(*sampling.temperature >= 0 && *sampling.temperature <= std::numeric_limits<double>::max()))
-      refuse_value("temperature is ", *sampling.temperature, ", expected a number of at least 0");
+      refuse_value("temperature is ", *sampling.temperature, ", expected at least 0");
     if (!given.top_k.is_none()) sampling.top_k = integer_from(given.top_k, "top_k", 0);
     sampling.top_p = optional_number_from(given.top_p, "top_p");
     sampling.min_p = optional_number_from(given.min_p, "min_p");

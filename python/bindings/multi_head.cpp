@@ -34,7 +34,7 @@ class Call {
       refuse_value(function, ": x has ", x_.rank(), " axes, expected two or three: (tokens, e) or (batch, ",
                    "tokens, e)");
     }
-    if (heads_ < 1) refuse_value(function, ": heads is ", heads_, ", expected a number of at least 1");
+    if (heads_ < 1) refuse_value(function, ": heads is ", heads_, ", expected at least 1");
     if (context_ && context_->rank() != x_.rank()) {
       refuse_value(function, ": context has ", context_->rank(), " axes and x has ", x_.rank(),
                    ", expected the same number");

@@ -96,7 +96,7 @@ std::int64_t integer_from(nb::handle value, const char* name) {
 
 std::int64_t integer_from(nb::handle value, const char* name, std::int64_t least) {
   const std::int64_t number = integer_from(value, name);
-  if (number < least) refuse_value(name, " is ", number, ", expected a number of at least ", least);
+  if (number < least) refuse_value(name, " is ", number, ", expected at least ", least);
   return number;
 }
 

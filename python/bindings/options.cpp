@@ -41,7 +41,7 @@ attend::QueryOffset query_offset_from(nb::handle value) {
 std::int64_t window_side(nb::handle value) {
   if (value.is_none()) return attend::Window::kUnlimited;
   const std::int64_t side = integer_from(value, "window");
-  if (side < 0) refuse_value("window is ", side, " on one side, expected None or a number of at least 0");
+  if (side < 0) refuse_value("window is ", side, " on one side, expected None or at least 0");
   return side;
 }
 

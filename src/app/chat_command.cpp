@@ -24,15 +24,15 @@ struct ChatArguments {
 };
 
 constexpr const char* kChatFooter = R"(
-One line is one message. The model's own chat template makes the text that the
-model was trained on; special tokens come from it alone, whatever is typed.
-Between turns, what the model has read is kept.
+One line is one message. The model's own chat template puts messages into the form
+that the model was trained on; only the template adds special tokens, whatever you
+type. What the model has read is kept from turn to turn.
 
   /attention     which words of the conversation the last answer looked at; a
-                 line that is nothing but a ? does the same
-  /system TEXT   sets the system's message, and begins a new conversation
+                 line with just a ? does the same
+  /system TEXT   sets the system's message and begins a new conversation
   /clear         begins a new conversation
-  /quit          ends, as Ctrl-D does; Ctrl-C ends an answer
+  /quit          ends the program, as Ctrl-D does; Ctrl-C ends an answer
 
 Try:
   attend chat
@@ -78,7 +78,7 @@ class Conversation {
           options_, true, [&](const GenerateOptions& asked) { return generator_.chat(messages_, asked); });
       write_output("\n");
       if (written.reason == StopReason::context)
-        say("The answer ends here because the model has no position left; /clear begins a new conversation.");
+        say("The answer ends here: the model has run out of positions. /clear begins a new conversation.");
       messages_.push_back({"assistant", written.text});
     } catch (const Interrupted&) {
       write_output("\n");

@@ -27,26 +27,26 @@ namespace {
 
 constexpr const char* kEmbedFooter = R"(
 One text per line; without -o the vectors are printed as lines of JSON. A file
-gets its name only when it is complete, so an interrupted run leaves no half of
-one.
+appears under its name only when it is complete, so an interrupted run leaves no
+partial file.
 
-  .npy          embeddings (texts, size)
-  .npz          the same; with --tokens or --words also ends (texts + 1), offsets
-  .safetensors  (rows, 2) in characters, and for tokens ids (rows)
-  .jsonl        {"index": 0, "text": "...", "embedding": [...]}
+  .npy                 embeddings (texts, size)
+  .npz, .safetensors   the same; with --tokens or --words also ends (texts + 1) and
+                       offsets (rows, 2) in characters, with --tokens ids (rows) too
+  .jsonl               {"index": 0, "text": "...", "embedding": [...]}
 
 The model is a folder, or a name on the hub (attend pull downloads it). Pooling,
 normalisation and prompt are those of its folder, unless given.
 
 A text that is too long for the model is cut (truncate), refused with its line
 number (error), or divided into pieces whose vectors are averaged (split). The
-same applies to a line of more than 4 MiB, of which truncate reads the first
-4 MiB. With --tokens or --words such a line is refused instead of divided; with
---jsonl it is always refused.
+same applies to a line of more than 4 MiB; truncate reads its first 4 MiB. With
+--tokens or --words such a line is refused instead of divided; with --jsonl it is
+always refused.
 
-With --mpi the processes of an mpirun read each text together: for texts too
-long for one. Each has some of the tokens; the first reads and writes files.
-docs/scale.md says what that costs.
+With --mpi the processes of an mpirun read each text together, for texts that are
+too long for one. Each holds some of the tokens; the first reads and writes files.
+docs/scale.md has what that costs.
 
 Try:
   echo "The bank of the river" | attend embed -
@@ -165,7 +165,7 @@ class FiniteCheck : public embed::Sink {
   void warn(const embed::Outcome& outcome, const TextModel& model) const {
     if (bad_ == 0) return;
     say(joined("attend embed: the vectors of ", bad_, " of ", outcome.done.texts,
-               " texts are not finite, the first being that of text ", first_ + 1,
+               " texts are not finite, starting with text ", first_ + 1,
                "; why: ", doctor::cause_of_not_finite(model.files())));
   }
 

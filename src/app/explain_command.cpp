@@ -30,9 +30,9 @@ constexpr const char* kFocus = "it";
 constexpr const char* kExplainFooter = R"(
 TEXT is a text, the name of a file, or - for standard input. A file that ends in
 .attn is the recording of a pass of any model, made in Python. Layers and heads
-are counted from 1. Without them the head that says most about the text is shown,
-if one stands out, and with --mean the mean over all; JSON and arrays have the
-mean.
+are counted from 1. Without --layer and --head you see the head that says most about
+the text, if one stands out; --mean shows the mean over all of them, which is also
+what JSON and arrays have.
 
   raw      the attention weights: where a word looks
   norm     the length of weight × value × Wo: what it takes from there

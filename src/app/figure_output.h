@@ -15,7 +15,7 @@ inline const std::set<std::string> kFigureFormats = {"figure", "svg", "png", "pd
 // could not be drawn.
 void write_figure(const draw::Figure& figure, const std::string& format, const std::string& file);
 
-// Writes a text to a file, completely or not at all, or to standard output if the name is empty.
+// Writes a text to a file atomically, or to standard output if the name is empty.
 void write_text(const std::string& text, const std::string& file);
 // The same for text that draw rendered for a terminal.
 void write_rendered(const std::string& text, const std::string& file);

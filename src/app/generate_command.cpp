@@ -31,14 +31,16 @@ struct GenerateArguments {
 
 constexpr const char* kGenerateFooter = R"(
 Works with every model that writes: causal ones, such as GPT-2 and Llama, and
-those with an encoder and a decoder. What is not given is as the model's
-generation_config.json says. The text ends at the model's end tokens. The same
-seed gives the same text. With --chat the prompt is a user's message, and the
-model's own chat template makes the text that the model was trained on; an
-answer ends where no position is left. Without it a prompt that is too long is
-cut at its start, and where positions run out the second half is read again. A
-model with an encoder and a decoder, such as that of `attend train reverse`,
-reads PROMPT as its source and writes its answer.
+those with an encoder and a decoder. Settings that are not given come from the
+model's generation_config.json. The text ends at the model's end tokens. The same
+seed gives the same text.
+
+With --chat the prompt is a user's message, which the model's own chat template
+puts into the form that the model was trained on; an answer ends when the model
+runs out of positions. Without --chat a prompt that is too long loses its
+beginning, and when positions run out the second half is read again. A model with
+an encoder and a decoder, such as that of `attend train reverse`, reads PROMPT as
+its source and writes its answer.
 
 Try:
   attend generate "Once upon a time"
@@ -129,7 +131,7 @@ void run_generate(const GenerateArguments& given, const Globals& globals) {
                  model.transformer().description().max_tokens(), "."));
     }
     if (written.reason == StopReason::context)
-      say("The answer ends here because the model has no position left.");
+      say("The answer ends here: the model has run out of positions.");
   } catch (const Interrupted&) {
     if (!given.json) write_output("\n");
   }

@@ -13,7 +13,7 @@ void add_generation_options(CLI::App& command, GenerateOptions& options) {
   Sampling& sampling = options.sampling;
   command
       .add_option("-n,--max-tokens,--tokens", options.max_tokens,
-                  "At most how many tokens (default: the model's, else 200)")
+                  "Write at most this many tokens (default: the model's, else 200)")
       ->check(CLI::Range(1, 1000000))
       ->take_last()
       ->type_name("N");
@@ -57,7 +57,7 @@ void add_generation_options(CLI::App& command, GenerateOptions& options) {
   command.add_option("--seed", sampling.seed, "A different number gives a different text (default: 1)")
       ->take_last()
       ->type_name("N");
-  command.add_option("--stop", options.stop, "End before this text; may be given several times")
+  command.add_option("--stop", options.stop, "Stop before this text; may be given several times")
       ->allow_extra_args(false)
       ->type_name("TEXT");
 }
@@ -81,18 +81,18 @@ void check_generation_options(const GenerateOptions& options) {
   };
   const auto penalty = [](double value) { return value >= -2 && value <= 2; };
   if (sampling.temperature && !(*sampling.temperature >= 0 && std::isfinite(*sampling.temperature)))
-    throw UsageError("--temperature is not a number of at least 0");
-  if (!share(sampling.top_p)) throw UsageError("--top-p is not a number from 0 to 1");
-  if (!share(sampling.min_p)) throw UsageError("--min-p is not a number from 0 to 1");
+    throw UsageError("--temperature must be a number, 0 or more");
+  if (!share(sampling.top_p)) throw UsageError("--top-p must be a number from 0 to 1");
+  if (!share(sampling.min_p)) throw UsageError("--min-p must be a number from 0 to 1");
   if (sampling.repetition_penalty &&
       !(*sampling.repetition_penalty > 0 && std::isfinite(*sampling.repetition_penalty)))
-    throw UsageError("--repetition-penalty is not a number above 0");
+    throw UsageError("--repetition-penalty must be a number above 0");
   if (!penalty(sampling.frequency_penalty))
-    throw UsageError("--frequency-penalty is not a number from -2 to 2");
+    throw UsageError("--frequency-penalty must be a number from -2 to 2");
   if (!penalty(sampling.presence_penalty))
-    throw UsageError("--presence-penalty is not a number from -2 to 2");
+    throw UsageError("--presence-penalty must be a number from -2 to 2");
   for (const std::string& stop : options.stop) {
-    if (stop.empty()) throw UsageError("--stop is an empty text, which is found everywhere");
+    if (stop.empty()) throw UsageError("--stop is empty, and an empty text is found everywhere");
   }
 }
 
@@ -101,7 +101,7 @@ void warn_of_left_out(const Generator& generator) {
   for (const std::string& key : generator.defaults().left_out)
     keys.append(keys.empty() ? "" : ", ").append(key);
   if (!keys.empty())
-    say("generation_config.json sets " + keys + ", which attend does not support and leaves out.");
+    say("generation_config.json sets " + keys + ", which attend does not support and ignores.");
 }
 
 Generated write_while_generating(GenerateOptions options, bool shows,

@@ -22,9 +22,9 @@ namespace {
 constexpr const char* kHeadsFooter = R"(
 Without --link: where the weight of every head goes, the mean over the texts and
 its standard deviation, and the habit that it shows most often.
-With --link FROM>TO: which heads link such words, in percent of the weight of
-FROM, beside what other words give to TO. With --layer and --head, the texts in
-which that head links them most strongly.
+With --link FROM>TO: which heads link such words, as a percentage of FROM's weight,
+next to what other words give to TO. With --layer and --head, the texts in which
+that head links them most strongly.
 
 FROM and TO are words, it,he,she, or kinds of words: pronoun, article,
 preposition, conjunction (the English ones), name, number, punctuation, word,
@@ -60,7 +60,7 @@ survey::SurveyRequest request_of(const HeadsArguments& given) {
   if (given.layer.has_value() != given.head.has_value())
     throw UsageError("--layer and --head name one head together: give both, or neither");
   if (given.head && given.links.empty())
-    throw UsageError("--layer and --head say whose links are shown: give --link FROM>TO as well");
+    throw UsageError("--layer and --head choose whose links are shown, so they need --link FROM>TO");
   survey::SurveyRequest request{.links = {},
                                 .head = {.layer = given.layer, .head = given.head},
                                 .top = given.top,

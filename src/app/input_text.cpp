@@ -90,7 +90,7 @@ std::string close_file(const std::filesystem::path& path) {
   const std::string close = close_file(argument);
   throw std::runtime_error(joined("there is no file ", argument,
                                   close.empty() ? "" : ", but there is " + close,
-                                  "; to read the name itself as a text, send it through a pipe and give -"));
+                                  "; to use the name itself as the text, pipe it in and give -"));
 }
 
 // What is not text, and what may have been meant.

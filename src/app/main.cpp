@@ -2,21 +2,30 @@
 // exit code.
 #include <attend/version.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
 #include <exception>
 #include <new>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "app/command.h"
+#include "app/help.h"
+#include "app/outline.h"
 #include "app/output.h"
 #include "base/error.h"
+#include "base/slips.h"
+#include "draw/terminal.h"
 
 namespace {
 
 using namespace attend;
 
-constexpr const char* kProgramFooter = R"(Try:
+constexpr const char* kProgramFooter = R"(`attend COMMAND --help` has a command's options and examples.
+
+Try:
   attend explain                           what a real model does with a sentence
   attend explain "your text" --focus word  your own, with one word in detail
   attend explore                           the same in the browser, to explore
@@ -63,12 +72,32 @@ std::string command_name(const CLI::App& program) {
   return chosen.empty() ? "attend" : "attend " + chosen.front()->get_name();
 }
 
-std::string command_list(const CLI::App& program) {
-  std::string names;
-  for (const CLI::App* command :
-       program.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); })) {
-    names.append(names.empty() ? "" : ", ").append(command->get_name());
+// "; did you mean --focus?", of names that are there, or nothing where none is close.
+std::string suggestion(const std::string& given, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t fewest = 1 + given.size() / 4;  // slips that a name of this length may have
+  for (const std::string& name : names) {
+    const std::size_t slips = detail::slips_between(given, name);
+    if (slips > fewest || (slips == fewest && !best.empty())) continue;
+    best = name;
+    fewest = slips;
   }
+  return best.empty() ? "" : "; did you mean " + best + "?";
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& program) {
+  std::vector<std::string> names;
+  for (const CLI::App* command :
+       program.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); }))
+    names.push_back(command->get_name());
   return names;
 }
 
@@ -76,9 +105,17 @@ std::string command_list(const CLI::App& program) {
 std::string unexpected(const CLI::App& program) {
   const std::vector<std::string> extras = program.remaining(true);
   const std::string first = extras.empty() ? "" : extras.front();
-  if (first.starts_with('-')) return "there is no option " + first;
-  if (!program.get_subcommands().empty()) return "unexpected argument \"" + first + "\"";
-  return "there is no command \"" + first + "\"; the commands are: " + command_list(program);
+  const auto chosen = program.get_subcommands();
+  if (first.starts_with('-')) {
+    return "there is no option " + first +
+           suggestion(first.substr(0, first.find('=')),
+                      option_names(chosen.empty() ? program : *chosen.front()));
+  }
+  if (!chosen.empty()) return "unexpected argument \"" + first + "\"";
+  const std::vector<std::string> names = command_names(program);
+  const std::string close = suggestion(first, names);
+  if (!close.empty()) return "there is no command \"" + first + "\"" + close;
+  return "there is no command \"" + first + "\"; the commands are: " + CLI::detail::join(names, ", ");
 }
 
 // An option without its value, or a flag with one: "--focus: 1 required TOKEN missing", "json was given a
@@ -89,6 +126,26 @@ std::string wrong_count(const std::string& message) {
   return "--" + message.substr(0, message.find(' ')) + " takes no value";
 }
 
+// Of the program, or of the command that was named.
+std::string help_of(CLI::App& program) {
+  const int width = draw::detect_terminal(STDOUT_FILENO, draw::ColorChoice::never).width;
+  const reference::ProgramOutline outline = app::outline_of_program(program);
+  const auto chosen = program.get_subcommands();
+  if (chosen.empty()) return app::program_help(outline, width);
+  return app::command_help(outline, app::outline_of(*chosen.front()), width);
+}
+
+// "file is required" names an argument in small letters, which help and usage do not.
+std::string missing(std::string message) {
+  const std::size_t end = message.find(' ');
+  if (!message.starts_with('-')) {
+    std::transform(message.begin(),
+                   message.begin() + static_cast<std::ptrdiff_t>(std::min(end, message.size())),
+                   message.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  }
+  return message;
+}
+
 // Sets `run`, or leaves it empty when there is nothing more to do (--help, --version).
 void read_command_line(CLI::App& program, int argc, char** argv, const std::function<void()>& run) {
   try {
@@ -96,18 +153,19 @@ void read_command_line(CLI::App& program, int argc, char** argv, const std::func
   } catch (const CLI::Success& request) {
     if (program.get_subcommands().empty() && program.remaining_size(true) > 0)
       throw app::UsageError(unexpected(program));
-    std::ostringstream text;
-    program.exit(request, text, text);
-    app::write_output(text.str());
+    const bool version = dynamic_cast<const CLI::CallForVersion*>(&request) != nullptr;
+    app::write_output(version ? program.version() + "\n" : help_of(program));
     return;
   } catch (const CLI::ExtrasError&) {
     throw app::UsageError(unexpected(program));
   } catch (const CLI::ArgumentMismatch& error) {
     throw app::UsageError(wrong_count(error.what()));
+  } catch (const CLI::RequiredError& error) {
+    throw app::UsageError(missing(error.what()));
   } catch (const CLI::ParseError& error) {
     throw app::UsageError(error.what());
   }
-  if (!run) app::write_output(program.help());
+  if (!run) app::write_output(help_of(program));
 }
 
 }  // namespace

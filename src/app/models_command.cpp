@@ -12,9 +12,9 @@ namespace {
 
 constexpr const char* kModelsFooter = R"(
 Lists the models in the hub's cache and in attend's own folder under the names
-that -m takes, and says of those that attend does not read why. With folders, lists
-what they hold instead: model folders, GGUF files, caches of the hub. Only config,
-tokenizer and the headers of the weights are read.
+that -m takes, and the reason for each that attend cannot read. Given folders, it
+lists what is in them instead: model folders, GGUF files, caches of the hub. Only
+the config, the tokenizer and the headers of the weights are read.
 
   heads   9 on 3: nine heads of queries, which share three of keys and values
   it      writes (a language model), vectors (a sentence model) or reads (an

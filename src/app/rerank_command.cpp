@@ -40,7 +40,7 @@ void run_rerank(const RerankArguments& given) {
   if (const std::int64_t count = model.sequence_head()->count(); count != 1) {
     throw FileError(model.files().name, "",
                     joined("gives ", count,
-                           " scores for a text, and only one can be put in order; `attend "
+                           " scores for a text, and ranking needs exactly one; `attend "
                            "classify` shows them"));
   }
   score::ScoreJob job{.query = given.query,

@@ -52,7 +52,7 @@ TextModel open_scorer(const ScoreArguments& given) {
   TextModel model = open_model(given.model, given.model_options);
   if (!model.sequence_head()) {
     throw FileError(model.files().name, "",
-                    "cannot score texts: its config.json names no model ForSequenceClassification");
+                    "cannot score texts: its config.json names no class ForSequenceClassification");
   }
   require_max_tokens(model, given.max_tokens);
   return model;

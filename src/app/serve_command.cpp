@@ -20,8 +20,9 @@ namespace {
 constexpr const char* kServeFooter = R"(
 Prints its address when it is ready, and one line for each request on standard
 error, without any text. It can only be reached from this machine unless --host
-says otherwise (0.0.0.0: from everywhere). SIGTERM makes /health say no, serves
-on for a while and answers what was accepted; Ctrl-C leaves out the while.
+says otherwise (0.0.0.0: from everywhere). After SIGTERM /health fails, so that
+clients go elsewhere; the server keeps serving for --grace-seconds and then
+finishes what it has accepted. Ctrl-C skips the grace period.
 
 Requests are those of OpenAI's clients (/v1/embeddings, /v1/completions,
 /v1/chat/completions, /v1/models) and of Text Embeddings Inference (/embed,
@@ -80,18 +81,17 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
                    "A folder, a GGUF file, or a name on the hub; may be given several times")
       ->type_name("MODEL")
       ->default_str(std::string(kDefaultModel));
-  command->add_option("--host", options.host, "The address to listen on; 0.0.0.0: all of this machine's")
+  command->add_option("--host", options.host, "The address to listen on; 0.0.0.0 for all of this machine's")
       ->type_name("ADDRESS")
       ->take_last()
       ->capture_default_str();
-  command->add_option("--port", options.port, "The port; 0: any that is free")
+  command->add_option("--port", options.port, "The port; 0 for any free one")
       ->type_name("N")
       ->check(CLI::Range(0, 65535))
       ->take_last()
       ->capture_default_str();
   add_precision_option(*command, given->model_options);
-  number("--threads", given->threads, "How many threads compute; 0: as many as this process has cores", 0,
-         1024);
+  number("--threads", given->threads, "Threads that compute; 0 for one for each core", 0, 1024);
   command
       ->add_option("--api-key", options.api_key,
                    "Requests must have the header Authorization: Bearer KEY, except those to /health, /ping "
@@ -100,22 +100,21 @@ void add_serve_command(CLI::App& program, Globals&, std::function<void()>& run) 
       ->envname("ATTEND_API_KEY")
       ->take_last();
   number("--max-concurrent-requests", options.max_concurrent_requests,
-         "Requests that are being answered; one more is refused at once with 429", 1, 1 << 20);
-  number("--max-batch-tokens", options.max_batch_tokens, "Tokens that are computed together", 1, 1 << 24);
-  number("--max-num-seqs", options.max_num_seqs, "Texts that a model writes at the same time", 1, 1024);
+         "Requests answered at the same time; more are refused at once with 429", 1, 1 << 20);
+  number("--max-batch-tokens", options.max_batch_tokens, "Most tokens computed together", 1, 1 << 24);
+  number("--max-num-seqs", options.max_num_seqs, "Most texts that a model writes at the same time", 1, 1024);
   number("--max-batch-total-tokens", options.max_batch_total_tokens,
-         "Tokens that these texts may come to, with their prompts", 1, 1 << 30);
+         "Most tokens in these texts together, with their prompts", 1, 1 << 30);
   number("--max-client-batch-size", options.max_client_batch_size,
-         "Texts of one request; those to /v1/embeddings may have 2048", 1, 1 << 20);
-  number("--payload-limit", options.payload_limit, "Bytes of a request's body", 1, 1 << 30);
-  number("--max-connections", options.max_connections, "Connections, idle ones included", 1, 1 << 16);
+         "Most texts in a request; one to /v1/embeddings may have 2048", 1, 1 << 20);
+  number("--payload-limit", options.payload_limit, "Largest body of a request, in bytes", 1, 1 << 30);
+  number("--max-connections", options.max_connections, "Most connections, idle ones included", 1, 1 << 16);
   number("--request-timeout", given->timeout,
          "Seconds after which a request is refused with 504, and nothing more is done for it", 1, 86400);
   number("--idle-seconds", given->idle, "How long a client may take to send a request, or to take the answer",
          1, 3600);
-  number("--grace-seconds", given->grace, "How long it goes on serving after SIGTERM", 0, 3600);
-  number("--drain-seconds", given->drain, "How long after that it goes on answering what was accepted", 0,
-         3600);
+  number("--grace-seconds", given->grace, "How long to keep serving after SIGTERM", 0, 3600);
+  number("--drain-seconds", given->drain, "How long after that to finish requests already accepted", 0, 3600);
   command->footer(kServeFooter);
   command->callback([given, &run] { run = [given] { run_serve(*given); }; });
 }

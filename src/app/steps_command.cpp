@@ -30,11 +30,7 @@ struct StepsOptions {
 std::string example_list() {
   std::string text = "Built-in examples:\n";
   for (const steps::BuiltInExample& example : steps::examples()) {
-    text.append("  ")
-        .append(draw::pad_right(example.name, 10))
-        .append(" ")
-        .append(example.summary)
-        .append("\n");
+    text.append("  ").append(draw::pad_right(example.name, 12)).append(example.summary).append("\n");
   }
   return text;
 }

@@ -27,8 +27,7 @@ std::string without_film(const learn::Trainer& trainer, const draw::Terminal& te
   if (!example || trainer.config().model.mixer != model::MixerKind::attention) return "";
   return "\n" +
          draw::paragraph(joined("The example has ", example->row_labels.size(),
-                                " tokens, too many to draw maps of its attention; with shorter sequences "
-                                "there would be maps."),
+                                " tokens, too many for maps of its attention; shorter sequences get maps."),
                          terminal);
 }
 

@@ -62,8 +62,8 @@ void run_train_it(const learn::Config& config, const std::filesystem::path& fold
   figure.notes.push_back(
       "Wq and Wk learned from six made-up sentences in which “it” stands for the living thing, and never "
       "from "
-      "this one. What is known about a word beforehand: is it a noun, a living thing, a place, a verb, a "
-      "state, a function word, a pronoun?");
+      "this one. All that is known about a word beforehand is whether it is a noun, a living thing, a place, "
+      "a verb, a state, a function word or a pronoun.");
   write_text(steps::lesson_json(lesson_of(fit)), (folder / "lesson.json").string());
   write_figure(figure, "svg", (folder / "it.svg").string());
   const std::string name = draw::printable(folder.string());

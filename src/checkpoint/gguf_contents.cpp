@@ -44,7 +44,8 @@ Gguf::Contents::Contents(io::InputFile input)
   if (split != header.metadata.end() && !split->is_array && split->type == GgufType::u16) {
     const std::uint64_t count = GgufCursor(file(), bytes(), split->begin).number(2, split->key, "its value");
     if (count > 1)
-      io::fail(file(), split->key, "this is one of ", count, " files, and attend reads models of one file");
+      io::fail(file(), split->key, "this is one of ", count,
+               " files, and attend reads models in a single file");
   }
   mapped.require_intact();  // what was lost while it was checked would have been read as zeros
 }

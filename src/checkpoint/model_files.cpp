@@ -94,7 +94,7 @@ void find_transformer(const fs::path& folder, ModelFiles& files) {
   files.config = first_of(folder, {"config.json"});
   if (files.config.empty()) {
     if (const auto other = other_weights_in(folder)) refuse_weights(folder, *other);
-    io::fail(folder.string(), "", "has no config.json");
+    io::fail(folder.string(), "", "is not a model folder: it has no config.json and no GGUF file");
   }
   files.weights = weights_in(folder);
   files.tokenizer = first_of(folder, {"tokenizer.json", "vocab.txt"});
@@ -152,7 +152,9 @@ void find_in_file(const ModelFile& file, ModelFiles& files) {
     if (path.extension() == ".safetensors")
       io::fail(io::shown(file.string()), "",
                "holds weights alone: name the folder that also has config.json and the tokenizer");
-    io::fail(io::shown(file.string()), "", "is neither a model's folder nor a GGUF file");
+    if (std::error_code error; fs::exists(path.parent_path() / "config.json", error))
+      io::fail(io::shown(file.string()), "", "is one file of a model: name the folder that it is in");
+    io::fail(io::shown(file.string()), "", "is neither a model folder nor a GGUF file");
   }
   files.root = files.folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   files.config = files.weights = files.tokenizer = file;

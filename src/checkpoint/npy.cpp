@@ -139,7 +139,8 @@ std::size_t data_bytes(std::string_view file, std::string_view where, const NpyH
   for (int axis = 0; axis < header.shape.rank(); ++axis) {
     const auto size = static_cast<std::uint64_t>(header.shape[axis]);
     if (bytes > (std::numeric_limits<std::uint64_t>::max() >> 1) / size) {
-      io::fail(file, where, "has a shape with more numbers than 64 bits count: ", to_string(header.shape));
+      io::fail(file, where,
+               "has a shape with more numbers than 64 bits can count: ", to_string(header.shape));
     }
     bytes *= size;
   }

@@ -42,7 +42,7 @@ void add_embeddings(Section& section, const Agreement& agreement, const std::vec
 void add_diagnosis(Section& section, const Diagnosis& diagnosis) {
   draw::Table table{
       .title =
-          joined("The usual causes, each computed: cosines and largest error of ", diagnosis.texts, " texts"),
+          joined("The usual causes, each tried: cosines and largest error over ", diagnosis.texts, " texts"),
       .label_header = "cause",
       .columns = {{"", draw::Align::left}, {"worst"}, {"median"}, {"largest error"}, {"", draw::Align::left}},
       .rows = {}};
@@ -102,7 +102,7 @@ bool add_ids(Section& section, const TextModel& model, const std::vector<std::st
               joined("differ, first at ", where, ": here ", shown(difference->ours), ", there ",
                      shown(difference->theirs)));
   section.notes.push_back(difference->meaning.empty()
-                              ? "Tokenization differs, for none of the usual reasons: " + where + "."
+                              ? "Tokenization differs, and not for any of the usual reasons: " + where + "."
                               : "Tokenization differs: " + difference->meaning +
                                     ", which explains all of its ids.");
   return false;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "draw/number.h"
+#include "draw/prose.h"
 #include "draw/style.h"
 #include "draw/text_width.h"
 
@@ -73,9 +74,7 @@ std::string render_bars(const Bars& bars, const Terminal& terminal, int most_dec
 
   std::string text;
   StyledLine line(terminal.color);
-  if (!bars.title.empty()) {
-    text += line.add(shorten(printable(bars.title), terminal.width), {.emphasis = Emphasis::bold}).finish();
-  }
+  if (!bars.title.empty()) text += heading(printable(bars.title), terminal);
   for (std::size_t i = 0; i < bars.bars.size(); ++i) {
     const Style words{.emphasis = bars.bars[i].emphasised ? Emphasis::bold : Emphasis::none};
     const std::string label = shorten(printable(bars.bars[i].label), layout.label_width);

@@ -6,6 +6,7 @@
 
 #include "draw/heatmap_cells.h"
 #include "draw/legend_terminal.h"
+#include "draw/prose.h"
 #include "draw/style.h"
 #include "draw/text_width.h"
 
@@ -155,7 +156,7 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
   check(map);
   const Frame frame{terminal, options};
   std::string text;
-  if (!map.title.empty()) text += line_of(printable(map.title), Emphasis::bold, frame);
+  if (!map.title.empty()) text += heading(printable(map.title), terminal);
   if (const std::string axes = axes_of(map); !axes.empty()) text += line_of(axes, Emphasis::dim, frame);
   if (map.rows == 0 || map.columns == 0)
     return text + line_of(shape_line(map) + ", empty", Emphasis::dim, frame);

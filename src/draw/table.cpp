@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "draw/prose.h"
 #include "draw/text_width.h"
 
 namespace attend::draw {
@@ -151,11 +152,7 @@ std::string render_table(const Table& table, const Terminal& terminal, std::size
   const Layout layout = lay_out(table, terminal.width);
   const auto& rows = layout.table.rows;
   std::string text;
-  if (!layout.table.title.empty()) {
-    text +=
-        styled(shorten(layout.table.title, terminal.width), {.emphasis = Emphasis::bold}, terminal.color) +
-        "\n";
-  }
+  if (!layout.table.title.empty()) text += heading(layout.table.title, terminal);
   if (layout.has_header) {
     text += line_of(
         layout, layout.table.label_header, [&](std::size_t j) { return layout.table.columns[j].header; }, "…",

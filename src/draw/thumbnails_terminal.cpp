@@ -132,7 +132,7 @@ std::string render_model_view(const ModelView& view, const Terminal& terminal) {
   const auto head_names = names_of(0, view.heads, head_name);
   const Shelf shelf = shelf_for(view.heads, terminal.width - margin,
                                 std::min(kWidestInView, wanted_columns(view.maps, head_names)));
-  text += dim_line("layers downwards, heads to the right", terminal);
+  text += dim_line("layers from top to bottom, heads from left to right", terminal);
   if (view.group > 1)
     text +=
         dim_line(joined("heads between two lines share keys and values, ", view.group, " each"), terminal);

@@ -1,4 +1,4 @@
-// Saves a figure to a file, completely or not at all.
+// Saves a figure to a file atomically.
 #pragma once
 
 #include <filesystem>

@@ -39,7 +39,15 @@ std::size_t place_to_cut(std::string_view text) {
 TextLines::TextLines(const std::string& path, LineForm form)
     : name_(path == "-" ? "standard input" : path), buffer_(kChunk), form_(form) {
   descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) throw FileError(name_, "", joined("cannot be opened: ", std::strerror(errno)));
+  if (descriptor_ < 0) {
+    const int reason = errno;
+    // Whoever writes a text where a file is expected has read of commands that take a text.
+    if (reason == ENOENT && (path.empty() || path.find(' ') != std::string::npos))
+      throw FileError(
+          path.empty() ? "\"\"" : name_, "",
+          "is not a file: texts come from a file, one per line, or through a pipe, for which give -");
+    throw FileError(name_, "", joined("cannot be opened: ", std::strerror(reason)));
+  }
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) return;
   if (S_ISDIR(status.st_mode)) {

@@ -239,7 +239,7 @@ std::string special_note(const Explanation& explanation, const ExplainRequest& r
   const LensMethod method = request.query.method;
   const std::string names = list_of(explanation.left_out);
   if (method == LensMethod::grad) {
-    const std::string shares = "Shares of all that helped.";
+    const std::string shares = "Each number is a share of all the attention that helped.";
     if (names.empty()) return shares;
     return joined(shares, " ", names, " stand for no word and are left out",
                   shown_by(request.special_option, "them"), ".");
@@ -271,10 +271,34 @@ std::string sink_note(const Explanation& explanation, const ExplainRequest& requ
                 shown_by(request.sink_option, "it"), ".");
 }
 
-std::string chosen_note(const Reading& reading, const ExplainRequest& request) {
+// The number that the map shows for the link of a head, where it is not the share of all its weight: without
+// special tokens.
+std::string share_in_map(const Reading& reading, const NotableHead& head, const Explanation& explanation) {
+  if (head.role != HeadRole::links || explanation.left_out.empty() || explanation.top) return {};
+  const std::vector<Word>& units = explanation.map_units;
+  const auto place_of = [&](std::size_t word) {
+    const Word& wanted = reading.words()[word];
+    return std::find_if(units.begin(), units.end(),
+                        [&](const Word& unit) {
+                          return unit.first_token == wanted.first_token &&
+                                 unit.last_token == wanted.last_token;
+                        }) -
+           units.begin();
+  };
+  const auto count = static_cast<std::ptrdiff_t>(units.size());
+  const std::ptrdiff_t from = place_of(head.links.front().from), to = place_of(head.links.front().to);
+  if (from == count || to == count || explanation.map.count() != count * count) return {};
+  const double share = explanation.map.values<double>()[static_cast<std::size_t>(from * count + to)];
+  return joined(", ", std::lround(100 * share), "% without ", list_of(explanation.left_out));
+}
+
+std::string chosen_note(const Reading& reading, const ExplainRequest& request,
+                        const Explanation& explanation) {
   if (!request.chosen) return {};
-  const std::string says = draw::printable(sentence_of(reading, *request.chosen));
-  return joined("Of ", reading.layers() * reading.heads(), " heads this one stands out: ", says, ".");
+  std::string says = sentence_of(reading, *request.chosen);
+  if (request.query.method == LensMethod::raw) says += share_in_map(reading, *request.chosen, explanation);
+  return joined("Of ", reading.layers() * reading.heads(),
+                " heads this one stands out: ", draw::printable(says), ".");
 }
 
 std::string each_head(const Reading& reading) {
@@ -323,7 +347,8 @@ draw::Figure explanation_figure(const Reading& reading, const ExplainRequest& as
   }
   figure.notes.push_back(
       joined(draw::printable(reading.model_name()), "; ", name_of_view(reading, request.query, view), "."));
-  if (const std::string note = chosen_note(reading, request); !note.empty()) figure.notes.push_back(note);
+  if (const std::string note = chosen_note(reading, request, explanation); !note.empty())
+    figure.notes.push_back(note);
   figure.notes.insert(figure.notes.end(), list_notes.begin(), list_notes.end());
   for (std::string& note : notes_on(reading, request, explanation)) figure.notes.push_back(std::move(note));
   if (const std::string note = not_finite_note(reading, explanation); !note.empty())

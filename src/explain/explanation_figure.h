@@ -48,7 +48,8 @@ std::string special_note(const Explanation& explanation, const ExplainRequest& r
 // Says what rests on the first token; empty where it is shown and no sink.
 std::string sink_note(const Explanation& explanation, const ExplainRequest& request);
 // Why this head is shown, where the text chose it; else empty.
-std::string chosen_note(const Reading& reading, const ExplainRequest& request);
+std::string chosen_note(const Reading& reading, const ExplainRequest& request,
+                        const Explanation& explanation);
 // Of a view of all heads: "each head by itself", and how many share keys and values.
 std::string each_head(const Reading& reading);
 // What a view is of: one head, a mean, each head by itself.

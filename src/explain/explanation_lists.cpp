@@ -79,17 +79,17 @@ ListPart profiles_part(const Reading& reading, const std::vector<HeadProfile>& p
     table.rows.push_back({"", std::move(cells)});
   }
   std::string legend =
-      "Shares of the weight, averaged over the tokens of the text; broad: how evenly it is spread, 100% "
-      "being "
-      "uniform.";
+      "Shares of the weight, averaged over the tokens of the text; broad: how evenly it is spread, from one "
+      "token (0%) to all alike (100%).";
   if (heads_of_a_group(reading) > 1) legend += " Heads with the same keys share keys and values.";
   return {std::move(table), std::move(legend)};
 }
 
 ListPart change_part(const Reading& reading, const ExplainRequest& request, const OutputChange& change) {
-  std::string without;
+  std::string title;
   for (const std::string& edit : request.ablate)
-    without.append(without.empty() ? "" : ", ").append(draw::shorten(draw::printable(edit), 40));
+    title.append(title.empty() ? "" : ", ").append(name_of_edit(reading, edit));
+  if (!title.empty()) title.front() = static_cast<char>(title.front() - 'a' + 'A');
   std::vector<std::size_t> order;
   for (std::size_t w = 0; w < reading.words().size(); ++w) order.push_back(w);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -97,7 +97,7 @@ ListPart change_part(const Reading& reading, const ExplainRequest& request, cons
   });
   const std::vector<std::string> labels = labels_of(reading.words());
   draw::Table table;
-  table.title = joined("Without ", without);
+  table.title = std::move(title);
   table.label_header = "word";
   table.columns = {{"cosine, before and after"}};
   for (std::size_t i = 0; i < std::min(order.size(), request.top); ++i)

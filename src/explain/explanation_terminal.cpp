@@ -69,7 +69,7 @@ std::string explanation_text(const Reading& reading, const ExplainRequest& reque
   std::string text =
       draw::heading(draw::printable(title_of(reading, explanation).substr(0, kMostOfText)), terminal);
   text += draw::paragraph(facts(reading, request, explanation, view), terminal);
-  if (const std::string note = chosen_note(reading, request); !note.empty())
+  if (const std::string note = chosen_note(reading, request, explanation); !note.empty())
     text += draw::paragraph(note + " --mean shows the mean of all, --view model each of them.", terminal);
   if (view != View::map || explanation.map.count() > 0) {
     draw::Figure figure;

@@ -68,8 +68,10 @@ draw::Figure next_figure(const Reading& reading, const Reading* other, const Nex
   draw::Figure figure;
   figure.title = draw::shorten(draw::printable(title_of(reading)), kLongestPrompt);
   figure.parts = {candidates(reading, answer), by_layer(reading, answer), parts_of_tokens(reading, answer)};
-  figure.notes.push_back(joined(draw::printable(reading.model().files().name),
-                                "; attribution: ", name_of(request.attribution), "."));
+  const bool integrated = request.attribution == Attribution::integrated;
+  figure.notes.push_back(joined(draw::printable(reading.model().files().name), "; what a token did is ",
+                                integrated ? "its integrated gradient" : "its gradient × embedding",
+                                " for the logit."));
   if (!answer.patched) return figure;
   const PatchedAnswers& patched = *answer.patched;
   std::vector<std::string> layers, heads;
@@ -82,8 +84,8 @@ draw::Figure next_figure(const Reading& reading, const Reading* other, const Nex
                                      patched.heads, layers, heads));
   figure.notes.push_back(
       joined("The other prompt: ", in_quotes(draw::shorten(draw::printable(other->text()), kLongestPrompt)),
-             ". 1: the preference for ", in_quotes(shown_token(reading, patched.answer)), " over ",
-             in_quotes(shown_token(reading, patched.other)), " is all back."));
+             ". At 1, all of the preference for ", in_quotes(shown_token(reading, patched.answer)), " over ",
+             in_quotes(shown_token(reading, patched.other)), " is back."));
   return figure;
 }
 

@@ -1,12 +1,14 @@
 #include "explain/phrases.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <map>
 
 #include "base/error.h"
 #include "draw/number.h"
+#include "draw/prose.h"
 #include "draw/text_width.h"
 
 namespace attend::explain {
@@ -88,6 +90,36 @@ std::string unknown_note(const std::vector<Word>& units) {
   if (std::none_of(units.begin(), units.end(), [](const Word& unit) { return unit.unknown; })) return {};
   return joined(kUnknownMark,
                 " marks words that the model does not know: it cannot tell them from one another.");
+}
+
+std::string name_of_edit(const Reading& reading, std::string_view edit) {
+  const auto place = [&](std::string_view text) {  // "4", "4.2"
+    const std::size_t dot = std::min(text.find('.'), text.size());
+    std::int64_t layer = 0;
+    std::from_chars(text.data(), text.data() + dot, layer);
+    const std::string of = joined("layer ", reading.layer_name(layer));
+    return dot == text.size() ? of : joined("head ", text.substr(dot + 1), " of ", of);
+  };
+  std::string_view scale;
+  if (const std::size_t equals = edit.rfind('='); equals != edit.npos) {
+    double number = 0;
+    const std::string_view given = edit.substr(equals + 1);
+    if (std::from_chars(given.data(), given.data() + given.size(), number).ptr ==
+        given.data() + given.size()) {
+      scale = given;
+      edit = edit.substr(0, equals);
+    }
+  }
+  std::string what;
+  if (const std::size_t arrow = edit.find('>'); arrow == edit.npos) {
+    what = place(edit);
+  } else {
+    const std::size_t colon = edit.find(':'), words = colon < arrow ? colon + 1 : 0;
+    what = joined("the link from ", draw::in_quotes(edit.substr(words, arrow - words)), " to ",
+                  draw::in_quotes(edit.substr(arrow + 1)));
+    if (words > 0) what += joined(" in ", place(edit.substr(0, colon)));
+  }
+  return scale.empty() || scale == "0" ? joined("without ", what) : joined("with ", what, " × ", scale);
 }
 
 std::vector<std::string> labels_of(const std::vector<Word>& units) {

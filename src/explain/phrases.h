@@ -42,6 +42,9 @@ std::string list_of(const std::vector<Word>& words);
 
 // Labels for rows and columns: words that occur more than once are numbered, as in the#2, and those that the
 // model does not know are marked.
+// "without head 2 of layer 4", for the edit 4.2; "with the link from “it” to “cat” × 0.5" for it>cat=0.5.
+std::string name_of_edit(const Reading& reading, std::string_view edit);
+
 std::vector<std::string> labels_of(const std::vector<Word>& units);
 
 }  // namespace attend::explain

@@ -102,7 +102,7 @@ http::Response Api::route(const http::Request& request) {
     target.require_all_used();
     return path[1] == "models" ? models() : path[1] == "read" ? read(request.body) : compare(request.body);
   }
-  if (path.size() != 3) throw http::RequestError(404, "there is no such address");
+  if (path.size() != 3) throw http::RequestError(404, "there is nothing at this address");
   const std::string &id = path[1], &what = path[2];
   if (what == "change") {
     http::require_method(request, "POST");
@@ -118,7 +118,7 @@ http::Response Api::route(const http::Request& request) {
                             : what == "guesses" ? &Api::guesses
                             : what == "block"   ? &Api::block
                                                 : nullptr;
-  if (question == nullptr) throw http::RequestError(404, "there is no such address");
+  if (question == nullptr) throw http::RequestError(404, "there is nothing at this address");
   http::require_method(request, "GET");
   readings_.reading(id);  // an id that is no longer kept is reported before its parameters are read
   return (this->*question)(id, target);

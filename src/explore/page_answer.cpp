@@ -40,7 +40,7 @@ http::Response page_answer(const http::Request& request) {
     http::require_own(request);
     const std::string name = asset_name(http::Target(request.target).path());
     const std::string_view bytes = page::asset(name);
-    if (bytes.empty()) return http::error_response(404, "there is no such address");
+    if (bytes.empty()) return http::error_response(404, "there is nothing at this address");
     http::require_method(request, "GET");
     return {
         .type = type_of(name), .body = std::string(bytes), .headers = {{"Content-Security-Policy", kPolicy}}};

@@ -80,11 +80,11 @@ void Readings::make_room_for(std::size_t bytes) {
 }
 
 Readings::Kept& Readings::kept(std::string_view id) const {
-  if (!is_id(id)) throw http::RequestError(404, "there is no such address");
+  if (!is_id(id)) throw http::RequestError(404, "there is nothing at this address");
   for (const auto& kept : kept_) {
     if (kept->id == id) return *kept;
   }
-  throw http::RequestError(410, "that text is no longer kept: read it again");
+  throw http::RequestError(410, "that text is no longer in memory: read it again");
 }
 
 const Reading& Readings::reading(std::string_view id) const { return kept(id).reading; }

@@ -39,7 +39,7 @@ tcp::acceptor listen_on(asio::io_context& io, const ServerOptions& options) {
   }
   const std::string where = address.is_loopback() ? "" : joined(" of ", options.host);
   if (options.ports_to_try == 1)
-    throw std::runtime_error(joined("port ", first, where, " is in use, or we may not listen on it"));
+    throw std::runtime_error(joined("port ", first, where, " is in use, or this user may not listen on it"));
   throw std::runtime_error(joined("none of the ports ", first, " to ", last - 1, " is free"));
 }
 

@@ -84,7 +84,7 @@ std::string HttpResponse::header(const std::string& name) const {
 struct Http::Handle {
   Handle() : curl(curl_easy_init()) {
     if (curl == nullptr)
-      throw std::runtime_error("a download takes libcurl 7.85 or newer, and it cannot be used here");
+      throw std::runtime_error("downloading needs libcurl 7.85 or newer, which cannot be used here");
   }
   ~Handle() { curl_easy_cleanup(curl); }
   Handle(const Handle&) = delete;

@@ -55,6 +55,7 @@ class Symbols : public Task {
     return reverse_ ? std::optional(static_cast<std::int32_t>(config_.symbols)) : std::nullopt;
   }
 
+  std::optional<std::int64_t> answer_length() const override { return config_.length; }
   std::string tokenizer_json() const override { return word_tokenizer(words_, reverse_ ? "<" : ""); }
 
  private:

@@ -44,7 +44,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 // A file; or all those of a folder, each followed by a line end.
 std::string read_corpus(const std::string& place) {
-  if (place.empty()) throw ConfigError("data.file", "is missing: which text should be learned?");
+  if (place.empty()) throw ConfigError("data.file", "is missing: which text should the model learn?");
   std::error_code error;
   if (!fs::is_directory(place, error)) return contents(place);
   std::string all;

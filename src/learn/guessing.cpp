@@ -49,9 +49,16 @@ ModelDescription Task::description(const Config& config) const {
 
 void Task::save(const std::filesystem::path& folder, train::Model& model) const {
   save_model_folder(folder, model, tokenizer_json());
+  // Else a model that answers in a word or a line would go on writing.
+  if (const auto length = answer_length())
+    write_file(folder / kGenerationFile, joined("{\n  \"max_new_tokens\": ", *length, "\n}\n"));
 }
 
-std::vector<std::filesystem::path> Task::files() const { return {kConfigFile, kTokenizerFile, kWeightsFile}; }
+std::vector<std::filesystem::path> Task::files() const {
+  std::vector<std::filesystem::path> files = {kConfigFile, kTokenizerFile, kWeightsFile};
+  if (answer_length()) files.emplace_back(kGenerationFile);
+  return files;
+}
 
 Encoding Task::encode(const std::string& text, const Tokenizer& tokenizer) const {
   return tokenizer.encode(text, {.add_special_tokens = false, .truncate = false});

@@ -15,7 +15,7 @@ namespace {
 
 // Refuses what is wrong before anything is read.
 const Config& checked(const Config& config) {
-  if (config.file.empty()) throw ConfigError("data.file", "is missing: which pairs should be learned?");
+  if (config.file.empty()) throw ConfigError("data.file", "is missing: which pairs should the model learn?");
   if (config.encoder.empty())
     throw ConfigError("data.model", "is missing: which model should learn from the pairs?");
   return config;

@@ -32,7 +32,7 @@ class Pretrained {
 
   // The folder as it was, with these parameters in place of its own, as f32: every other tensor of its file,
   // its configuration, its tokenizer and how it makes a vector of a text are carried over. Each file is
-  // written whole or not at all.
+  // written atomically.
   void save(const std::filesystem::path& folder, train::Model& model) const;
   std::vector<std::filesystem::path> saved_files() const;
 

@@ -55,6 +55,7 @@ class Recall : public Task {
     return example;
   }
 
+  std::optional<std::int64_t> answer_length() const override { return 1; }
   std::string tokenizer_json() const override { return word_tokenizer(words_); }
 
  private:

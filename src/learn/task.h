@@ -91,6 +91,9 @@ class Task {
   // The token before the answer, where a source is answered.
   virtual std::optional<std::int32_t> start() const { return {}; }
 
+  // How many tokens answer a prompt, where the task says.
+  virtual std::optional<std::int64_t> answer_length() const { return {}; }
+
   // Text to these ids and back, as a tokenizer.json.
   virtual std::string tokenizer_json() const = 0;
   // A text as a model of this task reads it.

@@ -202,8 +202,16 @@ bool same_pair(const NotableHead& a, const NotableHead& b) {
   return a.links.front().from == b.links.front().from && a.links.front().to == b.links.front().to;
 }
 
+// “it”, or “the#2” where there are several, as in maps.
 std::string quoted(const Reading& reading, std::size_t word) {
-  return joined("“", reading.words()[word].text, "”");
+  const std::string& text = reading.words()[word].text;
+  std::size_t total = 0, number = 0;
+  for (std::size_t w = 0; w < reading.words().size(); ++w) {
+    if (reading.words()[w].text != text) continue;
+    ++total;
+    if (w <= word) ++number;
+  }
+  return total == 1 ? joined("“", text, "”") : joined("“", text, '#', number, "”");
 }
 
 std::string percent_of(double share) { return joined(std::lround(100 * share), '%'); }

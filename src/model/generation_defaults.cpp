@@ -181,7 +181,7 @@ std::optional<TemplateSource> read_chat_template(const ModelFiles& files) {
     if (one.at("name").string() == "default")
       return TemplateSource{name, std::string(one.at("template").string())};
   }
-  found->fail("has no template of the name \"default\"");
+  found->fail("has no template named \"default\"");
 }
 
 }  // namespace attend::model

@@ -87,7 +87,8 @@ Generated Generator::generate(std::string_view prompt, const GenerateOptions& op
 Generated Generator::generate(std::span<const std::int32_t> prompt, const GenerateOptions& options) {
   if (prompt.empty()) {
     refuse(kGeneratorOperation,
-           "the prompt is empty, and the model has no token that begins a text; it needs one to go on from");
+           "the prompt is empty, and the model has no token that begins a text, so there is nothing to "
+           "continue");
   }
   model::TextInProgress text(model_, defaults_, options, {prompt.begin(), prompt.end()});
   if (model_.transformer().description().has_source()) read_source(prompt);

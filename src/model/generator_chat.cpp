@@ -16,7 +16,7 @@ const ChatTemplate& Generator::chat_template() {
     const std::optional<model::TemplateSource> source = model::read_chat_template(model_.files());
     if (!source) {
       throw FileError(model_.files().name, "",
-                      "has no chat template, so the model is not one for conversations");
+                      "has no chat template, so the model cannot hold a conversation");
     }
     template_ = ChatTemplate::parse(source->text, source->file);
   }

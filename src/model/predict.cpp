@@ -18,7 +18,8 @@ constexpr const char* kPredict = "predict";
 SequenceHead required_head(const TextModel& model, const char* operation) {
   std::optional<SequenceHead> head = model.sequence_head();
   if (head) return *std::move(head);
-  refuse(operation, "the model scores no texts: its config.json names no ForSequenceClassification");
+  refuse(operation,
+         "the model does not score texts: its config.json names no class ForSequenceClassification");
 }
 
 // Best first, NaN last.
@@ -61,7 +62,7 @@ Tensor TextModel::predict(std::span<const Encoding> texts, const PredictOptions&
 std::vector<RankedPassage> TextModel::rank(std::string_view query, std::span<const std::string_view> passages,
                                            const PredictOptions& options) const {
   if (const std::int64_t count = required_head(*this, "rank").count(); count != 1)
-    refuse("rank", "the model gives ", count, " scores for a pair, and only one can be put in order");
+    refuse("rank", "the model gives ", count, " scores for a pair, and ranking needs exactly one");
   std::vector<TextPair> pairs;
   pairs.reserve(passages.size());
   for (const std::string_view passage : passages) pairs.push_back({query, passage});

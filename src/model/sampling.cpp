@@ -21,7 +21,7 @@ constexpr std::int64_t kUsualTopK = 40;
 void require_setting(const char* name, double value, double low, double high) {
   if (!(value >= low && value <= high && std::isfinite(value))) {
     if (high == std::numeric_limits<double>::infinity())
-      refuse(kSamplingOperation, name, " is ", value, ", expected a number of at least ", low);
+      refuse(kSamplingOperation, name, " is ", value, ", expected at least ", low);
     refuse(kSamplingOperation, name, " is ", value, ", expected a number from ", low, " to ", high);
   }
 }
@@ -30,7 +30,7 @@ void check_sampling(const Sampling& sampling) {
   constexpr double kAny = std::numeric_limits<double>::infinity();
   require_setting("temperature", sampling.temperature.value_or(kUsualTemperature), 0, kAny);
   if (sampling.top_k.value_or(0) < 0)
-    refuse(kSamplingOperation, "top_k is ", *sampling.top_k, ", expected a number of at least 0");
+    refuse(kSamplingOperation, "top_k is ", *sampling.top_k, ", expected at least 0");
   require_setting("top_p", sampling.top_p.value_or(1), 0, 1);
   require_setting("min_p", sampling.min_p.value_or(0), 0, 1);
   require_setting("frequency_penalty", sampling.frequency_penalty, -2, 2);

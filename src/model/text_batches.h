@@ -16,8 +16,7 @@ namespace attend::model {
 template <class Visit>
 void for_each_batch(const char* operation, const ModelDescription& description,
                     std::span<const Encoding> texts, std::int64_t most_tokens, const Visit& visit) {
-  if (most_tokens < 1)
-    refuse(operation, "batch_tokens is ", most_tokens, ", expected a number of at least 1");
+  if (most_tokens < 1) refuse(operation, "batch_tokens is ", most_tokens, ", expected at least 1");
   for (std::size_t first = 0, last = 0; first < texts.size(); first = last) {
     TokenBatch batch;
     do {

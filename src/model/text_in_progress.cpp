@@ -68,7 +68,7 @@ GenerateOptions resolved(const GenerateOptions& options, const ModelDescription&
   if (!all.max_tokens)
     all.max_tokens = defaults.max_tokens.value_or(counts_source ? prompt_tokens : kUsualTokens);
   if (*all.max_tokens < 0)
-    refuse(kWritingOperation, "max_tokens is ", *all.max_tokens, ", expected a number of at least 0");
+    refuse(kWritingOperation, "max_tokens is ", *all.max_tokens, ", expected at least 0");
   return all;
 }
 

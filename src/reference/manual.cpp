@@ -10,13 +10,13 @@ namespace {
 constexpr std::string_view kEnvironment = R"(.SH ENVIRONMENT
 .TP
 .B ATTEND_THREADS
-how many threads compute; default: as many as the cores that may be used
+how many threads compute; default: one for each core that may be used
 .TP
 .B ATTEND_ISA
-the instruction set to compute with, such as avx2, where the machine has a better one as well
+the instruction set to compute with, such as avx2, even where the machine has a better one
 .TP
 .B ATTEND_MODELS
-where models are kept that do not come from the hub; default: ~/.cache/attend/models
+where models that do not come from the hub are kept; default: ~/.cache/attend/models
 .TP
 .BR HF_HUB_CACHE ", " HF_HOME
 where models from the hub are kept
@@ -27,7 +27,7 @@ a token for private models, another hub, and 1 for no network
 .B NO_COLOR
 if set, output has no colours
 .SH "EXIT STATUS"
-0 on success, 1 on failure, 2 for a command line that makes no sense.
+0 on success, 1 on failure, 2 for an invalid command line.
 )";
 
 // A line as it is: nothing at its start or in it is taken for a request, and a dash is one that can be

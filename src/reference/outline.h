@@ -12,7 +12,7 @@ struct OptionOutline {
   std::string value{};               // what it takes, such as FILE; "" for a flag
   std::string description{};
   std::vector<std::string> choices{};  // the only values, where there is a list of them
-  bool required = false;
+  bool required = false, many = false;  // many: may be given several times, or takes several values
 };
 
 struct CommandOutline {

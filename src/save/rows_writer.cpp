@@ -19,7 +19,7 @@ std::unique_ptr<ArrayFormat> format_for(const std::filesystem::path& path, Outpu
   if (extension == ".npy") return npy_format(file);
   if (extension == ".npz") return npz_format(file);
   if (extension == ".safetensors") return safetensors_format(file, kSafetensorsHeader, {});
-  refuse("save", "\"", path.string(), "\" ends in none of .npy, .npz and .safetensors");
+  refuse("save", "\"", path.string(), "\" does not end in .npy, .npz or .safetensors");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 // Nobody waits any more: ends the work, and is never an answer.
 struct GoneAway : std::runtime_error {
-  GoneAway() : std::runtime_error("the client has gone") {}
+  GoneAway() : std::runtime_error("the client has gone away") {}
 };
 
 void require_heads(const TextModel& model, const HeadChoice& heads) {

@@ -19,7 +19,7 @@ enum class Fault : std::uint8_t {
   too_many,      // more texts in one request than are allowed
   too_large,     // the body
   unauthorized,  // no API key, or a wrong one
-  no_route,      // there is no such address
+  no_route,      // there is nothing at this address
   wrong_method,
   no_model,    // there is no such model
   wrong_kind,  // the model is not one that does this

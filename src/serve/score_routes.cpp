@@ -17,7 +17,7 @@ SequenceHead required_head(const ServedModel& served) {
   std::optional<SequenceHead> head = served.model->sequence_head();
   if (head) return *std::move(head);
   refuse_with(Fault::wrong_kind, served.name,
-              " cannot score texts: its config.json names no model ForSequenceClassification");
+              " cannot score texts: its config.json names no class ForSequenceClassification");
 }
 
 std::shared_ptr<Work> work_of(const ServedModel& served, Call& call, std::span<const TextPair> texts,
@@ -85,7 +85,7 @@ void answer_rerank(Context& context, const SharedCall& call) {
   const ServedModel& served = context.models.find(body.model);
   if (const std::int64_t count = required_head(served).count(); count != 1)
     refuse_with(Fault::wrong_kind, served.name, " gives ", count,
-                " scores for a text, and only one can be put in order; /predict shows them");
+                " scores for a text, and ranking needs exactly one; /predict shows them");
   // The query is read once with each text.
   const std::size_t most = most_inputs(context) * static_cast<std::size_t>(context.options.payload_limit);
   if (body.query.size() > most / body.texts.size())

@@ -109,7 +109,7 @@ class Service {
       return get(request, model_entry(context_, path.substr(kModels.size() + 1)));
     for (const Route& known : kRoutes)
       if (known.path == path) throw Refused(Fault::wrong_method, "this address is for POST", "POST");
-    throw Refused(Fault::no_route, "there is no such address");
+    throw Refused(Fault::no_route, "there is nothing at this address");
   }
 
   static http::Response get(const http::Request& request, http::Response response) {

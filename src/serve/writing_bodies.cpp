@@ -83,7 +83,7 @@ WritingBody parse_chat(std::string_view text) {
   const std::size_t count = messages.elements().size();
   if (count == 0) throw Refused(Fault::empty, "\"messages\" is empty", "messages");
   if (count > kMostMessages)
-    throw Refused(Fault::too_many, joined("a conversation may have ", kMostMessages, " messages"),
+    throw Refused(Fault::too_many, joined("a conversation may have at most ", kMostMessages, " messages"),
                   "messages");
   for (const io::JsonValue message : messages.elements()) {
     if (!message.is_object()) throw Refused(Fault::invalid, "a message is not an object", "messages");

@@ -78,7 +78,8 @@ std::string close_words(std::span<const Word> words, const std::string& name) {
     if (word.special || !seen.insert(text).second) continue;
     std::size_t far = slips_between(wanted, text);
     if (text.starts_with(wanted) || wanted.starts_with(text)) far = std::min<std::size_t>(far, 1);
-    if (far <= std::max<std::size_t>(1, wanted.size() / 2)) ranked.emplace_back(far, word.text);
+    if (far < wanted.size() && far <= std::max<std::size_t>(1, wanted.size() / 2))
+      ranked.emplace_back(far, word.text);
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -97,7 +97,7 @@ std::string_view name_in(const Gguf& file) {
   const std::string_view architecture = file.string("general.architecture", "");
   if (architecture == "gpt2") return "gpt-2";
   if (architecture == "gptneox") return "gpt-neox";
-  io::fail(file.file(), kPreKey, "is not there, so that nobody knows how this tokenizer cuts words");
+  io::fail(file.file(), kPreKey, "is not there, so there is no telling how this tokenizer splits words");
 }
 
 }  // namespace

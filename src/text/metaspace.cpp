@@ -14,7 +14,7 @@ MetaspaceOptions read_metaspace_options(const io::JsonValue& metaspace) {
   if (const auto scheme = metaspace.find("prepend_scheme")) {
     const std::string_view name = scheme->string();
     if (name != "always" && name != "first" && name != "never") {
-      scheme->fail(io::quoted(name), " is none of always, first, never");
+      scheme->fail(io::quoted(name), " is not one of always, first, never");
     }
     options.prepend = name == "first"   ? PrependScheme::first
                       : name == "never" ? PrependScheme::never

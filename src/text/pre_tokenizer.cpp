@@ -17,7 +17,7 @@ SplitBehavior read_split_behavior(const io::JsonValue& behavior) {
   if (name == "MergedWithNext") return SplitBehavior::merged_with_next;
   if (name == "Contiguous") return SplitBehavior::contiguous;
   behavior.fail(io::quoted(name),
-                " is none of Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous");
+                " is not one of Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous");
 }
 
 namespace {

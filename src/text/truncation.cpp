@@ -48,7 +48,7 @@ Truncation read_truncation(const io::JsonValue& truncation) {
   } else if (name == "OnlySecond") {
     read.strategy = Truncation::Strategy::only_second;
   } else if (name != "LongestFirst") {
-    strategy.fail(io::quoted(name), " is none of LongestFirst, OnlyFirst, OnlySecond");
+    strategy.fail(io::quoted(name), " is not one of LongestFirst, OnlyFirst, OnlySecond");
   }
   return read;
 }

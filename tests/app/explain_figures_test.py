@@ -10,7 +10,7 @@ from program import run
 
 TEXT = "The river-bank of the river, money."
 LISTS = ["--focus", "money", "--to", "river", "--heads", "--relation", "odd:money>river,of>river-bank", "--ablate", "1.2"]
-TITLES = ["Which heads link “money” to “river”", "Which heads link odd, the mean of", "What each head does with this text", "Without 1.2"]
+TITLES = ["Which heads link “money” to “river”", "Which heads link odd, the mean of", "What each head does with this text", "Without head 2 of layer 1"]
 
 
 def texts_of(file):
@@ -33,6 +33,13 @@ def test_lists_are_drawn_and_the_same_as_in_the_terminal(small_bert, tmp_path):
     for name in ("map.png", "map.pdf"):  # tables take room: the same figure without them is shorter
         with_lists = explained(small_bert, tmp_path / name, *LISTS).stat().st_size
         assert with_lists > 1.2 * explained(small_bert, tmp_path / name).stat().st_size
+
+
+def test_edits_are_named_in_words(small_bert):
+    titles = {"1.2": "Without head 2 of layer 1", "2": "Without layer 2", "money>river": "Without the link from “money” to “river”",
+              "1.2:money>river=0.5": "With the link from “money” to “river” in head 2 of layer 1 × 0.5"}
+    for edit, title in titles.items():
+        assert f"\n{title}\n" in run("explain", "-m", str(small_bert), TEXT, "--ablate", edit).out
 
 
 def test_lists_are_in_arrays(small_bert, tmp_path):

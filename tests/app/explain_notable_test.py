@@ -1,6 +1,7 @@
 """attend explain begins with the head that says most about the text: chosen as NumPy would, told in a line, and the mean on request."""
 
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -45,7 +46,7 @@ def test_their_shares_are_weights(data):
 
 def test_the_terminal_and_figures_show_the_best_head_first(tmp_path):
     text = shown()
-    assert "layer 4, head 2." in text and "Of 72 heads this one stands out: 68% of the weight of “it” goes to “animal”." in text
+    assert "layer 4, head 2." in text and "Of 72 heads this one stands out: 68% of the weight of “it” goes to “animal”, 76% without [CLS] and [SEP]." in text
     assert "--mean shows the mean of all" in text
     assert shown("--layer", "4", "--head", "2").split("Who (rows)")[1] == text.split("Who (rows)")[1]
     focused = shown("--focus", "street")
@@ -56,6 +57,20 @@ def test_the_terminal_and_figures_show_the_best_head_first(tmp_path):
         assert "layer 4, head 2." in figure and "stands out" in figure and "--mean" not in figure
     page = run("explain", TEXT, "--format", "html").out
     assert '"layer":4,"head":2' in page.split('id="first-view">')[1][:200]
+
+
+def test_a_word_that_occurs_twice_is_named_with_its_number():
+    """And its share is the one that the map shows beside the share of all weight."""
+    second = "The street was wide."
+    text = shown("--second", second)
+    number = re.search(r"stands out: \d+% of the weight of “(.+?)” goes to “(.+?)”, (\d+)% without", text)
+    figure = json.loads(run("explain", TEXT, "--second", second, "--format", "figure").out)["parts"][0]
+    for name in number.groups()[:2]:
+        assert name in figure["row_labels"], name
+    cell = figure["values"][figure["row_labels"].index(number[1])][figure["column_labels"].index(number[2])]
+    assert round(100 * cell) == int(number[3])
+    repeated = " ".join(run("explain", "The street met the street, and the street ended.").out.split())
+    assert not re.search(r"(of|to) “(street|the)”", repeated.split("Who (rows)")[0])
 
 
 def test_the_mean_on_request(data, tmp_path):

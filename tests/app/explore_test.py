@@ -209,7 +209,7 @@ def test_what_it_refuses(explorer, reading, method, path, body, status):
 
 def test_a_taken_port_and_a_model_that_is_not_there(explorer, small_bert):
     taken = run("explore", "-m", str(small_bert), "--port", str(explorer.port))
-    assert (taken.code, taken.out) == (1, "") and taken.err == f"attend explore: port {explorer.port} is in use, or we may not listen on it\n"
+    assert (taken.code, taken.out) == (1, "") and taken.err == f"attend explore: port {explorer.port} is in use, or this user may not listen on it\n"
     assert run("explore", "-m", str(small_bert), "--port", "99999").code == 2
     assert run("explore", "-m", "/nowhere").code == 1
     assert run("explore", "-m", str(small_bert), "-", stdin="the bank " * 100_000).err == "attend explore: the text has more than 512 KiB, which is more than the page can send\n"

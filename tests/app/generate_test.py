@@ -104,11 +104,11 @@ def test_says_what_was_cut(talker):
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
-    (["x", "--top-p", "2"], "--top-p is not a number from 0 to 1"),
-    (["x", "--min-p", "-1"], "--min-p is not a number from 0 to 1"),
-    (["x", "--repetition-penalty", "0"], "--repetition-penalty is not a number above 0"),
-    (["x", "--presence-penalty", "9"], "--presence-penalty is not a number from -2 to 2"),
-    (["x", "--stop", ""], "--stop is an empty text"),
+    (["x", "--top-p", "2"], "--top-p must be a number from 0 to 1"),
+    (["x", "--min-p", "-1"], "--min-p must be a number from 0 to 1"),
+    (["x", "--repetition-penalty", "0"], "--repetition-penalty must be a number above 0"),
+    (["x", "--presence-penalty", "9"], "--presence-penalty must be a number from -2 to 2"),
+    (["x", "--stop", ""], "--stop is empty"),
     (["x", "--system", "y"], "--system needs --chat"),
     (["--chat"], "--chat needs a prompt"),
     ([""], "the prompt is empty"),

@@ -74,7 +74,7 @@ def test_standard_input_and_json_lines(small_bert):
     (["--link", "a>b>c"], 1, "is not a link"),
     (["--link", "a,>b"], 1, "has an empty item"),
     (["--layer", "1"], 2, "give both, or neither"),
-    (["--layer", "1", "--head", "1"], 2, "give --link FROM>TO as well"),
+    (["--layer", "1", "--head", "1"], 2, "so they need --link FROM>TO"),
     (["--layer", "1", "--head", "99", "--link", "a>b"], 2, "99"),
     (["-o", "map.doc"], 2, "expected a name that ends in .svg"),
 ])

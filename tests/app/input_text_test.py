@@ -14,7 +14,7 @@ def explain_in(folder, *arguments):
 
 def test_a_mistyped_name_is_told(tmp_path):
     (tmp_path / "notes.txt").write_text("The cat sat on the mat.")
-    end = "; to read the name itself as a text, send it through a pipe and give -\n"
+    end = "; to use the name itself as the text, pipe it in and give -\n"
     assert explain_in(tmp_path, "notez.txt") == (1, f"attend explain: there is no file notez.txt, but there is notes.txt{end}")
     assert explain_in(tmp_path, "./ntoes.txt") == (1, f"attend explain: there is no file ./ntoes.txt, but there is ./notes.txt{end}")
     assert explain_in(tmp_path, "other.pdf") == (1, f"attend explain: there is no file other.pdf{end}")
@@ -36,6 +36,13 @@ def test_wherever_a_text_is_given(arguments):
 @pytest.mark.parametrize("text", ["U.S.A", "e.g.", "3.14", "and/or", "What is in notez.txt?", "Hello.World", "example.com", "...", "/s b"])
 def test_texts_that_only_look_a_little_like_names(text):
     assert run("explain", text).code == 0
+
+
+@pytest.mark.parametrize("command", [["embed"], ["heads"]])
+@pytest.mark.parametrize("text", ["hello world", ""])
+def test_a_text_where_a_file_is_expected(small_bert, command, text):
+    done = run(*command, text, "-m", str(small_bert))
+    assert (done.code, done.out) == (1, "") and "is not a file: texts come from a file, one per line, or through a pipe" in done.err
 
 
 def test_what_is_not_text(tmp_path):

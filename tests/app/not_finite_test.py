@@ -102,13 +102,13 @@ def test_embed_says_it_once(bad):
     done = run("embed", "-", "-m", bad, "--pool", "mean", stdin="the bank\nthe river\n")
     assert done.code == 0
     assert all(value is None for line in done.out.splitlines() for value in json.loads(line)["embedding"])
-    assert done.err == f"attend embed: the vectors of 2 of 2 texts are not finite, the first being that of text 1; why: {WHY}\n"
+    assert done.err == f"attend embed: the vectors of 2 of 2 texts are not finite, starting with text 1; why: {WHY}\n"
 
 
 def test_only_texts_that_meet_it(folder):
     model = poison(folder, "embeddings.word_embeddings.weight", (8, 0), np.inf)  # river
     done = run("embed", "-", "-m", model, stdin="the bank\nthe river\n")
-    assert "the vectors of 1 of 2 texts are not finite, the first being that of text 2; why: in the weights, embeddings" in done.err
+    assert "the vectors of 1 of 2 texts are not finite, starting with text 2; why: in the weights, embeddings" in done.err
     assert run("explain", "the bank", "-m", model).err == ""
     assert "first appears in the embeddings, at token 2 (river)" in run("explain", "the river", "-m", model).err
 

@@ -24,8 +24,8 @@ def options_of(command):
     """The names of its options as its help lists them."""
     text = run(*command, "--help").out.split("\nOptions:\n")[1].split("\n\n")[0]
     found = set()
-    for names in re.findall(r"^  (-\S+)", text, re.MULTILINE):
-        found |= {re.sub(r"\{.*", "", name) for name in names.split(",")}
+    for entry in re.findall(r"^ {2,6}(-.*?)(?: {2,}|$)", text, re.MULTILINE):
+        found |= set(re.findall(r"(?:^|, )(--?[\w-]+)", entry))
     assert "--help" in found
     return found
 
@@ -49,6 +49,23 @@ def test_commands_are_grouped_by_what_people_want():
     assert groups[0] == "See what attention does" and groups[-1] == "Models and this machine"
     assert "Subcommands" not in groups  # where a command would be that nobody put into a group
     assert 'there is no command "nonsense"; the commands are: explain, ' in run("nonsense").err and "reference" not in run("nonsense").err
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_help_fits_the_terminal(columns):
+    for command in [[], *([name] for name in COMMANDS)]:
+        text = run(*command, "--help", env={"COLUMNS": str(columns)}).out
+        examples = text.index("Try:") if "Try:" in text else len(text)
+        for line in text[:examples].splitlines():
+            assert len(line) <= min(columns, 96) or "  " not in line.strip(), (command, line)
+        assert not re.search(r"\{false\}|:\{|POSITIVE|\[text\]", text), command
+
+
+def test_a_mistyped_name_is_told():
+    assert run("expain").err.splitlines()[0] == 'attend: there is no command "expain"; did you mean explain?'
+    assert run("explain", "--foucs", "it").err.splitlines()[0] == "attend explain: there is no option --foucs; did you mean --focus?"
+    assert run("explain", "--foucs=it").err.splitlines()[0] == "attend explain: there is no option --foucs=it; did you mean --focus?"
+    assert run("explain", "--nonsense").err.splitlines()[0] == "attend explain: there is no option --nonsense"
 
 
 def test_every_command_has_a_manual_page_with_its_options(reference):

@@ -103,15 +103,15 @@ def test_mistakes(small_bert, classifier, tmp_path):
 
     labels = copied("labels", id2label={"0": "a", "1": "b"})
     for args, code, part in [
-        (["rerank"], 2, "query is required"),
-        (["rerank", "the"], 2, "file is required"),
+        (["rerank"], 2, "QUERY is required"),
+        (["rerank", "the"], 2, "FILE is required"),
         (["rerank", "the", "-"], 2, "--model is required"),
         (["rerank", "the", "-", "-m", ENCODER, "--top", "0"], 2, "--top"),
         (["rerank", "the", "-", "-m", ENCODER, "-o", "x.csv"], 2, "expected a name that ends in one of .tsv, .txt, .json"),
         (["rerank", "the", "-", "-m", ENCODER, "--max-tokens", "41"], 2, "--max-tokens is 41, expected a number above 2 and up to 40"),
         (["rerank", "the", "no/such/file", "-m", ENCODER], 1, "no/such/file: cannot be opened"),
-        (["rerank", "the", "-", "-m", str(small_bert)], 1, "cannot score texts: its config.json names no model ForSequenceClassification"),
-        (["rerank", "the", "-", "-m", classifier], 1, "gives 3 scores for a text, and only one can be put in order"),
+        (["rerank", "the", "-", "-m", str(small_bert)], 1, "cannot score texts: its config.json names no class ForSequenceClassification"),
+        (["rerank", "the", "-", "-m", classifier], 1, "gives 3 scores for a text, and ranking needs exactly one"),
         (["rerank", "the", "-", "-m", labels], 1, "classifier.weight: its shape is (1, 16), but the configuration says (2, 16)"),
         (["rerank", "the", "-", "-m", copied("type", problem_type="magic")], 1, 'problem_type: "magic" is not one of'),
         (["classify", "-"], 2, "--model is required"),

@@ -198,7 +198,7 @@ def test_watches_a_text_with_its_special_tokens(tmp_path, small_bert):
     ("a\tb\n" * 20, ["data.score_max=0"], "data.score_max: 0 is not a number from"),
     ("a\tb\n" * 20, ["data.model="], "data.model: is missing"),
     ("a\tb\n" * 20, ["data.model=no/such-model"], "no/such-model: there is no such folder"),
-    ("a\tb\n" * 20, ["data.file="], "data.file: is missing: which pairs should be learned?"),
+    ("a\tb\n" * 20, ["data.file="], "data.file: is missing: which pairs should the model learn?"),
     ("a\tb\n" * 20, ["data.file=x.csv"], "x.csv: is neither a .tsv nor a .jsonl"),
     ("a\tb\n" * 20, [f"data.model={ROOT / 'tests/golden/models/mpnet'}"], '"mpnet" has a table of relative positions, which cannot be trained here'),
 ])

@@ -341,6 +341,16 @@ def test_refuses_wrong_states(tmp_path, recall):
     assert other.code == 1 and "is not the state of a training that attend wrote" in other.err
 
 
+def test_generate_stops_where_an_answer_ends(tmp_path):
+    """A model of recall answers in one token, one of copy in as many as it was taught; -n still asks for more."""
+    for task, keys, prompt, count in (("recall", ["data.pairs=2"], "d7 a3 a?", 1), ("copy", ["data.length=3"], "s1 s2 s1 |", 3)):
+        folder = str(tmp_path / task)
+        assert run("train", task, "-o", folder, "--set", "training.steps=2", *(word for key in keys for word in ("--set", key))).code == 0
+        assert json.loads((tmp_path / task / "generation_config.json").read_text()) == {"max_new_tokens": count}
+        assert len(run("generate", "-m", folder, prompt, "--new-only").out.split()) == count
+        assert len(run("generate", "-m", folder, prompt, "--new-only", "-n", "2").out.split()) == 2
+
+
 def test_generate_writes_what_was_learned(tmp_path):
     (tmp_path / "text.txt").write_text("it was tired. " * 200)
     folder = str(tmp_path / "model")
@@ -387,7 +397,7 @@ def test_generate_refuses_a_gru(tmp_path):
 @pytest.mark.parametrize(("arguments", "sentence"), [
     (["-m", "no/such/folder", "x"], "no/such/folder"),
     (["-m", "MODEL", ""], "the prompt is empty"),
-    (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature is not a number of at least 0"),
+    (["-m", "MODEL", "x", "--temperature", "-1"], "--temperature must be a number, 0 or more"),
 ])
 def test_generate_refuses(recall, arguments, sentence):
     result = run("generate", *[argument.replace("MODEL", str(recall)) for argument in arguments])

@@ -219,9 +219,11 @@ TEST(ModelFiles, FoldersMustNotBeLinksOut) {
 
 TEST(ModelFiles, SaysWhatAFolderLacks) {
   const TemporaryFolder folder;
-  EXPECT_FILE_ERROR(find_model(folder.path().string()), "", "has no config.json");
+  EXPECT_FILE_ERROR(find_model(folder.path().string()), "",
+                    "is not a model folder: it has no config.json and no GGUF file");
   folder.write("config.json", "{}");
   EXPECT_FILE_ERROR(find_model(folder.path().string()), "", "has neither model.safetensors nor");
+  EXPECT_FILE_ERROR(find_model((folder / "config.json").string()), "", "name the folder that it is in");
   folder.write("pytorch_model.bin", "");
   EXPECT_FILE_ERROR(find_model(folder.path().string()), "",
                     "has its weights in pytorch_model.bin, a PyTorch file");
@@ -269,7 +271,7 @@ TEST(ModelFiles, AFolderMayHoldOneGgufFileInstead) {
   write_plain(folder, "one");  // a config.json says what to read
   EXPECT_EQ(find_model((folder / "one").string()).weights.path(), folder / "one/model.safetensors");
   folder.write("two/model.gguf", "not one");
-  EXPECT_FILE_ERROR(find_model((folder / "two").string()), "", "is neither a model's folder nor a GGUF file");
+  EXPECT_FILE_ERROR(find_model((folder / "two").string()), "", "is neither a model folder nor a GGUF file");
   folder.write("outside.gguf", file);
   folder.write("three/readme", "");
   fs::create_symlink("../outside.gguf", folder / "three/model.gguf");
@@ -312,7 +314,7 @@ TEST(ModelFiles, BadNamesAreRefused) {
   EXPECT_FILE_ERROR(find_model(std::string("a\0b", 3)), "", "is not the name of a model");
   const TemporaryFolder folder;
   EXPECT_FILE_ERROR(find_model(folder.write("file", "").string()), "",
-                    "is neither a model's folder nor a GGUF file");
+                    "is neither a model folder nor a GGUF file");
 }
 
 TEST(ModelFiles, TheCacheIsWhereTheHubsVariablesSay) {

@@ -57,7 +57,7 @@ TEST(ModelViewTerminal, LayersDownwardsHeadsToTheRight) {
   view.maps[3] = Heatmap{};
   view.maps[0].title = "same";
   EXPECT_EQ(render_model_view(view, plain(24)),
-            "layers downwards, heads…\n"
+            "layers from top to bott…\n"
             "      1    2\n"
             "1     █    █\n"
             "      ▒█   ▒█\n"

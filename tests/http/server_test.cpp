@@ -258,7 +258,7 @@ TEST(Server, SaysWhyItCannotListen) {
   EXPECT_EQ(sentence({.host = "example.org"}),
             "\"example.org\" is not an address such as 127.0.0.1 or 0.0.0.0");
   EXPECT_EQ(sentence({.host = "192.0.2.1", .port = 1234}),
-            "port 1234 of 192.0.2.1 is in use, or we may not listen on it");
+            "port 1234 of 192.0.2.1 is in use, or this user may not listen on it");
 }
 
 }  // namespace

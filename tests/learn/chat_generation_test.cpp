@@ -201,7 +201,7 @@ TEST_F(ChatGenerationTest, RefusesFilesThatSayNonsense) {
   folder.write("tokenizer_config.json", R"({"chat_template": "{{ x | nothing }}"})");
   EXPECT_FILE_ERROR(generator().chat_template(), "line 1", "uses the filter \"nothing\"");
   folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": ""}]})");
-  EXPECT_FILE_ERROR(generator().chat_template(), "chat_template", "has no template of the name \"default\"");
+  EXPECT_FILE_ERROR(generator().chat_template(), "chat_template", "has no template named \"default\"");
   folder.write(
       "tokenizer_config.json",
       R"({"chat_template": [{"name": "rag", "template": ""}, {"name": "default", "template": "x"}]})");

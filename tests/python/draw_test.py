@@ -142,7 +142,7 @@ def test_pictures(tmp_path):
 def test_without_cairo_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "attend._cairo", None)
     monkeypatch.delattr(attend, "_cairo", raising=False)  # where a test before this one has loaded it
-    with pytest.raises(ImportError, match=r"save: .png and .pdf take Cairo and Pango, .*; .svg takes nothing"):
+    with pytest.raises(ImportError, match=r"save: .png and .pdf need Cairo and Pango, .*; .svg needs neither"):
         FIGURES["heatmap"].save(tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 

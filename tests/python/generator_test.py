@@ -260,7 +260,7 @@ REFUSED = {
     "an id": (ValueError, "id 10 ", lambda g: g.generate([10])),
     "max_tokens": (ValueError, "max_tokens is -1", lambda g: g.generate("w1", max_tokens=-1)),
     "max_tokens of a text": (TypeError, "max_tokens must be a whole number, not str", lambda g: g.generate("w1", max_tokens="5")),
-    "temperature": (ValueError, "temperature is -0.5, expected a number of at least 0", lambda g: g.generate("w1", temperature=-0.5)),
+    "temperature": (ValueError, "temperature is -0.5, expected at least 0", lambda g: g.generate("w1", temperature=-0.5)),
     "nan": (ValueError, "temperature is nan", lambda g: g.generate("w1", temperature=float("nan"))),
     "temperature of a text": (TypeError, "temperature must be a number, not str", lambda g: g.generate("w1", temperature="hot")),
     "top_k": (ValueError, "top_k is -1", lambda g: g.generate("w1", top_k=-1)),

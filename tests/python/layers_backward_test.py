@@ -219,7 +219,7 @@ MISTAKES = {
     "dropout": (ValueError, "the probability is 1, expected one from 0", lambda: attend.dropout(X, 1.0)),
     "a seed": (TypeError, "seed must be a whole number, not float", lambda: attend.dropout(X, 0.5, seed=1.5)),
     "a list": (TypeError, "x must be an array", lambda: attend.linear([[1.0]], W)),
-    "heads": (ValueError, "heads is 0, expected a number of at least 1", lambda: attend.multi_head_attention(X, W, W, W)),
+    "heads": (ValueError, "heads is 0, expected at least 1", lambda: attend.multi_head_attention(X, W, W, W)),
     "uneven heads": (ValueError, "3", lambda: attend.multi_head_attention(X, W, W, W, heads=3)),
     "axes": (ValueError, "x has 1 axes, expected two or three", lambda: attend.multi_head_attention(X[0], W, W, W, heads=2)),
     "context": (ValueError, "context has 3 axes and x has 2", lambda: attend.multi_head_attention(X, W, W, W, heads=2, context=X[None])),

@@ -87,6 +87,11 @@ def test_a_sentence_models_folder_is_heard(folder):
     np.testing.assert_array_equal(model.encode("the river", prompt="money of "), expected)
 
 
+def test_a_name_given_to_the_class_is_told_where_it_goes():
+    with pytest.raises(TypeError, match=r"loaded by its name or folder with TextModel.from_pretrained\(\)"):
+        attend.TextModel("all-MiniLM-L6-v2")
+
+
 def test_mistakes(folder):
     model = attend.TextModel.from_pretrained(folder)
     for call, kind, sentence in [

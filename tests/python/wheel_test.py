@@ -77,7 +77,7 @@ def test_a_download_without_libcurl_says_what_is_missing(installed, tmp_path):
     done = installed("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"{hide} && HF_ENDPOINT=http://127.0.0.1:9 attend pull some/model")
     if "unshare:" in done.stderr or "mount:" in done.stderr:
         pytest.skip(f"no namespaces here: {done.stderr.strip()}")
-    assert done.returncode == 1 and "takes libcurl 7.85 or newer" in done.stderr, done.stderr
+    assert done.returncode == 1 and "needs libcurl 7.85 or newer" in done.stderr, done.stderr
     reached = installed("env", "HF_ENDPOINT=http://127.0.0.1:9", "attend", "pull", "some/model")
     if curl:
         assert reached.returncode == 1 and "libcurl" not in reached.stderr, reached.stderr

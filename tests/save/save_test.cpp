@@ -205,7 +205,7 @@ TEST(RowsWriter, WithoutFinishNothingRemains) {
 TEST(RowsWriter, Refuses) {
   const TemporaryFolder folder;
   EXPECT_REFUSES(RowsWriter(folder / "x.txt", "e", DType::f32, {3}),
-                 "ends in none of .npy, .npz and .safetensors");
+                 "does not end in .npy, .npz or .safetensors");
   EXPECT_REFUSES(RowsWriter(folder / "x.npy", "e", DType::bf16, {3}), "NumPy has no bf16");
   EXPECT_FILE_ERROR(RowsWriter(folder / "no" / "x.npy", "e", DType::f32, {3}), "", "cannot be written");
   RowsWriter writer(folder / "x.npy", "e", DType::f32, {3});

@@ -109,6 +109,8 @@ TEST(FindWord, SaysWhatIsCloseOrHowToChoose) {
             "[lens] there is no word \"teh\" in the text; close to it: \"the\"");
   EXPECT_EQ(refusal(list({"banks", "of"}), "bnak"),
             "[lens] there is no word \"bnak\" in the text; close to it: \"banks\"");
+  EXPECT_EQ(refusal(list({"a", "c"}), "b"),
+            "[lens] there is no word \"b\" in the text");  // no letter in common
   EXPECT_EQ(refusal(words, "zzz"), "[lens] there is no word \"zzz\" in the text");
   EXPECT_EQ(refusal(words, ""), "[lens] there is no word \"\" in the text");
   EXPECT_NE(refusal(words, std::string(100000, 'x')).find("…"), std::string::npos);

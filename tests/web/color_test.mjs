@@ -45,3 +45,6 @@ test("what is not a number has a colour of its own, and places the others as if 
   assert.equal(number(NaN), "not a number");
   assert.equal(percent(NaN), "not a number");
 });
+
+test("percentages below ten have a decimal, as the program's have", () =>
+  assert.deepEqual([0, 0.0099, 0.0124, 0.094, 0.0996, 0.5, 1].map(percent), ["0%", "1.0%", "1.2%", "9.4%", "10%", "50%", "100%"]));

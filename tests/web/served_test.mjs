@@ -90,8 +90,8 @@ test("edits, comparisons and models", async () => {
 });
 
 test("a refusal is the server's own sentence", async () => {
-  answerWith({ error: "that text is no longer kept: read it again" }, { status: 410 });
-  await assert.rejects(servedSource("0a-1", facts).row({ ...look, row: 0 }), { name: "NoLongerKept", message: "that text is no longer kept: read it again" });
+  answerWith({ error: "that text is no longer in memory: read it again" }, { status: 410 });
+  await assert.rejects(servedSource("0a-1", facts).row({ ...look, row: 0 }), { name: "NoLongerKept", message: "that text is no longer in memory: read it again" });
   answerWith(new Uint8Array([1, 2]), { status: 503 });
   await assert.rejects(models(), { name: "Refused", message: "The server answered 503." });
 });

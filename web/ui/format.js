@@ -23,7 +23,7 @@ export function short(value) {
 export function percent(share) {
   if (Number.isNaN(share)) return "not a number";
   const value = 100 * share;
-  return value !== 0 && value < 1 ? `${value.toFixed(1)}%` : `${Math.round(value)}%`;
+  return value !== 0 && value < 9.95 ? `${value.toFixed(1)}%` : `${Math.round(value)}%`;
 }
 
 /**

@@ -10,7 +10,7 @@ export function unknownSentence({ unknown = 0, tokens, family, model }) {
   if (unknown === 0) return undefined;
   const count = tokens.filter((token) => !token.special || token.unknown).length;
   const how = unknown === count ? "The model knows none of these words" : `The model does not know ${unknown} of the ${count} tokens of this text`;
-  const trained = family === "attend" ? " It knows only the words that it was trained with." : "";
+  const trained = family === "attend" ? " It knows only the words that it was trained on." : "";
   const vectors = trained !== "" && model !== english ? `${english} reads English, and ${multilingual} most languages` : `${multilingual} reads most languages`;
   return `${how}: those underlined with dots reached it as “unknown”, so what is shown of them says nothing about the words.${trained} ${writer} reads any text; ${vectors}.`;
 }

@@ -22,7 +22,8 @@ export function paintLegend(painter, x, y, width, high, units, scales, ink) {
     y += scaleHeight;
   }
   y -= scaleHeight;
-  for (const share of placeOf(0.25, 1, units) === 0.5 ? [0, 0.1, 0.5, 1] : [0, 0.5, 1]) {
+  const narrow = width < 120;  // numbers between the two ends would run into them
+  for (const share of narrow ? [0, 1] : placeOf(0.25, 1, units) === 0.5 ? [0, 0.1, 0.5, 1] : [0, 0.5, 1]) {
     painter.text(share === 0 ? "0" : number(share * high), x + placeOf(share, 1, units) * width, y + 19, {
       fill: ink, size: 11, anchor: share === 0 ? "start" : share === 1 ? "end" : "middle",
     });

@@ -108,7 +108,7 @@ class Explain(Job):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.top_k < 1:
-            raise ValueError(f"Explain: top_k is {self.top_k}, expected a number of at least 1")
+            raise ValueError(f"Explain: top_k is {self.top_k}, expected at least 1")
         if self.head is not None and self.layer is None:
             raise ValueError("Explain: head is given without its layer")
 

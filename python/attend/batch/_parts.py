@@ -127,7 +127,7 @@ def begin(
     if format not in ("parquet", "npy", "jsonl"):
         raise ValueError(f'format is "{format}", expected parquet, npy or jsonl')
     if format == "npy" and not isinstance(job, Embed):
-        raise ValueError("a .npy file holds one array, and only Embed makes no more than that; expected parquet or jsonl")
+        raise ValueError("a .npy file holds one array, and only Embed makes just one; expected parquet or jsonl")
     if format == "parquet":
         arrow()
     model = job.load()
@@ -160,7 +160,7 @@ def _require_same(folder: Path, manifest: dict[str, Any]) -> None:
     file = folder / MANIFEST
     if not file.exists():
         if folder.exists() and any(folder.iterdir()):
-            raise FileExistsError(f"{folder} is not empty, and has no {MANIFEST} of a run that could go on")
+            raise FileExistsError(f"{folder} is not empty, and has no {MANIFEST} of a run that could be resumed")
         folder.mkdir(parents=True, exist_ok=True)
         _write_whole(file, lambda temporary: temporary.write_text(json.dumps(manifest, indent=1) + "\n"))
         return

@@ -37,7 +37,7 @@ def run(
     progress: is told how far it is; default: a line on a terminal.
     """
     if workers < 1:
-        raise ValueError(f"workers is {workers}, expected a number of at least 1")
+        raise ValueError(f"workers is {workers}, expected at least 1")
     plan, found = begin(job, source, output, format=format, part_texts=part_texts, column=column, keep=keep)
     report = Report(plan, found, progress)
     _make(plan, report.missing, workers, threads or max(1, _core.threads() // workers), report.made)

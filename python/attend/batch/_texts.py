@@ -50,7 +50,7 @@ class Input:
 def cut(source: Source, part_texts: int, column: str) -> Input:
     """Looks through the input once: how many texts there are, where parts begin, and what it digests to."""
     if part_texts < 1:
-        raise ValueError(f"part_texts is {part_texts}, expected a number of at least 1")
+        raise ValueError(f"part_texts is {part_texts}, expected at least 1")
     digest = hashlib.sha256()
     pieces: list[tuple[int, Piece]] = []
     kinds: set[str] = set()

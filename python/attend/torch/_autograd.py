@@ -118,7 +118,7 @@ class _End(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError(f"{_NAME}: a second derivative is asked for, and there is none; PyTorch's attention has one")
+        raise RuntimeError(f"{_NAME}: attend has no second derivative; PyTorch's attention has one")
 
 
 def _require_here(name: str, tensor: Any, needed: bool) -> None:
@@ -140,7 +140,7 @@ def _refuse_lost_gradients(q: Any, k: Any, v: Any, options: dict[str, Any]) -> N
                 raise TypeError(f"{_NAME}: {name} requires a gradient, and gets none; pass its detach(), or put it into q or bias")
     tensors = [x for x in (q, k, v, *options.values()) if isinstance(x, torch.Tensor)]
     if any(forward_ad.unpack_dual(x).tangent is not None for x in tensors):
-        raise RuntimeError(f"{_NAME}: a derivative in forward mode is asked for, and there is none; PyTorch's attention has one")
+        raise RuntimeError(f"{_NAME}: attend has no derivative in forward mode; PyTorch's attention has one")
 
 
 def _autocast(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -112,9 +112,9 @@ def collect(
     """
     summary = {"top_k": top_k, "received": received, "entropy": entropy, "map_shape": map_shape, "map_reduction": map_reduction}
     if not (top_k or received or entropy or map_shape or rows is not None or weights or qkv):
-        raise ValueError("collect: nothing is asked for; say top_k, received, entropy, map_shape, rows, weights or qkv")
+        raise ValueError("collect: nothing is asked for; give top_k, received, entropy, map_shape, rows, weights or qkv")
     if qkv and heads is not None:
-        raise ValueError("collect: qkv is of all heads, and heads are chosen; leave one of them out")
+        raise ValueError("collect: qkv holds all heads, but heads are given; leave one of the two out")
     names = {} if model is None else {id(module): name for name, module in model.named_modules()}
     if heads is not None and any(head < 1 for head in heads):
         raise ValueError(f"collect: heads are {list(heads)}, and heads count from 1")
