@@ -139,8 +139,8 @@ std::string line_of(std::string_view text, Emphasis emphasis, const Frame& frame
 }
 
 // The shape in which the map fits as pixels.
-Heatmap pooled_to_fit(const Heatmap& map, const Frame& frame) {
-  const int label_width = static_cast<int>(std::to_string(map.rows).size()) + 1;
+Heatmap pooled_to_fit(const Heatmap& map, const Frame& frame, int names) {
+  const int label_width = static_cast<int>(std::to_string(map.rows).size()) + 1 + (names > 0 ? names + 1 : 0);
   const auto most_columns = static_cast<std::size_t>(std::max(1, frame.terminal.width - label_width));
   const auto most_rows = static_cast<std::size_t>(frame.options.most_lines) * frame.rows_per_pixel_line();
   const std::size_t columns = std::min(map.columns, most_columns);
@@ -148,6 +148,28 @@ Heatmap pooled_to_fit(const Heatmap& map, const Frame& frame) {
       static_cast<double>(map.rows) * static_cast<double>(columns) / static_cast<double>(map.columns)));
   const std::size_t rows = std::min({map.rows, most_rows, std::max(in_proportion, kRowsAlwaysShown)});
   return max_pooled(map, rows, columns);
+}
+
+// Columns for the names of rows in a map that is made smaller: a number alone says little about a text.
+int room_for_names(const Heatmap& map, const Frame& frame) {
+  constexpr int kMost = 12, kLeast = 4;
+  const int digits = static_cast<int>(std::to_string(map.rows).size());
+  const int room = std::min(kMost, frame.terminal.width / 4 - digits - 1);
+  int widest = 0;
+  for (const std::string& name : map.row_labels) widest = std::max(widest, text_width(printable(name)));
+  return room < std::min(kLeast, widest) ? 0 : std::min(widest, room);
+}
+
+// Of each line of pixels the number of its first row, and its name where there is room for names.
+std::vector<std::string> first_rows(const Heatmap& map, const Heatmap& small, const Frame& frame, int names) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < small.rows; i += frame.rows_per_pixel_line()) {
+    texts.push_back(small.row_label(i));  // the number of the first that it covers
+    if (names == 0) continue;
+    const std::string name = shorten(printable(map.row_label(std::stoul(texts.back()))), names);
+    texts.back().append(" ").append(pad_right(name, names));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -171,11 +193,9 @@ std::string render_heatmap(const Heatmap& map, const Terminal& terminal, const H
              frame.fits(map, labels, 1, frame.rows_per_pixel_line())) {
     text += pixel_lines(map, labels, counted(map.columns), terminal.color);
   } else {
-    const Heatmap small = pooled_to_fit(map, frame);
-    std::vector<std::string> first_rows;
-    for (std::size_t i = 0; i < small.rows; i += frame.rows_per_pixel_line())
-      first_rows.push_back(small.row_label(i));
-    labels = measured(std::move(first_rows), frame);
+    const int names = room_for_names(map, frame);
+    const Heatmap small = pooled_to_fit(map, frame, names);
+    labels = measured(first_rows(map, small, frame, names), frame);
     if (small.focus_row) labels.focus = *small.focus_row / frame.rows_per_pixel_line();
     text += pixel_lines(small, labels, small.column_labels, terminal.color);
     note = shape_line(map) + " shown as " + shape_line(small) + ", each cell the largest of its block";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -289,7 +290,9 @@ std::string share_in_map(const Reading& reading, const NotableHead& head, const 
   const std::ptrdiff_t from = place_of(head.links.front().from), to = place_of(head.links.front().to);
   if (from == count || to == count || explanation.map.count() != count * count) return {};
   const double share = explanation.map.values<double>()[static_cast<std::size_t>(from * count + to)];
-  return joined(", ", std::lround(100 * share), "% without ", list_of(explanation.left_out));
+  const long shown = std::lround(100 * share);
+  if (shown == std::lround(100 * head.share)) return {};
+  return joined(", ", shown, "% without ", list_of(explanation.left_out));
 }
 
 std::string chosen_note(const Reading& reading, const ExplainRequest& request,

@@ -55,7 +55,10 @@ class Symbols : public Task {
     return reverse_ ? std::optional(static_cast<std::int32_t>(config_.symbols)) : std::nullopt;
   }
 
-  std::optional<std::int64_t> answer_length() const override { return config_.length; }
+  // What has a source answers in as many tokens as that has.
+  std::optional<std::int64_t> answer_length() const override {
+    return reverse_ ? std::nullopt : std::optional(config_.length);
+  }
   std::string tokenizer_json() const override { return word_tokenizer(words_, reverse_ ? "<" : ""); }
 
  private:

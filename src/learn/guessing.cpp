@@ -1,6 +1,7 @@
 // What most tasks learn: to guess tokens.
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "learn/model_folder.h"
 #include "learn/task.h"

@@ -11,7 +11,7 @@ struct OptionOutline {
   std::vector<std::string> names{};  // with their dashes, the short one first; of an argument its one name
   std::string value{};               // what it takes, such as FILE; "" for a flag
   std::string description{};
-  std::vector<std::string> choices{};  // the only values, where there is a list of them
+  std::vector<std::string> choices{};   // the only values, where there is a list of them
   bool required = false, many = false;  // many: may be given several times, or takes several values
 };
 

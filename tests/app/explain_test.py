@@ -120,14 +120,13 @@ def test_what_brought_two_texts_together(small_bert, bert):
     # weight × slope, each slope by a difference of two passes with one weight changed
     ids = encoder.tokenize(TEXT).ids
     helped = np.zeros((len(ids), len(ids)))
-    step = 1e-5
+    step, edited = 1e-5, NumpyBert(small_bert)
     for layer in range(1, bert.layers + 1):
         for head in range(bert.heads):
             for query in range(len(ids)):
                 for key in range(len(ids)):
                     values = []
                     for change in (step, -step):
-                        edited = NumpyBert(small_bert)
                         edited.nudge = (layer, head, query, key, change)
                         values.append(cosine(edited.read(ids).hidden[-1].mean(axis=0), target))
                     slope = (values[0] - values[1]) / (2 * step)

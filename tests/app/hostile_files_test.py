@@ -166,7 +166,7 @@ def test_other_files_of_a_model(folder, name):
 
 def test_arrays(folder):
     (folder / "texts.txt").write_text("the bank\n")
-    for shape, sentence in [((1 << 40, 1 << 20), "has 0 bytes of numbers"), ((1 << 62,), "more numbers than 64 bits count")]:
+    for shape, sentence in [((1 << 40, 1 << 20), "has 0 bytes of numbers"), ((1 << 62,), "more numbers than 64 bits can count")]:
         header = repr({"descr": "<f4", "fortran_order": False, "shape": shape}).encode().ljust(117) + b"\n"
         write(folder, "r.npy", b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header)
         check(measured("doctor", "-m", folder, "--reference", folder / "r.npy", "--texts", folder / "texts.txt"), sentence)

@@ -342,13 +342,16 @@ def test_refuses_wrong_states(tmp_path, recall):
 
 
 def test_generate_stops_where_an_answer_ends(tmp_path):
-    """A model of recall answers in one token, one of copy in as many as it was taught; -n still asks for more."""
+    """A model of recall answers in one token, one of copy in as many as it was taught; -n still asks for more. What has a source answers in
+    as many as that has."""
     for task, keys, prompt, count in (("recall", ["data.pairs=2"], "d7 a3 a?", 1), ("copy", ["data.length=3"], "s1 s2 s1 |", 3)):
         folder = str(tmp_path / task)
         assert run("train", task, "-o", folder, "--set", "training.steps=2", *(word for key in keys for word in ("--set", key))).code == 0
         assert json.loads((tmp_path / task / "generation_config.json").read_text()) == {"max_new_tokens": count}
         assert len(run("generate", "-m", folder, prompt, "--new-only").out.split()) == count
         assert len(run("generate", "-m", folder, prompt, "--new-only", "-n", "2").out.split()) == 2
+    assert run("train", "reverse", "-o", str(tmp_path / "reverse"), "--set", "training.steps=2").code == 0
+    assert not (tmp_path / "reverse/generation_config.json").exists()
 
 
 def test_generate_writes_what_was_learned(tmp_path):

@@ -102,12 +102,28 @@ TEST(HeatmapTerminal, ColouredCellsAreNumbersOnTheirColour) {
 }
 
 TEST(HeatmapTerminal, LargeMapsArePooledAndSaySo) {
-  const std::string text = render_heatmap(labelled_map(400, 400), plain(100));
+  const auto numbered_map = [](std::size_t rows, std::size_t columns) {
+    Heatmap map = labelled_map(rows, columns);
+    map.row_labels = map.column_labels = {};
+    return map;
+  };
+  const std::string text = render_heatmap(numbered_map(400, 400), plain(100));
   EXPECT_EQ(lines_of(text).back(), "400 x 400 shown as 96 x 96, each cell the largest of its block");
-  const std::string wide = render_heatmap(labelled_map(4, 400), plain(100));
+  const std::string wide = render_heatmap(numbered_map(4, 400), plain(100));
   EXPECT_EQ(lines_of(wide).back(), "4 x 400 shown as 4 x 98, each cell the largest of its block");
-  const std::string tall = render_heatmap(labelled_map(4000, 3), plain(100));
+  const std::string tall = render_heatmap(numbered_map(4000, 3), plain(100));
   EXPECT_EQ(lines_of(tall).back(), "4000 x 3 shown as 100 x 3, each cell the largest of its block");
+}
+
+TEST(HeatmapTerminal, RowsOfAPooledMapHaveNames) {
+  const std::vector<std::string> lines = lines_of(render_heatmap(labelled_map(400, 400, "word"), plain(100)));
+  EXPECT_EQ(lines.back(), "400 x 400 shown as 88 x 88, each cell the largest of its block");
+  EXPECT_TRUE(lines[1].starts_with("  0 word0   ")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with("  4 word4   ")) << lines[2];
+  for (const int width : {20, 40, 60, 100, 200}) {
+    for (const std::string& line : lines_of(render_heatmap(labelled_map(400, 400, "someword"), plain(width))))
+      EXPECT_LE(text_width(line), width) << line;
+  }
 }
 
 TEST(HeatmapTerminal, EveryLineFits) {
