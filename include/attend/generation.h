@@ -129,7 +129,10 @@ class Generator {
   // of threads and after anything else that was generated.
   Generated generate(std::string_view prompt, const GenerateOptions& options = {});
   Generated generate(std::span<const std::int32_t> prompt, const GenerateOptions& options = {});
-  // Several, one after the other; each has the bits that it has alone.
+  // The tokens of a text as a prompt.
+  std::vector<std::int32_t> prompt_of(std::string_view text) const;
+  // Several; each has the bits that it has alone. They are written together (generator_batch.h), or, with
+  // on_token, one after the other.
   std::vector<Generated> generate(std::span<const std::string> prompts, const GenerateOptions& options = {});
 
   // The model's own template. FileError where the model has none, and where it uses what attend does not
@@ -157,6 +160,7 @@ class Generator {
 
   TextModel model_;
   TokenHead output_;
+  CacheType cache_type_;
   TransformerCache cache_;
   GenerationDefaults defaults_;
   std::optional<ChatTemplate> template_{};

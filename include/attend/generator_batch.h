@@ -15,13 +15,14 @@
 #include <exception>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace attend {
 
 struct GeneratorBatchOptions {
-  CacheType cache = CacheType::f32;
+  std::optional<CacheType> cache{};  // default: the generator's
   // Of prompts, read in one step: a long prompt takes several, so that the other texts go on meanwhile.
   // Rounded up to a multiple of 64.
   std::int64_t prompt_tokens = 256;
@@ -82,5 +83,16 @@ class GeneratorBatch {
   Id next_id_ = 1;
   std::int64_t steps_ = 0;
 };
+
+// What follows each prompt, `at_once` of them at a time. on_token is not for several texts at once, and
+// refused. What is thrown of one text ends them all.
+struct TogetherOptions {
+  std::int64_t at_once = 16;
+  bool ends_without_room = false;
+};
+std::vector<Generated> generate_together(const Generator& generator,
+                                         std::span<const std::vector<std::int32_t>> prompts,
+                                         const GenerateOptions& options = {},
+                                         const TogetherOptions& together = {});
 
 }  // namespace attend

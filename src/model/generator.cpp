@@ -1,6 +1,7 @@
 #include <attend/generation.h>
 
 #include <attend/file_error.h>
+#include <attend/generator_batch.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +13,6 @@
 
 namespace attend {
 namespace {
-
-constexpr const char* kGeneratorOperation = "generate";
 
 TokenHead output_of(const TextModel& model) {
   const ModelDescription& description = model.transformer().description();
@@ -39,6 +38,7 @@ std::string_view name_of(StopReason reason) noexcept {
 Generator::Generator(const TextModel& model, CacheType cache)
     : model_(model),
       output_(output_of(model)),
+      cache_type_(cache),
       cache_(model.transformer().description(), cache),
       defaults_(model::read_generation_defaults(model)) {
   model_.require_intact();
@@ -78,17 +78,18 @@ Generated Generator::write(model::TextInProgress& text) {
   return std::move(text).finished();
 }
 
-Generated Generator::generate(std::string_view prompt, const GenerateOptions& options) {
-  std::vector<std::int32_t> ids = model_.tokenizer().encode(prompt, {.truncate = false}).ids;
+std::vector<std::int32_t> Generator::prompt_of(std::string_view text) const {
+  std::vector<std::int32_t> ids = model_.tokenizer().encode(text, {.truncate = false}).ids;
   if (ids.empty() && defaults_.begin_token) ids.push_back(*defaults_.begin_token);
-  return generate(ids, options);
+  return ids;
+}
+
+Generated Generator::generate(std::string_view prompt, const GenerateOptions& options) {
+  return generate(prompt_of(prompt), options);
 }
 
 Generated Generator::generate(std::span<const std::int32_t> prompt, const GenerateOptions& options) {
-  if (prompt.empty()) {
-    refuse(kGeneratorOperation,
-           "the prompt is empty, and the model has no token that begins a text; it needs one to go on from");
-  }
+  model::require_prompt(prompt);
   model::TextInProgress text(model_, defaults_, options, {prompt.begin(), prompt.end()});
   if (model_.transformer().description().has_source()) read_source(prompt);
   clear();
@@ -98,8 +99,10 @@ Generated Generator::generate(std::span<const std::int32_t> prompt, const Genera
 std::vector<Generated> Generator::generate(std::span<const std::string> prompts,
                                            const GenerateOptions& options) {
   std::vector<Generated> all;
-  for (const std::string& prompt : prompts) all.push_back(generate(prompt, options));
-  return all;
+  std::vector<std::vector<std::int32_t>> ids;
+  for (const std::string& prompt : prompts)
+    options.on_token ? all.push_back(generate(prompt, options)) : ids.push_back(prompt_of(prompt));
+  return options.on_token ? all : generate_together(*this, ids, options);
 }
 
 Generated Generator::chat(std::span<const ChatMessage> messages, const GenerateOptions& options) {

@@ -1,6 +1,7 @@
 #include <attend/generator_batch.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -55,7 +56,7 @@ GeneratorBatch::GeneratorBatch(const Generator& generator, const GeneratorBatchO
     : model_(generator.model_),
       output_(generator.output_),
       defaults_(generator.defaults_),
-      options_{.cache = options.cache,
+      options_{.cache = options.cache.value_or(generator.cache_type_),
                .prompt_tokens = rounded_up(options.prompt_tokens),
                .kept_tokens = options.kept_tokens} {}
 
@@ -63,9 +64,9 @@ GeneratorBatch::~GeneratorBatch() = default;
 
 GeneratorBatch::Id GeneratorBatch::add(std::span<const std::int32_t> prompt, const GenerateOptions& options,
                                        bool ends_without_room) {
-  if (prompt.empty()) refuse(kBatchOperation, "the prompt is empty");
+  model::require_prompt(prompt);
   model::check_ids(prompt, model_.transformer().description());
-  texts_.emplace_back(model_, defaults_, next_id_, options_.cache, prompt, options, ends_without_room);
+  texts_.emplace_back(model_, defaults_, next_id_, *options_.cache, prompt, options, ends_without_room);
   reuse(texts_.back());
   return next_id_++;
 }
@@ -242,6 +243,26 @@ void GeneratorBatch::end(Id id, std::vector<Ended>& ended) {
     ended.back().failure = std::current_exception();
   }
   texts_.erase(text);
+}
+
+std::vector<Generated> generate_together(const Generator& generator,
+                                         std::span<const std::vector<std::int32_t>> prompts,
+                                         const GenerateOptions& options, const TogetherOptions& together) {
+  if (options.on_token) refuse(kBatchOperation, "on_token is for one text and not for several at once");
+  if (together.at_once < 1) refuse(kBatchOperation, "at_once is ", together.at_once, ", expected 1 or more");
+  GeneratorBatch batch(generator);
+  std::vector<Generated> all(prompts.size());
+  std::map<GeneratorBatch::Id, std::size_t> places;
+  std::size_t next = 0;
+  while (next < prompts.size() || batch.size() > 0) {
+    for (; next < prompts.size() && batch.size() < together.at_once; ++next)
+      places.emplace(batch.add(prompts[next], options, together.ends_without_room), next);
+    for (GeneratorBatch::Ended& ended : batch.step()) {
+      if (ended.failure) std::rethrow_exception(ended.failure);
+      all[places.at(ended.id)] = std::move(ended.written);
+    }
+  }
+  return all;
 }
 
 }  // namespace attend

@@ -110,6 +110,12 @@ bool WrittenSoFar::add_text(const std::string& piece) {
   return cut_ = true;
 }
 
+void require_prompt(std::span<const std::int32_t> prompt) {
+  if (!prompt.empty()) return;
+  refuse(kWritingOperation,
+         "the prompt is empty, and the model has no token that begins a text; it needs one to go on from");
+}
+
 TextInProgress::TextInProgress(const TextModel& model, const GenerationDefaults& defaults,
                                const GenerateOptions& options, std::vector<std::int32_t> prompt,
                                WithoutRoom without_room)

@@ -39,7 +39,7 @@ def test_the_session_with_the_lens_prints_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run_session(LENS)
     assert result.attempted > 20 and result.failed == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["both.svg", "it.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["both.svg", "it.html", "page.html"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
