@@ -17,10 +17,6 @@
 
 namespace attend {
 
-namespace model {
-class TextInProgress;
-}
-
 // How tokens are drawn. What is not given is as the model's folder says (GenerationDefaults). The order is
 // that of transformers: penalties, temperature, top_k, top_p, min_p.
 struct Sampling {
@@ -156,7 +152,7 @@ class Generator {
 
  private:
   friend class GeneratorBatch;
-  Generated write(model::TextInProgress& text);
+  struct Run;  // one generation
 
   TextModel model_;
   TokenHead output_;

@@ -68,15 +68,17 @@ Tensor Generator::read(std::span<const std::int32_t> ids) {
   return copy_of(logits.view().select(0, 0));
 }
 
-Generated Generator::write(model::TextInProgress& text) {
-  while (const std::optional<model::NextRead> next = text.next(cache_.length())) {
-    interruption_point();
-    if (next->from_start) clear();
-    text.take(text.draw(read(next->ids)));
+struct Generator::Run {
+  static Generated write(Generator& generator, model::TextInProgress& text) {
+    while (const std::optional<model::NextRead> next = text.next(generator.cache_.length())) {
+      interruption_point();
+      if (next->from_start) generator.clear();
+      text.take(text.draw(generator.read(next->ids)));
+    }
+    generator.model_.require_intact();
+    return std::move(text).finished();
   }
-  model_.require_intact();
-  return std::move(text).finished();
-}
+};
 
 std::vector<std::int32_t> Generator::prompt_of(std::string_view text) const {
   std::vector<std::int32_t> ids = model_.tokenizer().encode(text, {.truncate = false}).ids;
@@ -93,7 +95,7 @@ Generated Generator::generate(std::span<const std::int32_t> prompt, const Genera
   model::TextInProgress text(model_, defaults_, options, {prompt.begin(), prompt.end()});
   if (model_.transformer().description().has_source()) read_source(prompt);
   clear();
-  return write(text);
+  return Run::write(*this, text);
 }
 
 std::vector<Generated> Generator::generate(std::span<const std::string> prompts,
@@ -113,7 +115,7 @@ Generated Generator::chat(std::span<const ChatMessage> messages, const GenerateO
   read_.resize(static_cast<std::size_t>(same));
   cache_.truncate(same);
   text.reuse(same);
-  return write(text);
+  return Run::write(*this, text);
 }
 
 }  // namespace attend
