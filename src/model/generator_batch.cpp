@@ -83,7 +83,10 @@ void GeneratorBatch::reuse(Text& text) {
     const std::int64_t usable =
         std::min(same, std::max<std::int64_t>(0, std::ssize(prompt) - kFewestInChunk)) / kChunkStep *
         kChunkStep;
-    if (usable <= most || description.rotation_changes(usable, std::ssize(prompt))) continue;
+    // Keys are rotated as the length of the text asked that they were read in.
+    if (usable <= most || description.rotation_changes(usable, std::ssize(prompt)) ||
+        description.rotation_changes(usable, std::ssize(kept->prompt)))
+      continue;
     most = usable;
     best = kept;
   }
@@ -97,10 +100,12 @@ void GeneratorBatch::reuse(Text& text) {
 void GeneratorBatch::keep(Text& text) {
   const std::vector<std::int32_t>& prompt = text.progress.prompt();
   const Generated& written = text.progress.so_far();
-  if (std::ssize(prompt) < kChunkStep || std::ssize(prompt) > options_.kept_tokens || written.dropped > 0 ||
-      written.rereads > 0 || text.cache.has_source() || text.cache.length() < std::ssize(prompt))
+  const std::int64_t size = std::ssize(prompt);
+  if (size < kChunkStep || size > options_.kept_tokens || written.dropped > 0 || written.rereads > 0 ||
+      text.cache.has_source() || text.cache.length() < size ||
+      model_.transformer().description().rotation_changes(size, text.cache.length()))
     return;
-  text.cache.truncate(std::ssize(prompt));
+  text.cache.truncate(size);
   kept_.push_front({.prompt = prompt, .cache = std::move(text.cache)});
   std::int64_t tokens = 0;
   for (auto kept = kept_.begin(); kept != kept_.end();) {
