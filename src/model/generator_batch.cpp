@@ -199,32 +199,30 @@ void GeneratorBatch::read(const std::vector<Chunk>& chunks, std::vector<Ended>& 
     writing.push_back(chunk.text);
     last_rows.push_back(row - 1);
   }
-  Tensor logits;
-  if (!writing.empty()) {
-    Tensor last(DType::f32, {std::ssize(writing), hidden.size(1)});
-    for (std::int64_t i = 0; i < last.size(0); ++i) {
-      const std::int64_t from = last_rows[static_cast<std::size_t>(i)];
-      copy(hidden.view().slice(0, from, from + 1), last.view().slice(0, i, i + 1));
-    }
-    try {
-      logits = output_.next_logits(last);
-    } catch (...) {  // an interruption: nothing is read
-      for (std::size_t i = 0; i < chunks.size(); ++i) chunks[i].text->cache.truncate(before[i]);
-      throw;
-    }
-  }
-  for (const Chunk& chunk : chunks) chunk.text->unread = chunk.text->unread.subspan(chunk.ids.size());
-
   std::vector<GeneratedToken> tokens(writing.size());
   std::vector<std::exception_ptr> failures(writing.size());
-  detail::parallel_for(std::ssize(writing), [&](std::int64_t i, int) noexcept {
-    const auto at = static_cast<std::size_t>(i);
-    try {
-      tokens[at] = writing[at]->progress.draw(logits.view().select(0, i));
-    } catch (...) {
-      failures[at] = std::current_exception();
+  try {
+    if (!writing.empty()) {
+      Tensor last(DType::f32, {std::ssize(writing), hidden.size(1)});
+      for (std::int64_t i = 0; i < last.size(0); ++i) {
+        const std::int64_t from = last_rows[static_cast<std::size_t>(i)];
+        copy(hidden.view().slice(0, from, from + 1), last.view().slice(0, i, i + 1));
+      }
+      const Tensor logits = output_.next_logits(last);
+      detail::parallel_for(std::ssize(writing), [&](std::int64_t i, int) noexcept {
+        const auto at = static_cast<std::size_t>(i);
+        try {
+          tokens[at] = writing[at]->progress.draw(logits.view().select(0, i));
+        } catch (...) {
+          failures[at] = std::current_exception();
+        }
+      });
     }
-  });
+  } catch (...) {  // an interruption: nothing is read
+    for (std::size_t i = 0; i < chunks.size(); ++i) chunks[i].text->cache.truncate(before[i]);
+    throw;
+  }
+  for (const Chunk& chunk : chunks) chunk.text->unread = chunk.text->unread.subspan(chunk.ids.size());
   for (std::size_t i = 0; i < writing.size(); ++i) {
     const Id id = writing[i]->id;
     try {
