@@ -118,7 +118,9 @@ void GeneratorBatch::remove(Id id) {
   texts_.remove_if([&](const Text& text) { return text.id == id; });
 }
 
-std::int64_t GeneratorBatch::size() const noexcept { return static_cast<std::int64_t>(texts_.size()); }
+std::int64_t GeneratorBatch::size() const noexcept {
+  return static_cast<std::int64_t>(texts_.size() + ended_.size());
+}
 
 std::int64_t GeneratorBatch::tokens() const noexcept {
   std::int64_t sum = 0;
@@ -127,20 +129,18 @@ std::int64_t GeneratorBatch::tokens() const noexcept {
 }
 
 std::vector<GeneratorBatch::Ended> GeneratorBatch::step() {
-  std::vector<Ended> ended;
-  const std::vector<Chunk> next = chunks(ended);
-  if (!next.empty()) read(next, ended);
-  return ended;
+  if (const std::vector<Chunk> next = chunks(); !next.empty()) read(next);
+  return std::exchange(ended_, {});
 }
 
 // One token of each text that writes; and of prompts as much as one step reads, first of those for which it
 // is the longest ago: a long prompt and short ones take turns.
-std::vector<GeneratorBatch::Chunk> GeneratorBatch::chunks(std::vector<Ended>& ended) {
+std::vector<GeneratorBatch::Chunk> GeneratorBatch::chunks() {
   std::vector<Chunk> chunks;
   std::vector<Text*> prompts;
   for (auto place = texts_.begin(); place != texts_.end();) {
     Text& text = *place++;  // which may be the last that is seen of it
-    if (text.unread.empty() && !wants_more(text, ended)) continue;
+    if (text.unread.empty() && !wants_more(text)) continue;
     if (text.unread.size() == 1) {
       chunks.push_back({&text, text.unread});
     } else {
@@ -160,12 +160,12 @@ std::vector<GeneratorBatch::Chunk> GeneratorBatch::chunks(std::vector<Ended>& en
 }
 
 // Whether there is something to be read of a text, or it ends.
-bool GeneratorBatch::wants_more(Text& text, std::vector<Ended>& ended) {
+bool GeneratorBatch::wants_more(Text& text) {
   if (model_.transformer().description().has_source() && !text.cache.has_source())
     model_.transformer().read_source(text.progress.prompt(), text.cache);
   const std::optional<model::NextRead> next = text.progress.next(text.cache.length());
   if (!next) {
-    end(text.id, ended);
+    end(text.id);
     return false;
   }
   if (next->from_start) text.cache.clear();
@@ -182,7 +182,7 @@ std::size_t GeneratorBatch::chunk_size(const Text& text) const {
   return static_cast<std::size_t>(whole ? wanted : most);
 }
 
-void GeneratorBatch::read(const std::vector<Chunk>& chunks, std::vector<Ended>& ended) {
+void GeneratorBatch::read(const std::vector<Chunk>& chunks) {
   std::vector<NextTokens> next;
   for (const Chunk& chunk : chunks) next.push_back({.ids = chunk.ids, .cache = &chunk.text->cache});
   std::vector<std::int64_t> before;
@@ -230,20 +230,20 @@ void GeneratorBatch::read(const std::vector<Chunk>& chunks, std::vector<Ended>& 
       writing[i]->progress.take(std::move(tokens[i]));
     } catch (...) {
       remove(id);
-      ended.push_back({.id = id, .failure = std::current_exception()});
+      ended_.push_back({.id = id, .failure = std::current_exception()});
     }
   }
 }
 
-void GeneratorBatch::end(Id id, std::vector<Ended>& ended) {
+void GeneratorBatch::end(Id id) {
   const auto text = std::find_if(texts_.begin(), texts_.end(), [&](const Text& one) { return one.id == id; });
-  ended.push_back({.id = id});
+  ended_.push_back({.id = id});
   try {
     model_.require_intact();
     keep(*text);
-    ended.back().written = std::move(text->progress).finished();
+    ended_.back().written = std::move(text->progress).finished();
   } catch (...) {
-    ended.back().failure = std::current_exception();
+    ended_.back().failure = std::current_exception();
   }
   texts_.erase(text);
 }
