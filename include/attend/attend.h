@@ -17,6 +17,7 @@
 #include <attend/file_error.h>
 #include <attend/gelu.h>
 #include <attend/generation.h>
+#include <attend/generator_batch.h>
 #include <attend/gguf.h>
 #include <attend/interrupt.h>
 #include <attend/isa.h>

@@ -17,10 +17,6 @@
 
 namespace attend {
 
-namespace model {
-class TextInProgress;
-}
-
 // How tokens are drawn. What is not given is as the model's folder says (GenerationDefaults). The order is
 // that of transformers: penalties, temperature, top_k, top_p, min_p.
 struct Sampling {
@@ -129,7 +125,10 @@ class Generator {
   // of threads and after anything else that was generated.
   Generated generate(std::string_view prompt, const GenerateOptions& options = {});
   Generated generate(std::span<const std::int32_t> prompt, const GenerateOptions& options = {});
-  // Several, one after the other; each has the bits that it has alone.
+  // The tokens of a text as a prompt.
+  std::vector<std::int32_t> prompt_of(std::string_view text) const;
+  // Several; each has the bits that it has alone. They are written together (generator_batch.h), or, with
+  // on_token, one after the other.
   std::vector<Generated> generate(std::span<const std::string> prompts, const GenerateOptions& options = {});
 
   // The model's own template. FileError where the model has none, and where it uses what attend does not
@@ -153,10 +152,11 @@ class Generator {
 
  private:
   friend class GeneratorBatch;
-  Generated write(model::TextInProgress& text);
+  struct Run;  // one generation
 
   TextModel model_;
   TokenHead output_;
+  CacheType cache_type_;
   TransformerCache cache_;
   GenerationDefaults defaults_;
   std::optional<ChatTemplate> template_{};

@@ -15,13 +15,14 @@
 #include <exception>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace attend {
 
 struct GeneratorBatchOptions {
-  CacheType cache = CacheType::f32;
+  std::optional<CacheType> cache{};  // default: the generator's
   // Of prompts, read in one step: a long prompt takes several, so that the other texts go on meanwhile.
   // Rounded up to a multiple of 64.
   std::int64_t prompt_tokens = 256;
@@ -58,18 +59,18 @@ class GeneratorBatch {
   // were read.
   std::vector<Ended> step();
 
-  std::int64_t size() const noexcept;    // texts that are being written
+  std::int64_t size() const noexcept;    // texts that are being written, or have ended and were not told yet
   std::int64_t tokens() const noexcept;  // that their caches hold
 
  private:
   struct Text;
   struct Chunk;
   struct Kept;
-  std::vector<Chunk> chunks(std::vector<Ended>& ended);
-  bool wants_more(Text& text, std::vector<Ended>& ended);
+  std::vector<Chunk> chunks();
+  bool wants_more(Text& text);
   std::size_t chunk_size(const Text& text) const;
-  void read(const std::vector<Chunk>& chunks, std::vector<Ended>& ended);
-  void end(Id id, std::vector<Ended>& ended);
+  void read(const std::vector<Chunk>& chunks);
+  void end(Id id);
   void keep(Text& text);
   void reuse(Text& text);
 
@@ -77,10 +78,22 @@ class GeneratorBatch {
   const TokenHead output_;
   const GenerationDefaults defaults_;
   const GeneratorBatchOptions options_;
-  std::list<Text> texts_;  // in the order in which they joined
-  std::list<Kept> kept_;   // the newest first
+  std::list<Text> texts_;     // in the order in which they joined
+  std::vector<Ended> ended_;  // that step() has not told yet
+  std::list<Kept> kept_;      // the newest first
   Id next_id_ = 1;
   std::int64_t steps_ = 0;
 };
+
+// What follows each prompt, `at_once` of them at a time. on_token is not for several texts at once, and
+// refused. What is thrown of one text ends them all.
+struct TogetherOptions {
+  std::int64_t at_once = 16;
+  bool ends_without_room = false;
+};
+std::vector<Generated> generate_together(const Generator& generator,
+                                         std::span<const std::vector<std::int32_t>> prompts,
+                                         const GenerateOptions& options = {},
+                                         const TogetherOptions& together = {});
 
 }  // namespace attend

@@ -110,7 +110,7 @@ class TextModel:
 
         inputs: a list of pairs, [[query, passage], ...]; or one pair, (query, passage); or one text. Lists of one text are texts alone.
         function: what makes scores of the model's numbers; default: what its folder says, else "sigmoid" for one label and "identity" for
-        several. prompt: put in front of the first text of each pair. ValueError for a model that scores no texts.
+        several. prompt: put in front of the first text of each pair. ValueError for a model that does not score texts.
         """
         single, items = _texts_to_score(inputs)
         scores = self._core.predict(items, function, max_tokens, prompt, batch_tokens)
@@ -169,7 +169,7 @@ class TextModel:
 
     @property
     def labels(self) -> list[str] | None:
-        """The names of the scores that predict() returns; None for a model that scores no texts."""
+        """The names of the scores that predict() returns; None for a model that does not score texts."""
         classifier = self._core.classifier()
         return classifier[0] if classifier is not None else None
 

@@ -1,5 +1,6 @@
 // GeneratorCore: text that a model writes, behind attend.Generator.
 #include <attend/generation.h>
+#include <attend/generator_batch.h>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings.h"
@@ -120,6 +122,29 @@ class GeneratorCore {
     return fields_of(written, options.log_probabilities);
   }
 
+  nb::list generate_many(nb::handle prompts, nb::handle at_once, nb::args rest) {
+    std::vector<std::variant<std::string, std::vector<std::int32_t>>> given;
+    for (const nb::object& one : items_of(prompts, "prompts")) {
+      if (is_text(one)) {
+        given.emplace_back(std::string(text_of(one, "a prompt")));
+      } else {
+        given.emplace_back(ids_of_text(one, "the ids of a prompt"));
+      }
+    }
+    return many(given, at_once, rest, false, [&](const auto& prompt) {
+      const auto* const text = std::get_if<std::string>(&prompt);
+      return text != nullptr ? generator_.prompt_of(*text) : std::get<std::vector<std::int32_t>>(prompt);
+    });
+  }
+
+  nb::list chat_many(nb::handle conversations, nb::handle at_once, nb::args rest) {
+    std::vector<std::vector<attend::ChatMessage>> given;
+    for (const nb::object& one : items_of(conversations, "conversations"))
+      given.push_back(messages_from(one));
+    return many(given, at_once, rest, true,
+                [&](const auto& messages) { return generator_.chat_prompt(messages); });
+  }
+
   nb::list chat_prompt(nb::handle messages) {
     const std::vector<attend::ChatMessage> conversation = messages_from(messages);
     std::vector<std::int32_t> ids;
@@ -160,6 +185,25 @@ class GeneratorCore {
   }
 
  private:
+  // ids_of(one of `given`): while this object serves nobody else, and without the GIL.
+  template <class Given, class IdsOf>
+  nb::list many(const Given& given, nb::handle at_once, nb::args rest, bool ends_without_room,
+                const IdsOf& ids_of) {
+    const attend::GenerateOptions options = options_from(rest);
+    const attend::TogetherOptions together{.at_once = integer_from(at_once, "at_once", 1),
+                                           .ends_without_room = ends_without_room};
+    std::vector<attend::Generated> written;
+    {
+      const Serving serving(mutex_, Signals::handled);
+      std::vector<std::vector<std::int32_t>> prompts;
+      for (const auto& one : given) prompts.push_back(ids_of(one));
+      written = attend::generate_together(generator_, prompts, options, together);
+    }
+    nb::list all;
+    for (const attend::Generated& one : written) all.append(fields_of(one, options.log_probabilities));
+    return all;
+  }
+
   static attend::GenerateOptions options_from(nb::args rest) {
     const Given given{rest[0], rest[1], rest[2], rest[3],  rest[4],  rest[5],  rest[6],
                       rest[7], rest[8], rest[9], rest[10], rest[11], rest[12], rest[13]};
@@ -230,6 +274,13 @@ constexpr const char* kChatSignature =
     "def chat(self, messages: collections.abc.Sequence[collections.abc.Mapping[str, str]], *rest: object) -> "
     "tuple[str, list[int], numpy.typing.NDArray[numpy.float64] | None, str, int, int, int, int]";
 
+constexpr const char* kGenerateManySignature =
+    "def generate_many(self, prompts: collections.abc.Iterable[object], at_once: int, *rest: object) -> "
+    "list[tuple[str, list[int], numpy.typing.NDArray[numpy.float64] | None, str, int, int, int, int]]";
+constexpr const char* kChatManySignature =
+    "def chat_many(self, conversations: collections.abc.Iterable[object], at_once: int, *rest: object) -> "
+    "list[tuple[str, list[int], numpy.typing.NDArray[numpy.float64] | None, str, int, int, int, int]]";
+
 void bind_generator(nb::module_& module) {
   const auto maybe = [](const char* name) { return nb::arg(name).none(); };
   nb::class_<GeneratorCore>(module, "GeneratorCore", "Text that a model writes, behind attend.Generator.")
@@ -238,6 +289,10 @@ void bind_generator(nb::module_& module) {
       .def("generate", &GeneratorCore::generate, maybe("prompt"), nb::arg("rest"),
            nb::sig(kGenerateSignature))
       .def("chat", &GeneratorCore::chat, maybe("messages"), nb::arg("rest"), nb::sig(kChatSignature))
+      .def("generate_many", &GeneratorCore::generate_many, maybe("prompts"), nb::arg("at_once"),
+           nb::arg("rest"), nb::sig(kGenerateManySignature))
+      .def("chat_many", &GeneratorCore::chat_many, maybe("conversations"), nb::arg("at_once"),
+           nb::arg("rest"), nb::sig(kChatManySignature))
       .def("chat_prompt", &GeneratorCore::chat_prompt, maybe("messages"),
            nb::sig(
                "def chat_prompt(self, messages: collections.abc.Sequence[collections.abc.Mapping[str, str]]) "

@@ -38,7 +38,7 @@ Try:
 struct ServeArguments {
   ModelOptions model_options;
   std::vector<std::string> models;
-  std::int64_t threads = 0, timeout = 600, idle = 30, grace = 5, drain = 20;
+  std::int64_t threads = 0, timeout = 3600, idle = 30, grace = 5, drain = 20;
   serve::ServeOptions options;
 };
 

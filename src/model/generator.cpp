@@ -1,6 +1,7 @@
 #include <attend/generation.h>
 
 #include <attend/file_error.h>
+#include <attend/generator_batch.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +13,6 @@
 
 namespace attend {
 namespace {
-
-constexpr const char* kGeneratorOperation = "generate";
 
 TokenHead output_of(const TextModel& model) {
   const ModelDescription& description = model.transformer().description();
@@ -39,6 +38,7 @@ std::string_view name_of(StopReason reason) noexcept {
 Generator::Generator(const TextModel& model, CacheType cache)
     : model_(model),
       output_(output_of(model)),
+      cache_type_(cache),
       cache_(model.transformer().description(), cache),
       defaults_(model::read_generation_defaults(model)) {
   model_.require_intact();
@@ -68,39 +68,43 @@ Tensor Generator::read(std::span<const std::int32_t> ids) {
   return copy_of(logits.view().select(0, 0));
 }
 
-Generated Generator::write(model::TextInProgress& text) {
-  while (const std::optional<model::NextRead> next = text.next(cache_.length())) {
-    interruption_point();
-    if (next->from_start) clear();
-    text.take(text.draw(read(next->ids)));
+struct Generator::Run {
+  static Generated write(Generator& generator, model::TextInProgress& text) {
+    while (const std::optional<model::NextRead> next = text.next(generator.cache_.length())) {
+      interruption_point();
+      if (next->from_start) generator.clear();
+      text.take(text.draw(generator.read(next->ids)));
+    }
+    generator.model_.require_intact();
+    return std::move(text).finished();
   }
-  model_.require_intact();
-  return std::move(text).finished();
+};
+
+std::vector<std::int32_t> Generator::prompt_of(std::string_view text) const {
+  std::vector<std::int32_t> ids = model_.tokenizer().encode(text, {.truncate = false}).ids;
+  if (ids.empty() && defaults_.begin_token) ids.push_back(*defaults_.begin_token);
+  return ids;
 }
 
 Generated Generator::generate(std::string_view prompt, const GenerateOptions& options) {
-  std::vector<std::int32_t> ids = model_.tokenizer().encode(prompt, {.truncate = false}).ids;
-  if (ids.empty() && defaults_.begin_token) ids.push_back(*defaults_.begin_token);
-  return generate(ids, options);
+  return generate(prompt_of(prompt), options);
 }
 
 Generated Generator::generate(std::span<const std::int32_t> prompt, const GenerateOptions& options) {
-  if (prompt.empty()) {
-    refuse(kGeneratorOperation,
-           "the prompt is empty, and the model has no token that begins a text, so there is nothing to "
-           "continue");
-  }
+  model::require_prompt(prompt);
   model::TextInProgress text(model_, defaults_, options, {prompt.begin(), prompt.end()});
   if (model_.transformer().description().has_source()) read_source(prompt);
   clear();
-  return write(text);
+  return Run::write(*this, text);
 }
 
 std::vector<Generated> Generator::generate(std::span<const std::string> prompts,
                                            const GenerateOptions& options) {
   std::vector<Generated> all;
-  for (const std::string& prompt : prompts) all.push_back(generate(prompt, options));
-  return all;
+  std::vector<std::vector<std::int32_t>> ids;
+  for (const std::string& prompt : prompts)
+    options.on_token ? all.push_back(generate(prompt, options)) : ids.push_back(prompt_of(prompt));
+  return options.on_token ? all : generate_together(*this, ids, options);
 }
 
 Generated Generator::chat(std::span<const ChatMessage> messages, const GenerateOptions& options) {
@@ -111,7 +115,7 @@ Generated Generator::chat(std::span<const ChatMessage> messages, const GenerateO
   read_.resize(static_cast<std::size_t>(same));
   cache_.truncate(same);
   text.reuse(same);
-  return write(text);
+  return Run::write(*this, text);
 }
 
 }  // namespace attend

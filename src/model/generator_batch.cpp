@@ -1,6 +1,7 @@
 #include <attend/generator_batch.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -55,7 +56,7 @@ GeneratorBatch::GeneratorBatch(const Generator& generator, const GeneratorBatchO
     : model_(generator.model_),
       output_(generator.output_),
       defaults_(generator.defaults_),
-      options_{.cache = options.cache,
+      options_{.cache = options.cache.value_or(generator.cache_type_),
                .prompt_tokens = rounded_up(options.prompt_tokens),
                .kept_tokens = options.kept_tokens} {}
 
@@ -63,9 +64,9 @@ GeneratorBatch::~GeneratorBatch() = default;
 
 GeneratorBatch::Id GeneratorBatch::add(std::span<const std::int32_t> prompt, const GenerateOptions& options,
                                        bool ends_without_room) {
-  if (prompt.empty()) refuse(kBatchOperation, "the prompt is empty");
+  model::require_prompt(prompt);
   model::check_ids(prompt, model_.transformer().description());
-  texts_.emplace_back(model_, defaults_, next_id_, options_.cache, prompt, options, ends_without_room);
+  texts_.emplace_back(model_, defaults_, next_id_, *options_.cache, prompt, options, ends_without_room);
   reuse(texts_.back());
   return next_id_++;
 }
@@ -82,7 +83,10 @@ void GeneratorBatch::reuse(Text& text) {
     const std::int64_t usable =
         std::min(same, std::max<std::int64_t>(0, std::ssize(prompt) - kFewestInChunk)) / kChunkStep *
         kChunkStep;
-    if (usable <= most || description.rotation_changes(usable, std::ssize(prompt))) continue;
+    // Keys are rotated as the length of the text asked that they were read in.
+    if (usable <= most || description.rotation_changes(usable, std::ssize(prompt)) ||
+        description.rotation_changes(usable, std::ssize(kept->prompt)))
+      continue;
     most = usable;
     best = kept;
   }
@@ -96,10 +100,12 @@ void GeneratorBatch::reuse(Text& text) {
 void GeneratorBatch::keep(Text& text) {
   const std::vector<std::int32_t>& prompt = text.progress.prompt();
   const Generated& written = text.progress.so_far();
-  if (std::ssize(prompt) < kChunkStep || std::ssize(prompt) > options_.kept_tokens || written.dropped > 0 ||
-      written.rereads > 0 || text.cache.has_source() || text.cache.length() < std::ssize(prompt))
+  const std::int64_t size = std::ssize(prompt);
+  if (size < kChunkStep || size > options_.kept_tokens || written.dropped > 0 || written.rereads > 0 ||
+      text.cache.has_source() || text.cache.length() < size ||
+      model_.transformer().description().rotation_changes(size, text.cache.length()))
     return;
-  text.cache.truncate(std::ssize(prompt));
+  text.cache.truncate(size);
   kept_.push_front({.prompt = prompt, .cache = std::move(text.cache)});
   std::int64_t tokens = 0;
   for (auto kept = kept_.begin(); kept != kept_.end();) {
@@ -112,7 +118,9 @@ void GeneratorBatch::remove(Id id) {
   texts_.remove_if([&](const Text& text) { return text.id == id; });
 }
 
-std::int64_t GeneratorBatch::size() const noexcept { return static_cast<std::int64_t>(texts_.size()); }
+std::int64_t GeneratorBatch::size() const noexcept {
+  return static_cast<std::int64_t>(texts_.size() + ended_.size());
+}
 
 std::int64_t GeneratorBatch::tokens() const noexcept {
   std::int64_t sum = 0;
@@ -121,20 +129,18 @@ std::int64_t GeneratorBatch::tokens() const noexcept {
 }
 
 std::vector<GeneratorBatch::Ended> GeneratorBatch::step() {
-  std::vector<Ended> ended;
-  const std::vector<Chunk> next = chunks(ended);
-  if (!next.empty()) read(next, ended);
-  return ended;
+  if (const std::vector<Chunk> next = chunks(); !next.empty()) read(next);
+  return std::exchange(ended_, {});
 }
 
 // One token of each text that writes; and of prompts as much as one step reads, first of those for which it
 // is the longest ago: a long prompt and short ones take turns.
-std::vector<GeneratorBatch::Chunk> GeneratorBatch::chunks(std::vector<Ended>& ended) {
+std::vector<GeneratorBatch::Chunk> GeneratorBatch::chunks() {
   std::vector<Chunk> chunks;
   std::vector<Text*> prompts;
   for (auto place = texts_.begin(); place != texts_.end();) {
     Text& text = *place++;  // which may be the last that is seen of it
-    if (text.unread.empty() && !wants_more(text, ended)) continue;
+    if (text.unread.empty() && !wants_more(text)) continue;
     if (text.unread.size() == 1) {
       chunks.push_back({&text, text.unread});
     } else {
@@ -154,12 +160,12 @@ std::vector<GeneratorBatch::Chunk> GeneratorBatch::chunks(std::vector<Ended>& en
 }
 
 // Whether there is something to be read of a text, or it ends.
-bool GeneratorBatch::wants_more(Text& text, std::vector<Ended>& ended) {
+bool GeneratorBatch::wants_more(Text& text) {
   if (model_.transformer().description().has_source() && !text.cache.has_source())
     model_.transformer().read_source(text.progress.prompt(), text.cache);
   const std::optional<model::NextRead> next = text.progress.next(text.cache.length());
   if (!next) {
-    end(text.id, ended);
+    end(text.id);
     return false;
   }
   if (next->from_start) text.cache.clear();
@@ -176,7 +182,7 @@ std::size_t GeneratorBatch::chunk_size(const Text& text) const {
   return static_cast<std::size_t>(whole ? wanted : most);
 }
 
-void GeneratorBatch::read(const std::vector<Chunk>& chunks, std::vector<Ended>& ended) {
+void GeneratorBatch::read(const std::vector<Chunk>& chunks) {
   std::vector<NextTokens> next;
   for (const Chunk& chunk : chunks) next.push_back({.ids = chunk.ids, .cache = &chunk.text->cache});
   std::vector<std::int64_t> before;
@@ -193,32 +199,30 @@ void GeneratorBatch::read(const std::vector<Chunk>& chunks, std::vector<Ended>& 
     writing.push_back(chunk.text);
     last_rows.push_back(row - 1);
   }
-  Tensor logits;
-  if (!writing.empty()) {
-    Tensor last(DType::f32, {std::ssize(writing), hidden.size(1)});
-    for (std::int64_t i = 0; i < last.size(0); ++i) {
-      const std::int64_t from = last_rows[static_cast<std::size_t>(i)];
-      copy(hidden.view().slice(0, from, from + 1), last.view().slice(0, i, i + 1));
-    }
-    try {
-      logits = output_.next_logits(last);
-    } catch (...) {  // an interruption: nothing is read
-      for (std::size_t i = 0; i < chunks.size(); ++i) chunks[i].text->cache.truncate(before[i]);
-      throw;
-    }
-  }
-  for (const Chunk& chunk : chunks) chunk.text->unread = chunk.text->unread.subspan(chunk.ids.size());
-
   std::vector<GeneratedToken> tokens(writing.size());
   std::vector<std::exception_ptr> failures(writing.size());
-  detail::parallel_for(std::ssize(writing), [&](std::int64_t i, int) noexcept {
-    const auto at = static_cast<std::size_t>(i);
-    try {
-      tokens[at] = writing[at]->progress.draw(logits.view().select(0, i));
-    } catch (...) {
-      failures[at] = std::current_exception();
+  try {
+    if (!writing.empty()) {
+      Tensor last(DType::f32, {std::ssize(writing), hidden.size(1)});
+      for (std::int64_t i = 0; i < last.size(0); ++i) {
+        const std::int64_t from = last_rows[static_cast<std::size_t>(i)];
+        copy(hidden.view().slice(0, from, from + 1), last.view().slice(0, i, i + 1));
+      }
+      const Tensor logits = output_.next_logits(last);
+      detail::parallel_for(std::ssize(writing), [&](std::int64_t i, int) noexcept {
+        const auto at = static_cast<std::size_t>(i);
+        try {
+          tokens[at] = writing[at]->progress.draw(logits.view().select(0, i));
+        } catch (...) {
+          failures[at] = std::current_exception();
+        }
+      });
     }
-  });
+  } catch (...) {  // an interruption: nothing is read
+    for (std::size_t i = 0; i < chunks.size(); ++i) chunks[i].text->cache.truncate(before[i]);
+    throw;
+  }
+  for (const Chunk& chunk : chunks) chunk.text->unread = chunk.text->unread.subspan(chunk.ids.size());
   for (std::size_t i = 0; i < writing.size(); ++i) {
     const Id id = writing[i]->id;
     try {
@@ -226,22 +230,42 @@ void GeneratorBatch::read(const std::vector<Chunk>& chunks, std::vector<Ended>& 
       writing[i]->progress.take(std::move(tokens[i]));
     } catch (...) {
       remove(id);
-      ended.push_back({.id = id, .failure = std::current_exception()});
+      ended_.push_back({.id = id, .failure = std::current_exception()});
     }
   }
 }
 
-void GeneratorBatch::end(Id id, std::vector<Ended>& ended) {
+void GeneratorBatch::end(Id id) {
   const auto text = std::find_if(texts_.begin(), texts_.end(), [&](const Text& one) { return one.id == id; });
-  ended.push_back({.id = id});
+  ended_.push_back({.id = id});
   try {
     model_.require_intact();
     keep(*text);
-    ended.back().written = std::move(text->progress).finished();
+    ended_.back().written = std::move(text->progress).finished();
   } catch (...) {
-    ended.back().failure = std::current_exception();
+    ended_.back().failure = std::current_exception();
   }
   texts_.erase(text);
+}
+
+std::vector<Generated> generate_together(const Generator& generator,
+                                         std::span<const std::vector<std::int32_t>> prompts,
+                                         const GenerateOptions& options, const TogetherOptions& together) {
+  if (options.on_token) refuse(kBatchOperation, "on_token is for one text and not for several at once");
+  if (together.at_once < 1) refuse(kBatchOperation, "at_once is ", together.at_once, ", expected 1 or more");
+  GeneratorBatch batch(generator);
+  std::vector<Generated> all(prompts.size());
+  std::map<GeneratorBatch::Id, std::size_t> places;
+  std::size_t next = 0;
+  while (next < prompts.size() || batch.size() > 0) {
+    for (; next < prompts.size() && batch.size() < together.at_once; ++next)
+      places.emplace(batch.add(prompts[next], options, together.ends_without_room), next);
+    for (GeneratorBatch::Ended& ended : batch.step()) {
+      if (ended.failure) std::rethrow_exception(ended.failure);
+      all[places.at(ended.id)] = std::move(ended.written);
+    }
+  }
+  return all;
 }
 
 }  // namespace attend

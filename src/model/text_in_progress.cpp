@@ -110,6 +110,13 @@ bool WrittenSoFar::add_text(const std::string& piece) {
   return cut_ = true;
 }
 
+void require_prompt(std::span<const std::int32_t> prompt) {
+  if (!prompt.empty()) return;
+  refuse(
+      kWritingOperation,
+      "the prompt is empty, and the model has no token that begins a text, so there is nothing to continue");
+}
+
 TextInProgress::TextInProgress(const TextModel& model, const GenerationDefaults& defaults,
                                const GenerateOptions& options, std::vector<std::int32_t> prompt,
                                WithoutRoom without_room)

@@ -53,6 +53,8 @@ class WrittenSoFar {
   bool cut_ = false;
 };
 
+void require_prompt(std::span<const std::int32_t> prompt);  // that there is one
+
 class TextInProgress {
  public:
   // The model and the defaults must outlive it. Throws std::invalid_argument for options without meaning and,

@@ -24,7 +24,7 @@ struct ServeOptions {
   std::int64_t max_batch_total_tokens = 1 << 16;  // that they may come to, with their prompts
   std::int64_t payload_limit = 2'000'000;         // bytes of a body
   std::int64_t max_connections = 1024;
-  std::chrono::seconds request_timeout{600};  // after which a request is refused, whatever is done of it
+  std::chrono::seconds request_timeout{3600};  // after which a request is refused, whatever is done of it
   std::chrono::seconds idle{30};
   std::chrono::seconds grace{5};   // after SIGTERM
   std::chrono::seconds drain{20};  // after the grace; Kubernetes allows 30 in all

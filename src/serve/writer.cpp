@@ -35,10 +35,7 @@ std::vector<std::int32_t> Writer::prompt_of(std::span<const ChatMessage> message
 }
 
 std::vector<std::int32_t> Writer::prompt_of(std::string_view text) const {
-  std::vector<std::int32_t> ids = generator_.model().tokenizer().encode(text, {.truncate = false}).ids;
-  const std::optional<std::int32_t> begin = generator_.defaults().begin_token;
-  if (ids.empty() && begin) ids.push_back(*begin);
-  return ids;
+  return generator_.prompt_of(text);
 }
 
 void Writer::add(std::shared_ptr<WritingWork> work) {

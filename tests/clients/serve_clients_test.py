@@ -58,6 +58,22 @@ def test_openai_completions(client, sinking_model):
     assert "".join(piece.choices[0].text for piece in client.completions.create(**asked, stream=True)) == expected
 
 
+def test_openai_log_probabilities(client, sinking_model):
+    expected = run_json("generate", "the bank", "-m", str(sinking_model), "--max-tokens=6", "--temperature=0")["tokens"]
+    asked = {"model": sinking_model.name, "prompt": "the bank", "max_tokens": 6, "temperature": 0, "logprobs": 2}
+    told = client.completions.create(**asked).choices[0].logprobs
+    assert told.token_logprobs == [token["log_probability"] for token in expected] and len(told.top_logprobs[0]) == 2
+    pieces = [piece.choices[0].logprobs for piece in client.completions.create(**asked, stream=True)]
+    assert [value for piece in pieces if piece for value in piece.token_logprobs] == told.token_logprobs
+
+
+def test_openai_deadlines(server, sinking_model):
+    hasty = openai.OpenAI(base_url=f"{server.address}v1", api_key="none", max_retries=0, default_headers={"X-Envoy-Expected-Rq-Timeout-Ms": "50"})
+    with pytest.raises(openai.InternalServerError, match="within 50 ms") as caught:
+        hasty.completions.create(model=sinking_model.name, prompt="the bank", max_tokens=1_000_000)
+    assert caught.value.status_code == 504
+
+
 def test_huggingface_hub(server, expected):
     client = huggingface_hub.InferenceClient(server.address)
     expected = expected.astype(np.float64) / np.linalg.norm(expected, axis=1, keepdims=True)  # /embed normalises unless told otherwise

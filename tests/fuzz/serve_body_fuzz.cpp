@@ -37,6 +37,11 @@ void require_inputs(const std::vector<Input>& inputs, std::size_t most) {
       require(std::ranges::all_of(*ids, [](std::int32_t id) { return id >= 0; }));
 }
 
+void require_probabilities(const GenerateOptions& options, std::int64_t most) {
+  require(options.most_probable >= 0 && options.most_probable <= most);
+  require(options.most_probable == 0 || options.log_probabilities);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -60,10 +65,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ExplainBody explain = parse_explain(body);
     require(explain.top_k >= 0 && explain.top_k <= 1000 && (!explain.heads.head || explain.heads.layer));
   });
-  parse_or_refuse([&] { require_inputs(parse_completion(body).prompts, kMostPrompts); });
+  parse_or_refuse([&] {
+    const WritingBody completion = parse_completion(body);
+    require_inputs(completion.prompts, kMostPrompts);
+    require_probabilities(completion.options, kMostCompletionLogprobs);
+  });
   parse_or_refuse([&] {
     const WritingBody chat = parse_chat(body);
     require(!chat.messages.empty() && chat.messages.size() <= kMostMessages && chat.choices >= 1);
+    require_probabilities(chat.options, kMostChatLogprobs);
   });
   return 0;
 }

@@ -1,5 +1,6 @@
 // Texts that are written together: each as it is written alone.
 #include <attend/generator_batch.h>
+#include <attend/interrupt.h>
 #include <attend/isa.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "model/golden_decoders.h"
@@ -47,11 +49,13 @@ GenerateOptions options_with(std::int64_t max_tokens, std::uint64_t seed) {
 class GeneratorBatches : public EachGoldenDecoder {
  protected:
   // The golden model with `positions`: tables of rotary positions have any length.
-  TextModel model(std::int64_t positions, const ModelOptions& options = {}) const {
+  TextModel model(std::int64_t positions, const ModelOptions& options = {},
+                  std::optional<std::int64_t> rotated_alike = {}) const {
     std::filesystem::copy_file(folder / "model.safetensors", copy / "model.safetensors",
                                std::filesystem::copy_options::overwrite_existing);
     nlohmann::json json = nlohmann::json::parse(std::ifstream(folder / "config.json"));
     json["max_position_embeddings"] = positions;
+    if (rotated_alike) json["original_max_position_embeddings"] = *rotated_alike;
     copy.write("config.json", json.dump());
     copy.write("tokenizer.json", letters());
     return TextModel::load(copy.path().string(), options);
@@ -162,6 +166,32 @@ TEST_P(OneGeneratorBatch, LosesATextAndTheOthersAreTheSame) {
   EXPECT_EQ(batch.tokens(), 0);
 }
 
+TEST_P(OneGeneratorBatch, GoesOnAfterAnInterruption) {
+  Generator alone(model(400));
+  GeneratorBatch batch(alone);
+  int interrupted = 0;
+  GenerateOptions options = options_with(1'000'000, 1);
+  options.on_token = [&](const GeneratedToken&) { return interrupted < 3; };  // as long as it takes
+  const auto one = batch.add(some_ids(5, 1), options);
+  const auto other = batch.add(some_ids(90, 2), options);
+  std::map<GeneratorBatch::Id, Generated> found;
+  while (batch.size() > 0) {
+    try {
+      const Interruptible now([&] {
+        if (++interrupted <= 3) throw std::runtime_error("not now");
+      });
+      while (batch.size() > 0)
+        for (GeneratorBatch::Ended& ended : batch.step()) found[ended.id] = std::move(ended.written);
+    } catch (const std::runtime_error&) {
+    }
+  }
+  for (const auto& [id, prompt] : {std::pair{one, some_ids(5, 1)}, {other, some_ids(90, 2)}}) {
+    const std::int64_t tokens = std::ssize(found[id].tokens);
+    EXPECT_GT(tokens, 0);
+    EXPECT_EQ(bits_of(found[id]), bits_of(alone.generate(prompt, options_with(tokens, 1))));
+  }
+}
+
 TEST_P(OneGeneratorBatch, ReadsShortPromptsBesideALongOne) {
   Generator alone(model(2000));
   GeneratorBatch batch(alone, {.prompt_tokens = 64});
@@ -201,6 +231,32 @@ TEST_P(GeneratorBatches, KeepPromptsAndNotABitChanges) {
   while (batch.size() > 0) {
     for (const GeneratorBatch::Ended& ended : batch.step()) EXPECT_LT(ended.written.reused, 128);
   }
+}
+
+// Texts of up to 128 tokens are rotated in one way, longer ones in another: what was kept of one kind is of
+// no use to the other.
+class LongGeneratorBatch : public GeneratorBatches {};
+INSTANTIATE_TEST_SUITE_P(Phi3, LongGeneratorBatch, testing::Values("phi3-long"));
+
+TEST_P(LongGeneratorBatch, KeepsWhatIsRotatedAlike) {
+  Generator alone(model(800, {}, 128));
+  GeneratorBatch batch(alone, {.prompt_tokens = 64, .kept_tokens = 2000});
+  const Ids all = some_ids(300, 1);
+  std::vector<std::int64_t> reused;
+  // A long prompt, its short beginning twice, the long one again, of which what was kept is short; then one
+  // that becomes long as it is written.
+  for (const auto& [size, tokens] : {std::pair{200, 3}, {100, 3}, {100, 3}, {200, 3}, {126, 9}, {100, 3}}) {
+    const Ids prompt(all.begin(), all.begin() + size);
+    batch.add(prompt, options_with(tokens, 1));
+    while (batch.size() > 0) {
+      for (const GeneratorBatch::Ended& ended : batch.step()) {
+        ASSERT_FALSE(ended.failure);
+        reused.push_back(ended.written.reused);
+        EXPECT_EQ(bits_of(ended.written), bits_of(alone.generate(prompt, options_with(tokens, 1)))) << size;
+      }
+    }
+  }
+  EXPECT_EQ(reused, (std::vector<std::int64_t>{0, 0, 64, 0, 64, 0}));
 }
 
 TEST_P(OneGeneratorBatch, RefusesWhatHasNoMeaning) {

@@ -126,8 +126,8 @@ TEST(Predict, AModelWithoutAHeadSaysSo) {
   files.replace("config.json", "BertForSequenceClassification", "BertModel");
   const TextModel model = files.load();
   EXPECT_FALSE(model.sequence_head());
-  EXPECT_REFUSES(model.predict(kPairs), "[predict] the model scores no texts");
-  EXPECT_REFUSES(model.rank("a", {}), "[rank] the model scores no texts");
+  EXPECT_REFUSES(model.predict(kPairs), "[predict] the model does not score texts");
+  EXPECT_REFUSES(model.rank("a", {}), "[rank] the model does not score texts");
 }
 
 TEST(Predict, ACheckpointThatIsCutShortLaterIsNotTrusted) {

@@ -251,7 +251,35 @@ def test_a_conversation(talking, generator):
         generator.chat(messages)
 
 
+def test_many_at_once_are_those_of_one_at_a_time(talking, generator, copying):
+    prompts = ["w1", [3, 4, 5], b"w7 w8", "w0 " * 40, np.array([2]), "w5"]
+    options = {"temperature": 1.5, "seed": 7, "max_tokens": 30, "ignore_end": True, "log_probabilities": True}
+    alone = [generator.generate(prompt, **options) for prompt in prompts]
+    generator.clear()
+    generator.read([1, 2])
+    for at_once in (1, 4, 16):
+        for one, other in zip(generator.generate_many(prompts, at_once=at_once, **options), alone, strict=True):
+            assert one._replace(log_probabilities=None) == other._replace(log_probabilities=None)
+            assert (one.log_probabilities == other.log_probabilities).all()
+    assert generator.length == 2  # what it had read
+    assert generator.generate_many([]) == []
+
+    conversations = [[{"role": "user", "content": text}] for text in ("w1 w2", "w0", "w3 w3 w3")]
+    for one, conversation in zip(talking.chat_many(conversations), conversations, strict=True):
+        talking.clear()
+        assert one == talking.chat(conversation)
+    with pytest.raises(ValueError, match="the model can read 24 with its answer"):
+        talking.chat_many([[{"role": "user", "content": "w1 " * 50}]])
+
+    writer = attend.Generator(copying[0])
+    sources = ["a b c d", "d d a b", "c"]
+    assert writer.generate_many(sources, max_tokens=4, temperature=0) == [writer.generate(source, max_tokens=4, temperature=0) for source in sources]
+
+
 REFUSED = {
+    "an empty prompt of many": (ValueError, "the prompt is empty, and the model has no token that begins a text", lambda g: g.generate_many(["w1", ""])),
+    "prompts": (TypeError, "prompts", lambda g: g.generate_many(5)),
+    "none at once": (ValueError, "at_once is 0", lambda g: g.generate_many(["w1"], at_once=0)),
     "an empty prompt": (ValueError, "the prompt is empty", lambda g: g.generate("")),
     "no ids": (ValueError, "the prompt is empty", lambda g: g.generate([])),
     "a prompt of floats": (TypeError, "the ids of the prompt must be whole numbers, not float64", lambda g: g.generate([1.5])),

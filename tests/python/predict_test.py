@@ -85,9 +85,9 @@ def test_mistakes(encoder, small_bert, classifier, tmp_path):
         (lambda: encoder.predict("a", batch_tokens=0), ValueError, "batch_tokens is 0"),
         (lambda: encoder.rank("a", ["b"], top_k=0), ValueError, "top_k is 0"),
         (lambda: encoder.classify("a", top_k=0), ValueError, "top_k is 0"),
-        (lambda: attend.TextModel.from_pretrained(small_bert).predict("the"), ValueError, "the model scores no texts"),
-        (lambda: attend.TextModel.from_pretrained(small_bert).rank("the", ["bank"]), ValueError, "the model scores no texts"),
-        (lambda: attend.TextModel.from_pretrained(small_bert).classify("the"), ValueError, "the model scores no texts"),
+        (lambda: attend.TextModel.from_pretrained(small_bert).predict("the"), ValueError, "the model does not score texts"),
+        (lambda: attend.TextModel.from_pretrained(small_bert).rank("the", ["bank"]), ValueError, "the model does not score texts"),
+        (lambda: attend.TextModel.from_pretrained(small_bert).classify("the"), ValueError, "the model does not score texts"),
     ]:
         with pytest.raises(kind, match=sentence or None):
             call()

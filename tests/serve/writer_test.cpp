@@ -72,7 +72,8 @@ TEST_F(WriterTest, LetsThoseGoFirstWhoHaveTheFewestTexts) {
   few.wait();
   EXPECT_EQ(most, 2);
   ASSERT_EQ(order.size(), 9U);
-  EXPECT_LE(std::ranges::find(order, "few") - order.begin(), 2);
+  // Two of the many may have joined before it came, and a third with it; in turn it would be the last.
+  EXPECT_LE(std::ranges::find(order, "few") - order.begin(), 3);
   for (std::size_t i = 0; i < many.found.size(); ++i) {
     EXPECT_EQ(many.found[i].text, alone(many.work->texts[i]));
     EXPECT_EQ(many.found[i].tokens.size(), 30U);

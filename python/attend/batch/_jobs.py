@@ -182,12 +182,11 @@ class Generate(Job):
 
         def generate(texts: Sequence[str]) -> Columns:
             columns: Columns = {name: [] for name in ("generated", "reason", "tokens", "prompt_tokens")}
-            for text in texts:
-                generator.clear()  # nothing of the text before is left
-                if self.chat:
-                    written = generator.chat([*first, {"role": "user", "content": text}], **options)
-                else:
-                    written = generator.generate(text, **options)
+            if self.chat:
+                all_written = generator.chat_many([[*first, {"role": "user", "content": text}] for text in texts], **options)
+            else:
+                all_written = generator.generate_many(list(texts), **options)
+            for written in all_written:
                 for column, value in zip(columns.values(), (written.text, written.reason, len(written.tokens), written.prompt_tokens)):
                     column.append(value)
             return columns
