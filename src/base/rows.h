@@ -41,15 +41,19 @@ BasicView<Pointer> row_view(BasicView<Pointer> view, std::int64_t row) {
 // Rows in chunks: a thread should have some microseconds of work for each claim.
 struct RowChunks {
   RowChunks(std::int64_t row_count, std::int64_t row_size)
-      : rows(row_count), block(std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, row_size))) {}
+      : rows(row_count),
+        block(std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, row_size))),
+        numbers(row_count * row_size) {}
   std::int64_t count() const { return (rows + block - 1) / block; }
-  std::int64_t rows, block;
+  // As many as pay: a thread takes some microseconds to come.
+  int lanes() const { return lanes_for(std::min(count(), numbers / 8192)); }
+  std::int64_t rows, block, numbers;
 };
 
 // Calls body(row, lane) for every row; lane is below `lanes`.
 template <class Body>
 void for_each_row(const RowChunks& chunks, int lanes, const Body& body) {
-  parallel_for(chunks.count(), lanes, [&](std::int64_t chunk, int lane) noexcept {
+  parallel_for(chunks.count(), lanes, Sharing::neighbours, [&](std::int64_t chunk, int lane) noexcept {
     const std::int64_t end = std::min(chunks.rows, (chunk + 1) * chunks.block);
     for (std::int64_t row = chunk * chunks.block; row < end; ++row) body(row, lane);
   });
@@ -60,7 +64,7 @@ template <class Body>
 void for_each_row(std::int64_t rows, std::int64_t size, const Body& body) {
   if (size == 0) return;
   const RowChunks chunks(rows, size);
-  for_each_row(chunks, lanes_for(chunks.count()), body);
+  for_each_row(chunks, chunks.lanes(), body);
 }
 
 }  // namespace attend::detail

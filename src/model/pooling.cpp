@@ -79,6 +79,13 @@ void check_ends(const char* operation, std::span<const std::int64_t> ends, std::
   if (!std::is_sorted(ends.begin(), ends.end())) refuse(operation, "ends must not decrease");
 }
 
+// Calls body(text) for every text, on threads that have as much to do as its tokens take.
+template <class Body>
+void for_each_text(std::int64_t texts, ConstTensorView vectors, const Body& body) {
+  const std::int64_t numbers = vectors.count() / std::max<std::int64_t>(1, texts);
+  for_each_row(texts, std::max<std::int64_t>(1, numbers), body);
+}
+
 template <class Body>
 void with_computing_type(const char* operation, DType dtype, const Body& body) {
   if (dtype == DType::f32) return body(float{});
@@ -128,7 +135,7 @@ void pool(ConstTensorView vectors, std::span<const std::int64_t> ends, std::span
   with_computing_type(kOperation, vectors.dtype(), [&]<class T>(T) {
     const T* const from = vectors.data<T>();
     T* const to = out.data<T>();
-    for_each_row(texts, out.size(1), [&](std::int64_t text, int) noexcept {
+    for_each_text(texts, vectors, [&](std::int64_t text, int) noexcept {
       const std::int64_t begin = ends[static_cast<std::size_t>(text)],
                          end = ends[static_cast<std::size_t>(text) + 1];
       for (std::int64_t column = 0; column < out.size(1); ++column) {
@@ -159,7 +166,7 @@ void pool_backward(ConstTensorView vectors, std::span<const std::int64_t> ends,
     const T* const from = vectors.data<T>();
     const T* const d = d_out.data<T>();
     T* const to = d_vectors.data<T>();
-    for_each_row(texts, d_out.size(1), [&](std::int64_t text, int) noexcept {
+    for_each_text(texts, vectors, [&](std::int64_t text, int) noexcept {
       const std::int64_t begin = ends[static_cast<std::size_t>(text)],
                          end = ends[static_cast<std::size_t>(text) + 1];
       for (std::int64_t row = begin; row < end; ++row) {

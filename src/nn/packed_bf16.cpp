@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "base/rows.h"
 #include "base/scratch.h"
 #include "kernels/convert/copy_row.h"
 #include "kernels/isa.h"
 #include "kernels/matmul/matmul_bf16.h"
+#include "kernels/matmul/tile_product.h"
 #include "nn/packed_f32.h"
 #include "nn/packed_product.h"
 
@@ -101,9 +103,7 @@ class Bf16Rows {
     if (!whole_) return;
     bfloat16* const to = scratch_->of(0);
     const RowChunks chunks(cut.m, k);
-    // Below this a second thread would come too late: it takes some microseconds.
-    const int lanes = cut.m * k < kFewNumbers ? 1 : lanes_for(chunks.count());
-    for_each_row(chunks, lanes,
+    for_each_row(chunks, chunks.lanes(),
                  [&](std::int64_t row, int) noexcept { round_rows(view_, row, 1, step_, to + row * step_); });
   }
 
@@ -116,8 +116,6 @@ class Bf16Rows {
   std::int64_t row_step() const noexcept { return step_; }
 
  private:
-  static constexpr std::int64_t kFewNumbers = 1 << 14;
-
   ConstTensorView view_;
   std::int64_t step_;
   bool whole_, direct_ = false;
@@ -125,10 +123,69 @@ class Bf16Rows {
   std::optional<LaneScratch<bfloat16>> scratch_{};
 };
 
-// rows_of(block) is where the rows of a block begin, row_step how far apart they are.
-template <class RowsOf>
+// The same as tiles (kernels/matmul/tile_product.h), which are always made: by each lane for its blocks while
+// few blocks of columns read them, and all of them first where many do.
+class TileRows {
+ public:
+  TileRows(ConstTensorView given, const ProductCut& cut)
+      : given_(given),
+        rows_(given),
+        depth_(row_size(given)),
+        tile_row_(kernels::tile_row_numbers(depth_)),
+        whole_(cut.column_blocks > kFewReaders),
+        scratch_(whole_ ? 1 : lanes_for(cut.count()), tile_rows(whole_ ? cut.m : cut.rows) * tile_row_),
+        held_(static_cast<std::size_t>(whole_ ? 0 : lanes_for(cut.count())), -1) {
+    if (!whole_ || depth_ == 0) return;
+    const RowChunks chunks(cut.m, depth_);
+    for_each_row(chunks, chunks.lanes(),
+                 [&](std::int64_t row, int) noexcept { put(row, row, scratch_.of(0)); });
+  }
+
+  const bfloat16* rows_of(const ProductBlock& block) noexcept {
+    if (whole_) return scratch_.of(0) + block.row / kernels::kRowsOfTile * tile_row_;
+    bfloat16* const to = scratch_.of(block.lane);
+    std::int64_t& held = held_[static_cast<std::size_t>(block.lane)];
+    if (held == block.row) return to;
+    held = block.row;
+    for (std::int64_t r = 0; r < block.rows; ++r) put(block.row + r, r, to);
+    return to;
+  }
+
+ private:
+  static constexpr std::int64_t kFewReaders = 4;
+
+  static std::int64_t tile_rows(std::int64_t rows) {
+    return (rows + kernels::kRowsOfTile - 1) / kernels::kRowsOfTile;
+  }
+
+  // A row to its place among the tiles at `to`.
+  void put(std::int64_t row, std::int64_t place, bfloat16* to) const noexcept {
+    bfloat16* const line = to + kernels::line_of_row(place, depth_);
+    if (rows_.direct) {
+      if (depth_ > 0) kernels::put_in_tiles(rows_.at(row, 0), depth_, line);
+      return;
+    }
+    constexpr std::int64_t kPiece = 16 * kernels::kDepthOfTile;
+    float numbers[kPiece];
+    for (std::int64_t i = 0; i < depth_; i += kPiece) {
+      const std::int64_t count = std::min(kPiece, depth_ - i);
+      gather(given_, row, 1, i, count, numbers);
+      kernels::put_in_tiles(numbers, count, line + i * kernels::kRowsOfTile);
+    }
+  }
+
+  ConstTensorView given_;
+  Rows<ConstTensorView> rows_;
+  std::int64_t depth_, tile_row_;
+  bool whole_;
+  LaneScratch<bfloat16> scratch_;
+  std::vector<std::int64_t> held_;  // the first row of the block whose tiles a lane has, or -1
+};
+
+// Calls multiply(at, block), block being a product of panels without its rows.
+template <class Multiply>
 void multiply_blocks(const ProductCut& cut, const PackedMatrix& w, TensorView out,
-                     const MatmulEpilogue& epilogue, std::int64_t row_step, const RowsOf& rows_of) {
+                     const MatmulEpilogue& epilogue, const Multiply& multiply) {
   const std::int64_t pairs = pair_count(w.rows());
   const auto* const panels = static_cast<const std::uint32_t*>(w.memory().raw());
   for_each_block(cut, out, epilogue,
@@ -140,7 +197,7 @@ void multiply_blocks(const ProductCut& cut, const PackedMatrix& w, TensorView ou
                    block.panels = panels + at.column * pairs;
                    if (at.next_column >= 0) block.ahead = panels + at.next_column * pairs;
                    block.finish = finish;
-                   kernels::matmul_bf16(rows_of(at), row_step, block);
+                   multiply(at, block);
                  });
 }
 
@@ -148,17 +205,28 @@ void multiply_pairs(ConstTensorView a, const PackedMatrix& w, TensorView out,
                     const MatmulEpilogue& epilogue) {
   if (out.count() == 0) return;
   kernels::require_isa();
+  using kernels::MatmulBf16Block;
+  if (kernels::multiplies_tiles()) {
+    const ProductCut cut(row_count(a), w.columns(), w.rows(), kTileGrain);
+    TileRows rows(a, cut);
+    return multiply_blocks(cut, w, out, epilogue,
+                           [&](const ProductBlock& at, const MatmulBf16Block& block) noexcept {
+                             kernels::matmul_tiles(rows.rows_of(at), block);
+                           });
+  }
   const ProductCut cut(row_count(a), w.columns(), w.rows());
   if (kernels::multiplies_bf16()) {
     const Bf16Rows rows(a, cut);
-    multiply_blocks(cut, w, out, epilogue, rows.row_step(),
-                    [&](const ProductBlock& at) noexcept { return rows.rows_of(at); });
-  } else {
-    const RowsInOrder rows(a);
-    multiply_blocks(
-        cut, w, out, epilogue, w.rows() > 0 ? rows.row_step() : 0,
-        [&](const ProductBlock& at) noexcept { return w.rows() > 0 ? rows.at(at.row) : nullptr; });
+    return multiply_blocks(cut, w, out, epilogue,
+                           [&](const ProductBlock& at, const MatmulBf16Block& block) noexcept {
+                             kernels::matmul_bf16(rows.rows_of(at), rows.row_step(), block);
+                           });
   }
+  const RowsInOrder rows(a);
+  multiply_blocks(cut, w, out, epilogue, [&](const ProductBlock& at, const MatmulBf16Block& block) noexcept {
+    const bool empty = w.rows() == 0;  // then there is no memory to point into
+    kernels::matmul_bf16(empty ? nullptr : rows.at(at.row), empty ? 0 : rows.row_step(), block);
+  });
 }
 
 }  // namespace

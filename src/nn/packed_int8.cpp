@@ -10,6 +10,7 @@
 #include "kernels/convert/copy_row.h"
 #include "kernels/isa.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/matmul/tile_product.h"
 #include "kernels/matmul_int8/matmul_int8.h"
 #include "nn/packed_f32.h"
 #include "nn/packed_product.h"
@@ -109,15 +110,12 @@ class Int8Rows {
         depth_(row_size(given)),
         row_bytes_(kernels::int8_row_bytes(depth_, form)),
         whole_(cut.column_blocks > 1),
-        numbers_(whole_ ? 1 : lanes_for(cut.count()), (whole_ ? cut.m : cut.rows) * row_bytes_),
+        numbers_(whole_ ? 1 : lanes_for(cut.count()), rows_read(whole_ ? cut.m : cut.rows) * row_bytes_),
         scales_(whole_ ? 1 : lanes_for(cut.count()),
                 (whole_ ? cut.m : cut.rows) * static_cast<std::int64_t>(sizeof(kernels::Int8Row))) {
     if (!whole_) return;
     const RowChunks chunks(cut.m, depth_);
-    // Below this a second thread would come too late: it takes some microseconds.
-    constexpr std::int64_t kFewNumbers = 1 << 14;
-    const int lanes = cut.m * depth_ < kFewNumbers ? 1 : lanes_for(chunks.count());
-    for_each_row(chunks, lanes, [&](std::int64_t row, int) noexcept {
+    for_each_row(chunks, chunks.lanes(), [&](std::int64_t row, int) noexcept {
       quantise(row, 1, numbers_.of(0) + row * row_bytes_, scales_of(0) + row);
     });
   }
@@ -135,6 +133,10 @@ class Int8Rows {
   }
 
  private:
+  static std::int64_t rows_read(std::int64_t rows) {
+    return (rows + kernels::kInt8RowsRead - 1) / kernels::kInt8RowsRead * kernels::kInt8RowsRead;
+  }
+
   void quantise(std::int64_t first, std::int64_t rows, std::int8_t* to,
                 kernels::Int8Row* scales) const noexcept {
     const float* const from = depth_ > 0 ? rows_.at(first) : nullptr;  // no memory to point into
@@ -156,9 +158,11 @@ class Int8Rows {
 void multiply_int8(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue) {
   if (out.count() == 0) return;
   kernels::require_isa();
-  const ProductCut cut(row_count(a), w.columns(), w.rows());
+  const kernels::Int8Kernel& kernel = kernels::int8_kernel();
+  const ProductCut cut(row_count(a), w.columns(), w.rows(),
+                       kernels::multiplies_tiles() ? kTileGrain : kVectorGrain);
   const Int8Layout layout(w.rows(), w.columns());
-  const Int8Rows rows(a, cut, kernels::int8_kernel().form);
+  const Int8Rows rows(a, cut, kernel.form);
   const auto* const panels = static_cast<const std::int8_t*>(w.memory().raw());
   const std::int64_t column_bytes = layout.panel_bytes / kPanelColumns;
   for_each_block(cut, out, epilogue,

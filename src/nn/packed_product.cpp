@@ -18,18 +18,30 @@ Tensor gathered(ConstTensorView view) {
 
 }  // namespace
 
-ProductCut::ProductCut(std::int64_t m_given, std::int64_t n_given, std::int64_t k) : m(m_given), n(n_given) {
-  using kernels::kMatmulRows, kernels::kPanelColumns;
-  constexpr std::int64_t kTile = 8, kStep = 3 * kPanelColumns, kBlocks = 16, kWork = 1 << 19;
-  row_blocks = (m + kMatmulRows - 1) / kMatmulRows;
-  rows = std::min(kMatmulRows, ((m + row_blocks - 1) / row_blocks + kTile - 1) / kTile * kTile);
-  row_blocks = (m + rows - 1) / rows;
-  const std::int64_t steps = (n + kStep - 1) / kStep;
-  const std::int64_t step_work = std::max<std::int64_t>(1, std::min(rows, m) * kStep * k);
-  const std::int64_t wanted = (kBlocks + row_blocks - 1) / row_blocks;
-  const std::int64_t useful = std::max<std::int64_t>(1, steps * step_work / kWork);
-  columns = (steps + std::min(wanted, useful) - 1) / std::min(wanted, useful) * kStep;
-  column_blocks = (n + columns - 1) / columns;
+ProductCut::ProductCut(std::int64_t m_given, std::int64_t n_given, std::int64_t k, const ProductGrain& grain)
+    : m(m_given), n(n_given) {
+  // Six blocks for each of 16 threads: one that comes late, or is slower, leaves some to the others.
+  constexpr std::int64_t kBlocks = 96, kLeastRows = 32;
+  const auto parts = [](std::int64_t size, std::int64_t part) { return (size + part - 1) / part; };
+  const std::int64_t steps = parts(n, grain.columns);
+  const std::int64_t work =
+      std::max<std::int64_t>(1, std::max(m, grain.least_rows) * steps * grain.columns * k);
+  const std::int64_t useful = std::clamp<std::int64_t>(work / grain.work, 1, kBlocks);
+  const auto cut_by = [&](std::int64_t most_rows) {
+    row_blocks = parts(m, most_rows);
+    rows = std::min(most_rows, parts(parts(m, row_blocks), grain.rows) * grain.rows);
+    row_blocks = parts(m, rows);
+    columns = parts(steps, std::min(steps, parts(useful, row_blocks))) * grain.columns;
+    column_blocks = parts(n, columns);
+  };
+  // Long blocks read the weights less often. But narrow matrices have too few columns to share; and where a
+  // block takes no longer than what it reads from other cores, a square one reads least.
+  std::int64_t most_rows = kernels::kMatmulRows;
+  cut_by(most_rows);
+  while (most_rows > kLeastRows && (count() < useful / 2 || (grain.square && columns < rows))) {
+    most_rows /= 2;
+    cut_by(most_rows);
+  }
 }
 
 RowsInOrder::RowsInOrder(ConstTensorView given) : rows_(given) {

@@ -30,11 +30,21 @@ View with_merged_rows(View view) {
   return view;
 }
 
+// What blocks of a product are made of: whole tiles of rows and steps of columns, and at least so many
+// multiplications each, which take a core some microseconds. Fewer than `least_rows` rows take as long as
+// that many: they wait for the weights.
+struct ProductGrain {
+  std::int64_t rows, columns, work, least_rows;
+  bool square;  // whether reading takes longer than multiplying
+};
+inline constexpr ProductGrain kVectorGrain{8, 48, 1 << 19, 8, false};
+inline constexpr ProductGrain kTileGrain{32, 32, 1 << 21, 32, true};  // of AMX, some eight times as quick
+
 // How a product (m, k) (k, n) is cut: by its shape alone. Blocks of rows are equal and whole tiles; columns
 // are cut where the blocks of rows are too few to go round, but never so fine that a block takes less than
 // microseconds.
 struct ProductCut {
-  ProductCut(std::int64_t m, std::int64_t n, std::int64_t k);
+  ProductCut(std::int64_t m, std::int64_t n, std::int64_t k, const ProductGrain& grain = kVectorGrain);
   std::int64_t count() const { return row_blocks * column_blocks; }
   std::int64_t m, n, rows, columns, row_blocks, column_blocks;
 };
@@ -95,14 +105,14 @@ void for_each_block(const ProductCut& cut, TensorView out_given, const MatmulEpi
   Tensor scratch(DType::f32, {lanes, room});
   float* const scratch_data = scratch.values<float>().data();
 
-  parallel_for(cut.count(), lanes, [&](std::int64_t index, int lane) noexcept {
+  parallel_for(cut.count(), lanes, Sharing::neighbours, [&](std::int64_t index, int lane) noexcept {
     ProductBlock block;
     block.lane = lane;
     block.row = index / cut.column_blocks * cut.rows;
     block.rows = std::min(cut.rows, cut.m - block.row);
     block.column = index % cut.column_blocks * cut.columns;
     block.columns = std::min(cut.columns, cut.n - block.column);
-    const std::int64_t next = index + lanes;  // the others take those in between
+    const std::int64_t next = index + 1;
     block.next_column = next < cut.count() ? next % cut.column_blocks * cut.columns : -1;
     float* const residual_rows = scratch_data + lane * room;
     float* const out_rows = residual_rows + (residual.staged() ? out_room : 0);

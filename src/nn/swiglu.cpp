@@ -75,7 +75,7 @@ void host::swiglu_backward(ConstTensorView gate, ConstTensorView up, ConstTensor
   const std::int64_t n = row_size(gate);
   with_float_type("swiglu_backward", gate.dtype(), [&]<class T>(T) {
     using Number = Computed<T>;
-    const int lanes = lanes_for(RowChunks(row_count(gate), n).count());
+    const int lanes = RowChunks(row_count(gate), n).lanes();
     std::vector<Number> room(static_cast<std::size_t>(lanes) * 5 * static_cast<std::size_t>(n));
     const RowChunks chunks(row_count(gate), n);
     if (n == 0) return;

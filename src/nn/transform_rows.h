@@ -28,7 +28,7 @@ void transform_rows(const std::array<ConstTensorView, kInputs>& inputs, TensorVi
     return std::is_same_v<T, Number> && (row_stride(view) == 1 || n == 1);
   };
   const RowChunks chunks(row_count(out), n);
-  const int lanes = lanes_for(chunks.count());
+  const int lanes = chunks.lanes();
   // One row of scratch for each input; the first serves the output as well, once it was read.
   const bool all_direct = [&] {
     for (const ConstTensorView& input : inputs) {

@@ -26,15 +26,17 @@ TEST_F(Parallel, EveryChunkRunsOnceWithAnyNumberOfThreads) {
   for (const int count : {1, 2, 3, 8}) {
     set_threads(count);
     EXPECT_EQ(threads(), count);
-    for (const std::int64_t chunks : {0, 1, 2, 7, 1000}) {
-      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(chunks));
-      std::atomic<bool> lane_ok{true};
-      parallel_for(chunks, [&](std::int64_t chunk, int lane) noexcept {
-        ++runs[static_cast<std::size_t>(chunk)];
-        if (lane < 0 || lane >= count) lane_ok = false;
-      });
-      for (const auto& run : runs) ASSERT_EQ(run.load(), 1);
-      EXPECT_TRUE(lane_ok);
+    for (const Sharing sharing : {Sharing::turns, Sharing::neighbours}) {
+      for (const std::int64_t chunks : {0, 1, 2, 7, 8, 9, 1000}) {
+        std::vector<std::atomic<int>> runs(static_cast<std::size_t>(chunks));
+        std::atomic<bool> lane_ok{true};
+        parallel_for(chunks, count, sharing, [&](std::int64_t chunk, int lane) noexcept {
+          ++runs[static_cast<std::size_t>(chunk)];
+          if (lane < 0 || lane >= count) lane_ok = false;
+        });
+        for (const auto& run : runs) ASSERT_EQ(run.load(), 1);
+        EXPECT_TRUE(lane_ok);
+      }
     }
   }
 }
@@ -57,13 +59,34 @@ TEST_F(Parallel, NoLaneBeyondThoseAskedFor) {
   EXPECT_EQ(lanes_for(1000), 8);
 }
 
+// Jobs of other sizes one after the other: nothing of one may be taken for a part of the next.
 TEST_F(Parallel, ManySmallJobsInARow) {
   set_threads(4);
   std::atomic<std::int64_t> sum{0};
+  std::int64_t expected = 0;
   for (int job = 0; job < 5000; ++job) {
-    parallel_for(3, [&](std::int64_t chunk, int) noexcept { sum += chunk; });
+    const std::int64_t chunks = 3 + job % 7;
+    expected += chunks * (chunks - 1) / 2;
+    parallel_for(chunks, 2 + job % 3, job % 2 == 0 ? Sharing::turns : Sharing::neighbours,
+                 [&](std::int64_t chunk, int) noexcept { sum += chunk; });
   }
-  EXPECT_EQ(sum.load(), 5000 * 3);
+  EXPECT_EQ(sum.load(), expected);
+}
+
+// The first chunk ends after all others: those that its lane would have done next are done by other lanes.
+TEST_F(Parallel, OthersDoTheShareOfALaneThatIsBusy) {
+  set_threads(3);
+  for (const Sharing sharing : {Sharing::turns, Sharing::neighbours}) {
+    std::atomic<int> others{0};
+    parallel_for(30, 3, sharing, [&](std::int64_t chunk, int) noexcept {
+      if (chunk > 0) {
+        ++others;
+        return;
+      }
+      while (others < 29) std::this_thread::yield();
+    });
+    EXPECT_EQ(others.load(), 29);
+  }
 }
 
 TEST_F(Parallel, AJobInsideAJobRuns) {

@@ -20,7 +20,10 @@ namespace attend {
 namespace {
 
 // Whether the instruction set in use multiplies bf16 itself.
-bool multiplies_bf16() { return isa(Precision::bf16) == "avx512_bf16"; }
+bool multiplies_bf16() {
+  const std::string name = isa(Precision::bf16);
+  return name == "avx512_bf16" || name == "avx512_amx";
+}
 
 class MatmulBf16 : public EachIsa {
  protected:
@@ -139,6 +142,35 @@ TEST_P(MatmulBf16, RowsAreRoundedOnceOrReadWhereTheyLie) {
       const Tensor wide = product(copy_of(narrow, DType::f32), packed(w));
       EXPECT_TRUE(same_bits(product(narrow, packed(w)), copy_of(wide, DType::bf16))) << k << ' ' << m;
     }
+  }
+}
+
+// On tiles 32 numbers at a time, even and odd places apart: what the instruction is defined to do, and its
+// twin in software does.
+TEST_P(MatmulBf16, TilesAddInTheOrderOfTheInstruction) {
+  if (isa(Precision::bf16) != "avx512_amx") return;
+  for (const std::int64_t k : {1, 2, 31, 32, 33, 400, 1000}) {
+    const std::int64_t m = 37, n = 50;
+    const Tensor a = copy_of(random_normal({m, k}, DType::bf16, 1), DType::f32),
+                 w = copy_of(random_normal({k, n}, DType::bf16, 2), DType::f32);
+    const auto x = a.values<float>(), y = w.values<float>();
+    Tensor expected(DType::f32, {m, n});
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::int64_t first = 0; first < k; first += 32) {
+          float parts[2] = {};
+          for (std::int64_t p = first; p < std::min(k, first + 32); ++p) {
+            float& part = parts[p % 2];
+            part = std::fma(x[static_cast<std::size_t>(i * k + p)], y[static_cast<std::size_t>(p * n + j)],
+                            part);
+          }
+          sum += parts[0] + parts[1];
+        }
+        expected.values<float>()[static_cast<std::size_t>(i * n + j)] = sum;
+      }
+    }
+    EXPECT_TRUE(same_bits(product(a, packed(w)), expected)) << k;
   }
 }
 

@@ -5,6 +5,7 @@ namespace attend::kernels {
 
 const Int8Kernel& int8_kernel() noexcept {
 #if defined(__x86_64__)
+  if (has_extension(Extension::amx)) return kInt8Amx;
   if (has_extension(Extension::avx512_vnni)) return kInt8Avx512Vnni;
   if (has_extension(Extension::avx_vnni)) return kInt8AvxVnni;
   return kInt8Words;

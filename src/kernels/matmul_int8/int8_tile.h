@@ -25,11 +25,11 @@ constexpr std::int64_t bytes_of(Int8Form form) noexcept { return form == Int8For
 // sums[r][c] = sum of a[r][i] b[i][c] over 4 * groups steps.
 struct Int8Tile {
   std::int64_t rows = 0, panels = 0, groups = 0;
-  const void* a = nullptr;
+  const void* a = nullptr;             // 64-byte aligned; tiles of AMX read whole lines of whole 16 rows
   std::int64_t a_row = 0;              // bytes from row to row
   const std::int8_t* b = nullptr;      // the first panel; 64-byte aligned
   const std::int8_t* ahead = nullptr;  // panels to fetch meanwhile, as far apart as those of b, or null
-  std::int32_t* sums = nullptr;        // (rows, panels * 16), 64-byte aligned
+  std::int32_t* sums = nullptr;        // (rows up to the next 16, panels * 16), 64-byte aligned
 };
 
 // At most `rows` rows and `panels` panels a tile.
@@ -38,13 +38,15 @@ struct Int8Kernel {
   std::int64_t rows, panels;
   void (*multiply)(const Int8Tile& tile) noexcept;
 };
-inline constexpr std::int64_t kMostInt8Rows = 8, kMostInt8Panels = 3;
+inline constexpr std::int64_t kMostInt8Rows = 64, kMostInt8Panels = 3, kMostInt8Sums = 64 * 2 * 16;
+// Rows of a are given in whole numbers of these; what stands in those after the last does not matter.
+inline constexpr std::int64_t kInt8RowsRead = 16;
 
 // The best of the instruction set in use. After require_isa().
 const Int8Kernel& int8_kernel() noexcept;
 
 #if defined(__x86_64__)
-extern const Int8Kernel kInt8Avx512Vnni, kInt8AvxVnni;
+extern const Int8Kernel kInt8Amx, kInt8Avx512Vnni, kInt8AvxVnni;
 #elif defined(__aarch64__)
 extern const Int8Kernel kInt8Neon, kInt8NeonDot;
 #endif

@@ -45,9 +45,8 @@ HWY_ATTR HWY_INLINE void scale_sums(const Int8Block& block, std::int64_t first, 
 }
 
 HWY_ATTR void multiply(const Int8Block& block, const Int8Kernel& kernel) {
-  constexpr std::int64_t kMostSums = kMostInt8Rows * kMostInt8Panels * kPanelColumns;
-  HWY_ALIGN std::int32_t sums[kMostSums];
-  HWY_ALIGN float scaled[kMostSums];
+  HWY_ALIGN std::int32_t sums[kMostInt8Sums];
+  HWY_ALIGN float scaled[kMostInt8Sums];
   const std::int64_t step = kernel.panels * kPanelColumns;
   for (std::int64_t column = 0; column < block.columns; column += step) {
     const std::int64_t columns = std::min(step, block.columns - column);

@@ -48,7 +48,7 @@ void quantise_rows(const float* from, std::int64_t from_row, std::int64_t rows, 
 // out = activation(a b + bias) + residual.
 struct Int8Block {
   std::int64_t rows = 0, columns = 0, groups = 0;
-  const void* a = nullptr;  // by quantise_rows(), in the form of int8_kernel()
+  const void* a = nullptr;  // by quantise_rows(), in the form of int8_kernel(); kInt8RowsRead
   std::int64_t a_row = 0;   // bytes
   const Int8Row* a_scales = nullptr;
   const std::int8_t* panels = nullptr;
