@@ -18,7 +18,9 @@ namespace {
 // A process asks for the registers of tiles, once for all of its threads: they are large, and no signal saves
 // them before.
 [[maybe_unused]] bool may_use_tiles() noexcept {
-#if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
+#if ATTEND_AMX_TWIN
+  return true;
+#elif defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
@@ -39,7 +41,7 @@ unsigned extensions_of_this_machine() noexcept {
   const unsigned leaves = a;
   add((c >> 11 & 1) != 0, Extension::avx512_vnni);
   constexpr unsigned kTiles = 1u << 22 | 1u << 24 | 1u << 25;  // bf16, the tiles themselves, int8
-  add((d & kTiles) == kTiles && may_use_tiles(), Extension::amx);
+  add((ATTEND_AMX_TWIN || (d & kTiles) == kTiles) && may_use_tiles(), Extension::amx);
   if (leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) {
     add((a >> 4 & 1) != 0, Extension::avx_vnni);
     add((a >> 5 & 1) != 0, Extension::avx512_bf16);

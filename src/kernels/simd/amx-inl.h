@@ -3,7 +3,7 @@
 // where has_extension(Extension::amx) says so.
 //
 // Written as instructions, not by the compilers' intrinsics: those of gcc 12 do not say that they read and
-// write memory, and vector stores may then pass them.
+// write memory, and vector stores may then pass them. amx_twin-inl.h has all of it in software.
 #if defined(ATTEND_KERNELS_SIMD_AMX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_SIMD_AMX_INL_H_
 #undef ATTEND_KERNELS_SIMD_AMX_INL_H_
@@ -38,6 +38,10 @@ namespace HWY_NAMESPACE {
 
 constexpr std::int64_t kTileRows = 16;
 constexpr std::int64_t kTileBytes = 64;  // of a row
+
+#if ATTEND_AMX_TWIN
+#include "kernels/simd/amx_twin-inl.h"
+#else
 
 // All eight tiles in full size, for this thread and as long as this lives. In every call anew: another
 // library on the same thread may have let go of them. Released tiles are not saved when threads change.
@@ -92,6 +96,7 @@ HWY_INLINE void tile_multiply_int8() {
     asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kA), "i"(kB));
   }
 }
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace attend::kernels
