@@ -45,10 +45,10 @@ class BackwardPairs {
 
     Operands(const Layout& layout, ConstTensorView query, ConstTensorView key, ConstTensorView value,
              ConstTensorView d_output)
-        : q(query, layout.packed, true),
-          k(key, layout.packed, true),
-          v(value, layout.packed, true),
-          d_out(d_output, layout.packed, true),
+        : q(query, layout.packed, 2),
+          k(key, layout.packed, 2),
+          v(value, layout.packed, 2),
+          d_out(d_output, layout.packed, 2),
           woven(layout, k, layout.d),
           memory(Scratch::of<float>(woven.size())) {
       woven.weave_into(memory.as<std::int32_t>());
