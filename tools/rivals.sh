@@ -3,7 +3,7 @@
 # part of `make test`), builds the adapter, the Python package and the program for it, runs the tests and the example of attend.torch, and then
 # bench/rivals/run.py with the arguments given here.
 #
-#   tools/rivals.sh [--quick] [--only tests|sdpa|weights|numpy|matmul|transformers|encoder|language|training|serving]
+#   tools/rivals.sh [--quick] [--only tests|sdpa|bf16|weights|numpy|matmul|transformers|encoder|language|training|serving]
 #                   [--threads N] [--model FOLDER|NAME] [--writer FILE|NAME]
 #
 # RIVALS_PYTHON names a Python that has the packages already; nothing is then installed.

@@ -1,5 +1,6 @@
 // attend behind a C ABI, so that Python can call it through ctypes beside its rivals. All tensors are
-// row-major f32. A function returns 0, or 1 after an error that attend_error() tells.
+// row-major, and f32 where nothing else is said. A function returns 0, or 1 after an error that
+// attend_error() tells.
 #include <attend/attend.h>
 #include <attend/attention_backward.h>
 #include <attend/matmul.h>
@@ -49,6 +50,11 @@ const char* attend_isa() {
   return name.c_str();
 }
 
+const char* attend_isa_bf16() {
+  static const std::string name = isa(Precision::bf16);
+  return name.c_str();
+}
+
 int attend_set_threads(int count) {
   return guarded([&] { set_threads(count); });
 }
@@ -61,6 +67,16 @@ int attend_forward(AttentionShape shape, int causal, const float* q, const float
     RowStateView state;
     if (max != nullptr) state = {TensorView(max, rows), TensorView(sum, rows)};
     attention(input(q), input(k), input(v), options_of(causal), TensorView(out, dims), state);
+  });
+}
+
+// All four in bf16.
+int attend_forward_bf16(AttentionShape shape, int causal, const std::uint16_t* q, const std::uint16_t* k,
+                        const std::uint16_t* v, std::uint16_t* out) {
+  return guarded([&] {
+    const Dims dims = {shape.b, shape.h, shape.n, shape.d}, strides = row_major_strides(dims);
+    const auto input = [&](const void* data) { return ConstTensorView(data, DType::bf16, dims, strides); };
+    attention(input(q), input(k), input(v), options_of(causal), TensorView(out, DType::bf16, dims, strides));
   });
 }
 

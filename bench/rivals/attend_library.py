@@ -1,4 +1,4 @@
-"""attend, through the C ABI of adapter.cpp. Arrays are row-major float32."""
+"""attend, through the C ABI of adapter.cpp. Arrays are row-major float32, bf16 numbers as their bits."""
 
 import ctypes
 from pathlib import Path
@@ -19,7 +19,7 @@ def _pointer(array: np.ndarray, kind=ctypes.c_float):
 class Attend:
     def __init__(self, path: Path, threads: int):
         self._library = ctypes.CDLL(str(path))
-        for name in ("attend_error", "attend_isa"):
+        for name in ("attend_error", "attend_isa", "attend_isa_bf16"):
             getattr(self._library, name).restype = ctypes.c_char_p
         self._library.attend_pack.restype = ctypes.c_void_p
         self._prepared("attend_set_threads", threads)()
@@ -40,6 +40,13 @@ class Attend:
     def forward(self, q, k, v, causal, out, state=None) -> Callable[[], None]:
         rows = [None, None] if state is None else [_pointer(part) for part in state]
         return self._prepared("attend_forward", Shape(*q.shape), int(causal), *map(_pointer, (q, k, v, out)), *rows)
+
+    def isa_bf16(self) -> str:
+        return self._library.attend_isa_bf16().decode()
+
+    def forward_bf16(self, q, k, v, causal, out) -> Callable[[], None]:
+        bits = (_pointer(array, ctypes.c_uint16) for array in (q, k, v, out))
+        return self._prepared("attend_forward_bf16", Shape(*q.shape), int(causal), *bits)
 
     def backward(self, q, k, v, causal, out, state, d_out, gradients) -> Callable[[], None]:
         return self._prepared("attend_backward", Shape(*q.shape), int(causal),

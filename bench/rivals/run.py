@@ -64,6 +64,17 @@ class Rivals:
         difference = agree(f"{group} {case_name(shape, causal)}", [(out, theirs())])
         self.compare(group, name, case_name(shape, causal), flops(shape, 2, causal), run, theirs, difference)
 
+    def forward_bf16(self, shape, causal: bool):
+        group = "torch in bf16, forward"
+        q, k, v = (torch_rivals.rounded(self.draw(*shape)) for _ in range(3))
+        out = np.empty_like(q)
+        run = self.ours.forward_bf16(q, k, v, causal, out)
+        theirs = torch_rivals.sdpa_forward_bf16(q, k, v, causal)
+        run()
+        pairs = [(torch_rivals.widened(out), theirs().float())]
+        difference = agree(f"{group} {case_name(shape, causal)}", pairs, bound=2**-6)  # 8 bits each
+        self.compare(group, torch_rivals.NAME, case_name(shape, causal), flops(shape, 2, causal), run, theirs, difference)
+
     def backward(self, shape, causal: bool):
         group = "torch SDPA, backward"
         q, k, v, d_out = (self.draw(*shape) for _ in range(4))
@@ -165,6 +176,9 @@ class Rivals:
                 self.forward(shape, causal, torch_rivals.sdpa_forward, "torch SDPA, forward", torch_rivals.NAME)
             for shape, causal in cases:
                 self.backward(shape, causal)
+        if self.wanted("bf16"):
+            for shape, causal in cases:
+                self.forward_bf16(shape, causal)
         if self.wanted("weights"):
             self.weights((1, 2, 1024, 64) if self.quick else (1, 8, 4096, 64))
         if self.wanted("numpy"):
@@ -240,7 +254,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path, default=ROOT / "build/rivals.json")
     parser.add_argument("--quick", action="store_true", help="short sequences, few rounds")
-    parser.add_argument("--only", choices=["sdpa", "weights", "numpy", "matmul", "transformers", "encoder", "language", "training"],
+    parser.add_argument("--only", choices=["sdpa", "bf16", "weights", "numpy", "matmul", "transformers", "encoder", "language", "training"],
                         help="one part instead of all")
     parser.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2",
                         help="of encoder: a folder, or a name in the hub's cache (default: %(default)s)")
@@ -251,8 +265,8 @@ def main():
     rivals.run_all(arguments.threads)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    machine = {"cpu": cpu_name(), "isa": rivals.ours.isa(), "threads": arguments.threads, "rivals": rivals.names}
-    print(f"{machine['cpu']}, {machine['isa']}, {arguments.threads} threads; {'; '.join(machine['rivals'])}.")
+    machine = {"cpu": cpu_name(), "isa": rivals.ours.isa(), "isa_bf16": rivals.ours.isa_bf16(), "threads": arguments.threads, "rivals": rivals.names}
+    print(f"{machine['cpu']}, {machine['isa']}, bf16 by {machine['isa_bf16']}, {arguments.threads} threads; {'; '.join(machine['rivals'])}.")
     print("Medians, half the distance between the quartiles after them. Ratio: their time over ours.\n")
     print(table(rivals.comparisons))
     summaries = list(summary(rivals.comparisons))

@@ -28,6 +28,21 @@ def sdpa_forward(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> C
     return lambda: scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
+def rounded(x: np.ndarray) -> np.ndarray:
+    """The bits of numbers rounded to bf16."""
+    return torch.from_numpy(x).bfloat16().view(torch.int16).numpy().view(np.uint16)
+
+
+def widened(bits: np.ndarray) -> np.ndarray:
+    return torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).float().numpy()
+
+
+def sdpa_forward_bf16(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> Callable[[], torch.Tensor]:
+    """Of arrays of bits, and into a tensor of bf16."""
+    q, k, v = (torch.from_numpy(x.view(np.int16)).view(torch.bfloat16) for x in (q, k, v))
+    return lambda: scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
 def sdpa_backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool,
                   d_out: np.ndarray) -> Callable[[], tuple[torch.Tensor, ...]]:
     """The backward pass alone, on a graph that one forward pass left."""
