@@ -60,6 +60,11 @@ const char* attend_isa() {
   return name.c_str();
 }
 
+const char* attend_isa_bf16() {
+  static const std::string name = isa(Precision::bf16);
+  return name.c_str();
+}
+
 int attend_set_threads(int count) {
   return guarded([&] { set_threads(count); });
 }

@@ -23,7 +23,7 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 class Attend:
     def __init__(self, path: Path, threads: int):
         self._library = ctypes.CDLL(str(path))
-        for name in ("attend_error", "attend_isa"):
+        for name in ("attend_error", "attend_isa", "attend_isa_bf16"):
             getattr(self._library, name).restype = ctypes.c_char_p
         self._library.attend_pack.restype = ctypes.c_void_p
         self._prepared("attend_set_threads", threads)()
@@ -40,6 +40,9 @@ class Attend:
 
     def isa(self) -> str:
         return self._library.attend_isa().decode()
+
+    def isa_bf16(self) -> str:
+        return self._library.attend_isa_bf16().decode()
 
     def forward(self, q, k, v, causal, out, state=None) -> Callable[[], None]:
         rows = [None, None] if state is None else [_pointer(part) for part in state]

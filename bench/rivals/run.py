@@ -295,8 +295,8 @@ def main():
     rivals.run_all(arguments.threads)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    machine = {"cpu": cpu_name(), "isa": rivals.ours.isa(), "threads": arguments.threads, "rivals": rivals.names}
-    print(f"{machine['cpu']}, {machine['isa']}, {arguments.threads} threads; {'; '.join(machine['rivals'])}.")
+    machine = {"cpu": cpu_name(), "isa": rivals.ours.isa(), "isa_bf16": rivals.ours.isa_bf16(), "threads": arguments.threads, "rivals": rivals.names}
+    print(f"{machine['cpu']}, {machine['isa']}, bf16 by {machine['isa_bf16']}, {arguments.threads} threads; {'; '.join(machine['rivals'])}.")
     print("Medians, half the distance between the quartiles after them. Ratio: their time over ours.\n")
     print(table(rivals.comparisons))
     summaries = list(summary(rivals.comparisons))

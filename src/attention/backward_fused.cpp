@@ -44,7 +44,7 @@ class Backward {
         inverse_(layout, &SequenceLayout::queries),
         delta_(layout, &SequenceLayout::queries),
         bias_(layout, gradients.bias),
-        schedule_(layout, kernels::backward_tile_queries(), kernels::backward_block_keys(), bias_.strands(),
+        schedule_(layout, pairs_.tile_queries(), kernels::backward_block_keys(), bias_.strands(),
                   [this](std::int64_t s, std::int64_t h) { return bias_.strand_of(s, h); }) {
     if (gradients.alibi_slopes.given()) slope_ = PerHead(layout, &SequenceLayout::queries);
     out_place_ = Placement(out_, layout.packed);
@@ -138,8 +138,7 @@ class Backward {
     for (std::int64_t begin = keys.begin; begin < keys.end && !abandoned(); begin += block) {
       const kernels::KeyRange range{begin, std::min(begin + block, keys.end)};
       if (pairs_.take(unit.sequence)) {
-        kernels::attention_backward_bf16(group, group_of(unit, pairs_.heads()), first, last, range, target,
-                                         scratch);
+        pairs_.kernel()(group, group_of(unit, pairs_.heads()), first, last, range, target, scratch);
       } else {
         kernels::attention_backward(group, first, last, range, target, scratch);
       }

@@ -9,6 +9,7 @@
 #include "attention/in_bf16.h"
 #include "attention/problem.h"
 #include "base/scratch.h"
+#include "kernels/attention/attention_backward_amx.h"
 #include "kernels/attention/attention_backward_bf16.h"
 
 namespace attend::detail {
@@ -17,9 +18,9 @@ class BackwardPairs {
  public:
   BackwardPairs(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                 const AttentionOptions& options, ConstTensorView d_out)
-      : layout_(layout), in_bf16_(layout, q.dtype(), options) {
+      : layout_(layout), in_bf16_(layout, q.dtype(), options), in_tiles_(computes_in_tiles(layout)) {
     if (!in_bf16_.any()) return;
-    operands_.emplace(layout, q, k, v, d_out);
+    operands_.emplace(layout, q, k, v, d_out, in_tiles_);
     const Problem<float> problem(layout, {}, {}, {}, options);
     for (std::int64_t s = 0; s < static_cast<std::int64_t>(layout.sequences.size()); ++s) {
       for (std::int64_t h = 0; h < layout.query_heads; ++h) heads_.push_back(operands_->head(problem, s, h));
@@ -33,7 +34,17 @@ class BackwardPairs {
   bool take(std::int64_t sequence) const noexcept { return in_bf16_[sequence]; }
 
   std::int64_t scratch_size() const noexcept {
-    return in_bf16_.any() ? kernels::scratch_size_backward_bf16(layout_.d, layout_.dv) : 0;
+    if (!in_bf16_.any()) return 0;
+    return in_tiles_ ? kernels::scratch_size_backward_amx(layout_.d, layout_.dv)
+                     : kernels::scratch_size_backward_bf16(layout_.d, layout_.dv);
+  }
+  // Of all sequences of the call: those that are not multiplied in bf16 have a tile of queries at most.
+  std::int64_t tile_queries() const noexcept {
+    if (!in_bf16_.any()) return kernels::backward_tile_queries();
+    return in_tiles_ ? kernels::backward_amx_tile_queries() : kernels::backward_bf16_tile_queries();
+  }
+  auto kernel() const noexcept {
+    return in_tiles_ ? kernels::attention_backward_amx : kernels::attention_backward_bf16;
   }
   const std::vector<kernels::BackwardOperands>& heads() const noexcept { return heads_; }  // as Backward's
 
@@ -44,12 +55,14 @@ class BackwardPairs {
     const Scratch memory;
 
     Operands(const Layout& layout, ConstTensorView query, ConstTensorView key, ConstTensorView value,
-             ConstTensorView d_output)
-        : q(query, layout.packed, true),
-          k(key, layout.packed, true),
-          v(value, layout.packed, true),
-          d_out(d_output, layout.packed, true),
-          woven(layout, k, layout.d),
+             ConstTensorView d_output, bool in_tiles)
+        : q(query, layout.packed, 2),
+          k(key, layout.packed, 2),
+          v(value, layout.packed, 2),
+          d_out(d_output, layout.packed, 2),
+          woven(layout, k, layout.d,
+                in_tiles ? Weaving{kernels::weave_amx, kernels::amx_columns(layout.d)}
+                         : Weaving{.columns = layout.d}),
           memory(Scratch::of<float>(woven.size())) {
       woven.weave_into(memory.as<std::int32_t>());
     }
@@ -69,6 +82,7 @@ class BackwardPairs {
 
   const Layout& layout_;
   const InBf16 in_bf16_;
+  const bool in_tiles_;
   std::optional<Operands> operands_;
   std::vector<kernels::BackwardOperands> heads_;
 };

@@ -11,11 +11,12 @@
 
 namespace attend::detail {
 
-// Rows of bf16 numbers side by side; with `pairs`, an even number of them, a 0 after the last of an odd row.
+// Rows of bf16 numbers side by side, as many as `multiple` divides: others are followed by zeros.
 class Bf16Rows {
  public:
-  Bf16Rows(ConstTensorView source, bool packed, bool pairs)
-      : copy_(in_form(source, pairs)), rows_(copy_.dtype() == DType::bf16 ? copy_.view() : source, packed) {}
+  Bf16Rows(ConstTensorView source, bool packed, std::int64_t multiple)
+      : copy_(in_form(source, multiple)),
+        rows_(copy_.dtype() == DType::bf16 ? copy_.view() : source, packed) {}
 
   std::int64_t row_stride() const noexcept { return rows_.row_stride(); }
   const std::uint16_t* rows_of(std::int64_t sequence, std::int64_t first_row,
@@ -25,9 +26,9 @@ class Bf16Rows {
 
  private:
   // Nothing (an empty tensor of f32) where the source is in the form already.
-  static Tensor in_form(ConstTensorView source, bool pairs) {
+  static Tensor in_form(ConstTensorView source, std::int64_t multiple) {
     const int last = source.rank() - 1;
-    const std::int64_t size = source.size(last), padded = pairs ? size + size % 2 : size;
+    const std::int64_t size = source.size(last), padded = (size + multiple - 1) / multiple * multiple;
     if (source.dtype() == DType::bf16 && rows_side_by_side(source) && padded == size) return {};
     Dims shape = source.shape();
     shape[last] = padded;
@@ -40,12 +41,21 @@ class Bf16Rows {
   StoredRows rows_;
 };
 
-// The keys or values of all sequences, each pair of them woven once for all tiles of queries that will read
-// it. Keeps references to layout and rows.
+// How a kernel wants rows woven, in the order that kernels::Woven or it itself describes: n columns become
+// `columns`.
+struct Weaving {
+  decltype(&kernels::weave) weave = kernels::weave;
+  std::int64_t columns = 0;
+};
+
+// The keys or values of all sequences, woven once for all tiles of queries that will read them. Keeps
+// references to layout and rows.
 class WovenRows {
  public:
-  WovenRows(const Layout& layout, const Bf16Rows& rows, std::int64_t columns)
-      : layout_(layout), rows_(rows), columns_(columns) {
+  WovenRows(const Layout& layout, const Bf16Rows& rows, std::int64_t n)
+      : WovenRows(layout, rows, n, Weaving{.columns = n}) {}
+  WovenRows(const Layout& layout, const Bf16Rows& rows, std::int64_t n, Weaving weaving)
+      : layout_(layout), rows_(rows), n_(n), weaving_(weaving) {
     for (const SequenceLayout& sequence : layout.sequences) {
       tiles_ += layout.key_heads * tiles_of(sequence);
       ends_.push_back(tiles_);
@@ -60,13 +70,10 @@ class WovenRows {
     pairs_ = memory;
     parallel_for(tiles_, [this](std::int64_t tile, int) noexcept {
       const auto s = std::upper_bound(ends_.begin(), ends_.end(), tile) - ends_.begin();
-      const SequenceLayout& sequence = layout_.sequences[static_cast<std::size_t>(s)];
-      const std::int64_t within = tile - first_tile(s), tiles = tiles_of(sequence);
-      const std::int64_t key = within % tiles * kernels::kWovenTile;
-      const std::int64_t keys = std::min(kernels::kWovenTile, sequence.key_count - key);
-      const std::uint16_t* const rows = rows_.rows_of(s, sequence.key_begin + key, within / tiles);
+      const std::int64_t within = tile - first_tile(s),
+                         tiles = tiles_of(layout_.sequences[static_cast<std::size_t>(s)]);
       finite_[static_cast<std::size_t>(tile)] =
-          kernels::weave(rows, rows_.row_stride(), keys, columns_, pairs_ + tile * tile_size());
+          weave_tile(s, within / tiles, within % tiles, pairs_ + tile * tile_size());
     });
   }
 
@@ -76,22 +83,69 @@ class WovenRows {
     return {pairs_ + tile * tile_size(), finite_.data() + tile};
   }
 
+  // One head alone. memory: head_size() numbers; finite: one for each of its tiles.
+  std::int64_t head_size(std::int64_t keys) const noexcept { return tiles_of(keys) * tile_size(); }
+  void weave_head(std::int64_t s, std::int64_t key_head, std::int32_t* memory,
+                  std::uint8_t* finite) const noexcept {
+    const std::int64_t tiles = tiles_of(layout_.sequences[static_cast<std::size_t>(s)]);
+    for (std::int64_t tile = 0; tile < tiles; ++tile)
+      finite[tile] = weave_tile(s, key_head, tile, memory + tile * tile_size());
+  }
+
  private:
+  static std::int64_t tiles_of(std::int64_t keys) noexcept {
+    return (keys + kernels::kWovenTile - 1) / kernels::kWovenTile;
+  }
   static std::int64_t tiles_of(const SequenceLayout& sequence) noexcept {
-    return (sequence.key_count + kernels::kWovenTile - 1) / kernels::kWovenTile;
+    return tiles_of(sequence.key_count);
+  }
+  bool weave_tile(std::int64_t s, std::int64_t key_head, std::int64_t tile, std::int32_t* to) const noexcept {
+    const SequenceLayout& sequence = layout_.sequences[static_cast<std::size_t>(s)];
+    const std::int64_t key = tile * kernels::kWovenTile;
+    const std::int64_t keys = std::min(kernels::kWovenTile, sequence.key_count - key);
+    const std::uint16_t* const rows = rows_.rows_of(s, sequence.key_begin + key, key_head);
+    return weaving_.weave(rows, rows_.row_stride(), keys, n_, to);
   }
   std::int64_t first_tile(std::int64_t s) const noexcept {
     return s == 0 ? 0 : ends_[static_cast<std::size_t>(s - 1)];
   }
-  std::int64_t tile_size() const noexcept { return kernels::kWovenTile / 2 * columns_; }
+  std::int64_t tile_size() const noexcept { return kernels::kWovenTile / 2 * weaving_.columns; }
 
   const Layout& layout_;
   const Bf16Rows& rows_;
-  const std::int64_t columns_;
+  const std::int64_t n_;
+  const Weaving weaving_;
   std::vector<std::int64_t> ends_;
   std::int64_t tiles_ = 0;
   std::vector<std::uint8_t> finite_;
   std::int32_t* pairs_ = nullptr;
+};
+
+// Rows of short sequences, woven by each thread for itself, head after head: that takes less than waiting for
+// the others. Keeps a reference to rows.
+class OwnWovenRows {
+ public:
+  static constexpr std::int64_t kMostKeys = 2 * kernels::kWovenTile;
+
+  OwnWovenRows(const WovenRows& rows, int lanes) : rows_(rows), lanes_(static_cast<std::size_t>(lanes)) {}
+
+  // memory: rows.head_size(kMostKeys) numbers of the lane's own, that nobody else writes.
+  kernels::Woven of(std::int64_t s, std::int64_t key_head, int lane, std::int32_t* memory) noexcept {
+    Lane& own = lanes_[static_cast<std::size_t>(lane)];
+    if (own.sequence != s || own.key_head != key_head) rows_.weave_head(s, key_head, memory, own.finite);
+    own.sequence = s;
+    own.key_head = key_head;
+    return {memory, own.finite};
+  }
+
+ private:
+  struct alignas(64) Lane {  // a line of the cache
+    std::int64_t sequence = -1, key_head = -1;
+    std::uint8_t finite[kMostKeys / kernels::kWovenTile] = {};
+  };
+
+  const WovenRows& rows_;
+  std::vector<Lane> lanes_;
 };
 
 }  // namespace attend::detail

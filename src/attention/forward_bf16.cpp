@@ -5,6 +5,7 @@
 #include "attention/row_blocks.h"
 #include "base/interrupt.h"
 #include "base/scratch.h"
+#include "kernels/attention/attention_amx.h"
 #include "kernels/attention/attention_bf16.h"
 #include "kernels/convert/copy_row.h"
 #include "kernels/isa.h"
@@ -75,6 +76,80 @@ class TileOutputs {
 
 std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
 
+// What the driver below needs of a kernel's arithmetic.
+struct ByPairs {
+  static constexpr std::int64_t kKeySize = 2;  // that rows of keys are a multiple of
+  static std::int64_t most_queries() { return kernels::bf16_tile_queries(); }
+  static Weaving weaving(std::int64_t dv) { return {.columns = dv}; }
+  static constexpr auto tile_queries = kernels::bf16_tile_queries;
+  static constexpr auto scratch_size = kernels::scratch_size_bf16;
+  static constexpr auto forward = kernels::attention_bf16;
+};
+
+struct ByTiles {
+  static constexpr std::int64_t kKeySize = 1;
+  static constexpr auto most_queries = kernels::amx_most_queries;
+  static Weaving weaving(std::int64_t dv) { return {kernels::weave_amx, kernels::amx_columns(dv)}; }
+  static constexpr auto tile_queries = kernels::amx_tile_queries;
+  static constexpr auto scratch_size = kernels::scratch_size_amx;
+  static constexpr auto forward = kernels::attention_amx;
+};
+
+// As many tiles of queries together as leave each thread something to do, and enough to end with the others.
+template <class Kernel>
+std::int64_t block_queries(const Layout& layout) {
+  constexpr std::int64_t kBlocksOfAThread = 4;
+  std::int64_t rows = Kernel::tile_queries();
+  while (2 * rows <= Kernel::most_queries()) {
+    const std::int64_t blocks = RowBlocks(layout, 2 * rows).count();
+    if (blocks < kBlocksOfAThread * lanes_for(blocks)) break;
+    rows *= 2;
+  }
+  return rows;
+}
+
+template <class Kernel>
+void forward_rounded(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                     const AttentionOptions& options, TensorView out, RowStateView row_state) {
+  const std::int64_t tile_rows = block_queries<Kernel>(layout);
+  const RowBlocks blocks(layout, tile_rows,
+                         options.causal ? RowBlocks::Order::last_to_first : RowBlocks::Order::first_to_last);
+  if (blocks.count() == 0) return;
+  const Problem<float> problem(layout, {}, {}, {}, options);
+  const Bf16Rows queries(q, layout.packed, 2), keys(k, layout.packed, Kernel::kKeySize),
+      rows(v, layout.packed, 1);
+  WovenRows values(layout, rows, layout.dv, Kernel::weaving(layout.dv));
+  const TileOutputs outputs(layout, out, row_state);
+
+  // One piece of scratch for all: a thread keeps one for its next call.
+  const int lanes = lanes_for(blocks.count());
+  const std::int64_t kernel_room = whole_lines(Kernel::scratch_size(layout.d, layout.dv));
+  const bool alone = layout.longest_keys <= OwnWovenRows::kMostKeys;
+  const std::int64_t own_room = alone ? whole_lines(values.head_size(layout.longest_keys)) : 0;
+  const std::int64_t lane_room = kernel_room + whole_lines(outputs.room(tile_rows)) + own_room;
+  const std::int64_t woven_room = alone ? 0 : whole_lines(values.size());
+  const Scratch scratch = Scratch::of<float>(woven_room + lanes * lane_room);
+  if (!alone) values.weave_into(scratch.as<std::int32_t>());
+  OwnWovenRows own_values(values, lanes);
+
+  const BlockRuns runs(blocks, lanes);
+  parallel_for(runs.count(), lanes, [&](std::int64_t run, int lane) noexcept {
+    float* const room = scratch.as<float>() + woven_room + lane * lane_room;
+    auto* const own = reinterpret_cast<std::int32_t*>(room + lane_room - own_room);
+    for (std::int64_t index = runs.begin(run); index < runs.end(run) && !abandoned(); ++index) {
+      const auto [s, h, first, last] = blocks[index];
+      const SequenceLayout& at = problem.sequence(s);
+      const kernels::HeadBf16 head{problem.head(s, h), queries.rows_of(s, at.query_begin, h),
+                                   keys.rows_of(s, at.key_begin, problem.key_head(h)), queries.row_stride(),
+                                   keys.row_stride()};
+      const std::int64_t key_head = problem.key_head(h);
+      Kernel::forward(head, alone ? own_values.of(s, key_head, lane, own) : values.of(s, key_head), first,
+                      last, outputs.tile(s, h, first, room + kernel_room), room);
+      outputs.deliver(s, h, first, last - first, room + kernel_room);
+    }
+  });
+}
+
 }  // namespace
 
 bool computes_in_bf16(const Layout& layout) {
@@ -83,38 +158,18 @@ bool computes_in_bf16(const Layout& layout) {
   return kernels::has_attention_bf16();
 }
 
+bool computes_in_tiles(const Layout& layout) {
+  return computes_in_bf16(layout) && kernels::has_attention_amx();
+}
+
 void forward_bf16(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
                   const AttentionOptions& options, TensorView out, RowStateView row_state) {
-  const std::int64_t tile_rows = kernels::bf16_tile_queries();
-  const RowBlocks blocks(layout, tile_rows);
-  if (blocks.count() == 0) return;
-  const Problem<float> problem(layout, {}, {}, {}, options);
-  const Bf16Rows queries(q, layout.packed, true), keys(k, layout.packed, true), rows(v, layout.packed, false);
-  WovenRows values(layout, rows, layout.dv);
-  const TileOutputs outputs(layout, out, row_state);
+  forward_rounded<ByPairs>(layout, q, k, v, options, out, row_state);
+}
 
-  // One piece of scratch for all: a thread keeps one for its next call.
-  const int lanes = lanes_for(blocks.count());
-  const std::int64_t kernel_room = whole_lines(kernels::scratch_size_bf16(layout.d, layout.dv));
-  const std::int64_t lane_room = kernel_room + whole_lines(outputs.room(tile_rows));
-  const std::int64_t woven_room = whole_lines(values.size());
-  const Scratch scratch = Scratch::of<float>(woven_room + lanes * lane_room);
-  values.weave_into(scratch.as<std::int32_t>());
-
-  const BlockRuns runs(blocks, lanes);
-  parallel_for(runs.count(), lanes, [&](std::int64_t run, int lane) noexcept {
-    float* const room = scratch.as<float>() + woven_room + lane * lane_room;
-    for (std::int64_t index = runs.begin(run); index < runs.end(run) && !abandoned(); ++index) {
-      const auto [s, h, first, last] = blocks[index];
-      const SequenceLayout& at = problem.sequence(s);
-      const kernels::HeadBf16 head{problem.head(s, h), queries.rows_of(s, at.query_begin, h),
-                                   keys.rows_of(s, at.key_begin, problem.key_head(h)), queries.row_stride(),
-                                   keys.row_stride()};
-      kernels::attention_bf16(head, values.of(s, problem.key_head(h)), first, last,
-                              outputs.tile(s, h, first, room + kernel_room), room);
-      outputs.deliver(s, h, first, last - first, room + kernel_room);
-    }
-  });
+void forward_amx(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+                 const AttentionOptions& options, TensorView out, RowStateView row_state) {
+  forward_rounded<ByTiles>(layout, q, k, v, options, out, row_state);
 }
 
 }  // namespace attend::detail

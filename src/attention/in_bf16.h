@@ -15,7 +15,8 @@ class InBf16 {
   InBf16(const Layout& layout, DType query, const AttentionOptions& options) {
     if (!computes_in_bf16(layout)) return;
     for (const SequenceLayout& sequence : layout.sequences) {
-      sequences_.push_back(pick_attention_kernel(query, layout, sequence, options).forward == forward_bf16);
+      const auto forward = pick_attention_kernel(query, layout, sequence, options).forward;
+      sequences_.push_back(forward == forward_bf16 || forward == forward_amx);
     }
   }
 

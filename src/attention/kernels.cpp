@@ -75,6 +75,16 @@ constexpr AttentionKernel kKernels[] = {
      rows_fused,
      summarize_fused,
      DType::f32},
+    {{"fused_amx_bf16",
+      "vectors of queries, scores made and used tile by tile, products of bf16 summed in fp32 by tiles of "
+      "AMX, "
+      "where the precision is bf16 and the processor has them"},
+     [](DType, const Layout& layout) { return computes_in_tiles(layout); },
+     any_sequence,
+     forward_amx,
+     rows_fused,
+     summarize_fused,
+     DType::f32},
     {{"fused_bf16",
       "vectors of queries, scores made and used tile by tile, products of bf16 summed in fp32, where the "
       "precision is bf16 and the processor has AVX512-BF16"},
@@ -138,6 +148,10 @@ const AttentionKernel* detail::pick_attention_kernel(DType query, const Layout& 
 KernelChoice host::attention_kernel(const Layout& layout, DType query, const AttentionOptions& options) {
   const AttentionKernel* const kernel = pick_attention_kernel(query, layout, options);
   if (kernel != nullptr) return kernel->choice;
+  if (computes_in_tiles(layout)) {
+    return {"decode and fused_amx_bf16",
+            "each sequence by its own number of queries: decode up to 8, fused_amx_bf16 beyond"};
+  }
   if (computes_in_bf16(layout)) {
     return {"decode and fused_bf16",
             "each sequence by its own number of queries: decode up to 8, fused_bf16 beyond"};

@@ -12,7 +12,12 @@ namespace attend::detail {
 
 class RowBlocks {
  public:
-  RowBlocks(const Layout& layout, std::int64_t rows) : layout_(layout), rows_(rows) {
+  // In which order the blocks of a head come. With a causal mask the last have the most keys, and threads end
+  // together when they begin with those.
+  enum class Order { first_to_last, last_to_first };
+
+  RowBlocks(const Layout& layout, std::int64_t rows, Order order = Order::first_to_last)
+      : layout_(layout), rows_(rows), order_(order) {
     ends_.reserve(layout.sequences.size());
     for (const SequenceLayout& sequence : layout.sequences) {
       total_ += layout.query_heads * blocks_of(sequence);
@@ -30,8 +35,9 @@ class RowBlocks {
     const auto found = std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin();
     const SequenceLayout& sequence = layout_.sequences[static_cast<std::size_t>(found)];
     const std::int64_t within = index - (found == 0 ? 0 : ends_[static_cast<std::size_t>(found - 1)]);
-    const std::int64_t first = within % blocks_of(sequence) * rows_;
-    return {found, within / blocks_of(sequence), first, std::min(first + rows_, sequence.queries)};
+    const std::int64_t blocks = blocks_of(sequence), place = within % blocks;
+    const std::int64_t first = (order_ == Order::first_to_last ? place : blocks - 1 - place) * rows_;
+    return {found, within / blocks, first, std::min(first + rows_, sequence.queries)};
   }
 
   // How many blocks each head has, sequence after sequence.
@@ -49,6 +55,7 @@ class RowBlocks {
 
   const Layout& layout_;
   const std::int64_t rows_;
+  const Order order_;
   std::vector<std::int64_t> ends_;
   std::int64_t total_ = 0;
 };

@@ -18,8 +18,8 @@ class ScoreOperands {
         problem_(layout, in_bf16_.all() ? ConstTensorView() : q, in_bf16_.all() ? ConstTensorView() : k, {},
                  options) {
     if (!in_bf16_.any()) return;
-    q_.emplace(q, layout.packed, true);
-    k_.emplace(k, layout.packed, true);
+    q_.emplace(q, layout.packed, 2);
+    k_.emplace(k, layout.packed, 2);
   }
 
   const SequenceLayout& sequence(std::int64_t s) const { return problem_.sequence(s); }

@@ -40,6 +40,32 @@ TEST(BackwardFused, EveryPairOfShapesAndOptionsIsExactOnEveryInstructionSet) {
   std::cout << tested << " cases, largest error " << worst << "\n";
 }
 
+// Products of bf16 on every instruction set that has them: weights and what changes them keep 8 bits, and so
+// does each gradient, by its largest number.
+TEST(BackwardFused, ProductsOfBf16KeepTheirDigits) {
+  double worst = 0;
+  std::uint64_t seed = 1;
+  for (const auto& row : covering_array(backward_knob_sizes())) {
+    AttentionCase c = backward_case(row);
+    c.seed = 100 * seed++;
+    c.dtype = DType::bf16;
+    if (kSanitized && c.queries * c.keys > 65 * 65) continue;
+    const AttentionInputs in = make_inputs(c);
+    const Tensor d_out = copy_of(random_d_out(in, DType::bf16, c.seed), DType::f32);
+    const GradientSet expected = reference_gradients(in, d_out);
+    for (const std::string& isa : available_isas(Precision::bf16)) {
+      if (isa != "avx512_amx" && isa != "avx512_bf16") continue;
+      set_isa(isa);
+      std::string where;
+      const double error = largest_error(fused_gradients(in, d_out), expected, where);
+      worst = std::max(worst, error);
+      ASSERT_LE(error, 0x1p-7) << where << " on " << isa << ": " << describe(c);
+    }
+  }
+  set_isa("");
+  std::cout << "largest error of products in bf16 " << worst << "\n";
+}
+
 // Parts of half a block, of a block, and of several: with one thread and with many.
 TEST(BackwardFused, LongSequencesAreExactHoweverTheyAreCut) {
   for (const auto& [queries, keys] : {std::pair{130, 700}, std::pair{200, 1300}, std::pair{20, 8300}}) {

@@ -31,7 +31,7 @@ TEST(Dropout, DropsTheWeightsOfTheGeneratorOnEveryInstructionSet) {
   for (const std::string& isa : available_isas(Precision::bf16)) {
     set_isa(isa);
     // Weights that were rounded: those of queries and keys of 8 bits, with 8 bits.
-    const bool rounded = isa == "avx512_bf16";
+    const bool rounded = isa == "avx512_bf16" || isa == "avx512_amx";
     in.options.precision = rounded ? Precision::bf16 : Precision::f32;
     const std::vector<double> out = values_of(attention(in.q, in.k, in.v, in.options));
     std::size_t place = 0;

@@ -13,6 +13,7 @@
 
 #include "attention/grid.h"
 #include "support/compare.h"
+#include "support/each_isa.h"
 #include "support/not_finite.h"
 #include "support/random.h"
 #include "support/refuses.h"
@@ -22,7 +23,21 @@ namespace {
 
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 
-bool has_bf16() { return isa(Precision::bf16) == "avx512_bf16"; }
+bool has_amx() { return isa(Precision::bf16) == "avx512_amx"; }
+bool has_bf16() { return has_amx() || isa(Precision::bf16) == "avx512_bf16"; }
+
+// The instruction sets that multiply bf16, each in its own way, and the best that does not.
+std::vector<std::string> ways_to_multiply() {
+  std::vector<std::string> ways;
+  for (const std::string& name : available_isas(Precision::bf16)) {
+    ways.push_back(name);
+    if (name != "avx512_amx" && name != "avx512_bf16") break;
+  }
+  return ways;
+}
+
+class Precisions : public EachIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Precisions, testing::ValuesIn(ways_to_multiply()), isa_name);
 
 // Long enough for the kernel that takes tiles of queries, for several tiles of keys and an odd last pair.
 AttentionCase tiled_case() {
@@ -49,13 +64,13 @@ double error_of(const AttentionInputs& in, const Tensor& out) {
   return max_abs_difference(out, expected);
 }
 
-TEST(Precision, TypeAndOptionDecideTogether) {
+TEST_P(Precisions, TypeAndOptionDecideTogether) {
   const auto name = [](DType dtype, std::optional<Precision> precision, std::int64_t queries = 9) {
     AttentionOptions options;
     options.precision = precision;
     return attention_kernel(Tensor(dtype, {1, 1, queries, 8}), Tensor(dtype, {1, 1, 20, 8}), options).name;
   };
-  const std::string_view in_bf16 = has_bf16() ? "fused_bf16" : "fused";
+  const std::string_view in_bf16 = has_amx() ? "fused_amx_bf16" : has_bf16() ? "fused_bf16" : "fused";
   EXPECT_EQ(name(DType::f32, {}), "fused");
   EXPECT_EQ(name(DType::f16, {}), "fused");
   EXPECT_EQ(name(DType::bf16, {}), in_bf16);
@@ -67,14 +82,10 @@ TEST(Precision, TypeAndOptionDecideTogether) {
   }
   EXPECT_EQ(name(DType::f64, {}), "reference");
   EXPECT_REFUSES(name(DType::f64, Precision::bf16), "precision is bf16, but f64 is computed in f64");
-  if (!has_bf16()) return;
-  set_isa("avx512");  // the same vectors without the instructions
-  EXPECT_EQ(name(DType::bf16, {}), "fused");
-  set_isa("");
 }
 
 // The tensors that are rounded are those that a caller could have rounded.
-TEST(Precision, F32AndF16AreRoundedOnceAndAsBf16) {
+TEST_P(Precisions, F32AndF16AreRoundedOnceAndAsBf16) {
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const CaseMemory memory : {CaseMemory::row_major, CaseMemory::every_other, CaseMemory::backwards}) {
       AttentionCase c = tiled_case();
@@ -91,7 +102,7 @@ TEST(Precision, F32AndF16AreRoundedOnceAndAsBf16) {
   }
 }
 
-TEST(Precision, F32OnBf16TensorsIsExact) {
+TEST_P(Precisions, F32OnBf16TensorsIsExact) {
   AttentionCase c = tiled_case();
   c.dtype = DType::bf16;
   c.precision = Precision::f32;
@@ -102,7 +113,7 @@ TEST(Precision, F32OnBf16TensorsIsExact) {
   EXPECT_LE(error_of(in, out), kGridBound);
 }
 
-TEST(Precision, AnOutputOf16BitsIsTheOneOf32Rounded) {
+TEST_P(Precisions, AnOutputOf16BitsIsTheOneOf32Rounded) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     AttentionCase c = tiled_case();
     c.dtype = dtype;
@@ -125,7 +136,7 @@ TEST(Precision, AnOutputOf16BitsIsTheOneOf32Rounded) {
 }
 
 // Weights are rounded, and so is the sum that they are divided by: a mean of values stays one.
-TEST(Precision, TheOutputIsATrueMeanOfValues) {
+TEST_P(Precisions, TheOutputIsATrueMeanOfValues) {
   AttentionCase c = tiled_case();
   c.precision = Precision::bf16;
   AttentionInputs in = make_inputs(c);
@@ -150,7 +161,7 @@ TEST(Precision, TheOutputIsATrueMeanOfValues) {
 
 // Scores that rise from key to key let the maximum outrun what was summed again and again, in the middle of
 // tiles, with everything that can be going on there: masks, dropout, values that are not finite behind them.
-TEST(Precision, RisingScoresAreFollowed) {
+TEST_P(Precisions, RisingScoresAreFollowed) {
   for (const bool dropout : {false, true}) {
     for (const bool masked : {false, true}) {
       AttentionCase c = tiled_case();
@@ -179,7 +190,7 @@ TEST(Precision, RisingScoresAreFollowed) {
   }
 }
 
-TEST(Precision, WhatAMaskedKeyHoldsNeverMatters) {
+TEST_P(Precisions, WhatAMaskedKeyHoldsNeverMatters) {
   constexpr std::int64_t kFew = 20, kSome = 30;
   for (const double poison : {kNan, kHuge, -kHuge}) {
     for (const std::int64_t place : {17, 18, 29}) {  // second and first of a pair, the last key
@@ -225,7 +236,7 @@ TEST(Precision, WhatAMaskedKeyHoldsNeverMatters) {
 }
 
 // Where some rows see such a key and others do not, each gets what it sees.
-TEST(Precision, AnInfiniteValueReachesTheRowsThatSeeIt) {
+TEST_P(Precisions, AnInfiniteValueReachesTheRowsThatSeeIt) {
   AttentionCase c;
   c.queries = c.keys = 40;
   c.precision = Precision::bf16;
@@ -240,7 +251,7 @@ TEST(Precision, AnInfiniteValueReachesTheRowsThatSeeIt) {
   }
 }
 
-TEST(Precision, RowsWithoutKeysAreZero) {
+TEST_P(Precisions, RowsWithoutKeysAreZero) {
   AttentionCase c = tiled_case();
   c.precision = Precision::bf16;
   AttentionInputs in = make_inputs(c);
@@ -256,7 +267,7 @@ TEST(Precision, RowsWithoutKeysAreZero) {
   }
 }
 
-TEST(Precision, EnormousScoresStayFinite) {
+TEST_P(Precisions, EnormousScoresStayFinite) {
   for (const double size : {1e4, 1e8, 1e19, 1e30, 1e38}) {
     Tensor q(DType::f32, {1, 1, 16, 2}), k(DType::f32, {1, 1, 64, 2});
     const Tensor v = copy_of(copy_of(random_normal({1, 1, 64, 3}, DType::f32, 3), DType::bf16), DType::f32);
@@ -277,7 +288,7 @@ TEST(Precision, EnormousScoresStayFinite) {
 }
 
 // Weights on demand start from the numbers that were multiplied, whichever kernel a sequence went to.
-TEST(Precision, WeightsOfARowAddUpToOne) {
+TEST_P(Precisions, WeightsOfARowAddUpToOne) {
   for (const bool packed : {false, true}) {
     AttentionInputs in;
     in.q_storage = random_normal(packed ? Dims{46, 2, 24} : Dims{1, 2, 46, 24}, DType::f32, 1);
@@ -305,7 +316,7 @@ TEST(Precision, WeightsOfARowAddUpToOne) {
 }
 
 // Backward computes in f32, from what forward multiplied.
-TEST(Precision, GradientsAreThoseOfTheRoundedTensors) {
+TEST_P(Precisions, GradientsAreThoseOfTheRoundedTensors) {
   AttentionCase c = tiled_case();
   AttentionInputs in = make_inputs(c);
   in.options.precision = Precision::bf16;

@@ -309,8 +309,11 @@ TEST(KernelChoice, SaysWhichAndWhy) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     EXPECT_EQ(choice(dtype, 1).name, "decode");
     EXPECT_EQ(choice(dtype, 8).name, "decode");
-    const bool has_bf16 = isa(Precision::bf16) == "avx512_bf16";
-    EXPECT_EQ(choice(dtype, 9).name, dtype == DType::bf16 && has_bf16 ? "fused_bf16" : "fused");
+    const std::string set = isa(Precision::bf16);
+    const std::string_view in_bf16 = set == "avx512_amx"    ? "fused_amx_bf16"
+                                     : set == "avx512_bf16" ? "fused_bf16"
+                                                            : "fused";
+    EXPECT_EQ(choice(dtype, 9).name, dtype == DType::bf16 ? in_bf16 : "fused");
   }
   EXPECT_EQ(choice(DType::f64, 1).name, "reference");
   for (const std::int64_t queries : {0, 1, 9}) EXPECT_FALSE(choice(DType::f32, queries).why.empty());

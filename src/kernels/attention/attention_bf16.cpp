@@ -16,9 +16,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/attention/pair_scores-inl.h"
-#include "kernels/attention/running_sums-inl.h"
-#include "kernels/attention/woven_tile-inl.h"
-#include "kernels/simd/dropout-inl.h"
+#include "kernels/attention/rounded_tile-inl.h"
 
 #if ATTEND_BF16_PAIRS
 ATTEND_BEFORE_BF16();
@@ -28,107 +26,67 @@ namespace HWY_NAMESPACE {
 static_assert(kWovenTile == kKeyTile && kRows % 2 == 0);
 
 template <int kV>
-struct PairTile {
-  const Head<float>& head;
-  PairScores<kV> scores;
-  const std::int64_t width = scores.width;
-  const bool drops = head.dropout.drops_any();
-  float* const s = scores.s;
-  float* const o;         // (dv, width)
-  float* const seen;      // (kKeyTile, width): scores, kept where values are not finite
-  std::int32_t* const p;  // (kKeyTile / 2, width): exponentials in pairs of keys
-  WovenTile<kV> values;
-  std::int64_t filled = 0;  // rows of o that hold something: none before the first values
-  std::int64_t added = 0;   // keys of the tile whose values are in o already
-  RunningSums<kV> sums;
-  Slot rounded_sum[kV], tile_rounded[kV];  // of what became of the exponentials in bf16
+struct PairTile : RoundedTile<kV, PairScores<kV>, WovenTile<kV>> {
+  using Base = RoundedTile<kV, PairScores<kV>, WovenTile<kV>>;
+  using Base::scores, Base::values, Base::sums, Base::width, Base::s, Base::p, Base::o;
+  std::int64_t added = 0;  // keys of the tile whose values are in o already
 
-  static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
-    return PairScores<kV>::scratch_size(d) + (dv + kKeyTile + kKeyTile / 2) * kV * lanes() +
-           WovenTile<kV>::scratch_size(dv);
+  static std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
+    return PairScores<kV>::scratch_size(d) + Base::shared_size(dv) + Base::own_size(dv);
   }
 
   PairTile(const HeadBf16& h, const Woven& v, std::int64_t first_row, std::int64_t rows, float* scratch)
-      : head(h.head),
-        scores(h, first_row, rows, scratch),
-        o(scratch + PairScores<kV>::scratch_size(h.head.d)),
-        seen(o + h.head.dv * width),
-        p(reinterpret_cast<std::int32_t*>(seen + kKeyTile * width)),
-        values(v, h.head.dv, seen + (kKeyTile + kKeyTile / 2) * width) {}
+      : Base(PairScores<kV>(h, first_row, rows, scratch), h.head, v,
+             scratch + PairScores<kV>::scratch_size(h.head.d),
+             scratch + PairScores<kV>::scratch_size(h.head.d) + Base::shared_size(h.head.dv)) {}
 
   // A block of scores becomes exponentials and joins the sums: in fp32 for the state of the row, and as
   // rounded for the output, which is then a true mean of values.
   template <int kR>
   HWY_INLINE void absorb(std::int64_t j, const Slot (&score)[kR][kV]) {
     const D d;
-    const DI di;
     Slot largest[kV];
     if (HWY_UNLIKELY(sums.outgrown(score, largest))) {
       add_values(j);
-      for (int v = 0; v < kV; ++v) raise_base(v, largest[v]);
+      for (int v = 0; v < kV; ++v) this->raise_base(v, largest[v]);
     }
-    const Pairs ones = same_pair(0x3f803f80);
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
       const V from = sums.shift(sums.base[v]);
       Slot x[kR];
 #pragma GCC unroll 8
       for (int r = 0; r < kR; ++r) x[r] = exponential(hn::Sub(score[r][v], from));
-      if (HWY_UNLIKELY(drops)) {
+      if (HWY_UNLIKELY(this->drops)) {
         for (int r = 0; r < kR; ++r) hn::Store(x[r], d, s + (j + r) * width + v * lanes());
       }
+      Slot rounded = this->tile_rounded[v];
 #pragma GCC unroll 4
       for (int r = 0; r < kR; r += 2) {
-        const Pairs pair = woven(x[r], r + 1 < kR ? V(x[r + 1 < kR ? r + 1 : r]) : hn::Zero(d));
-        hn::Store(pair, di, p + (j + r) / 2 * width + v * lanes());
-        tile_rounded[v] = dot_pairs(tile_rounded[v], pair, ones);
+        const V second = r + 1 < kR ? V(x[r + 1 < kR ? r + 1 : r]) : hn::Zero(d);
+        this->keep_pair(x[r], second, p + (j + r) / 2 * width + v * lanes(), rounded);
       }
+      this->tile_rounded[v] = rounded;
       sums.add(v, x);
     }
-  }
-
-  // Exponentials that were made before are in o by now: rounded, they could not be rescaled without another
-  // rounding.
-  HWY_NOINLINE void raise_base(int v, V largest) {
-    const D d;
-    const V change = sums.raise(v, largest);
-    for (std::int64_t c = 0; c < filled; ++c) {
-      float* const row = o + c * width + v * lanes();
-      hn::Store(hn::Mul(hn::Load(d, row), change), d, row);
-    }
-    rounded_sum[v] = hn::Mul(rounded_sum[v], change);
-    tile_rounded[v] = hn::Mul(tile_rounded[v], change);
   }
 
   // The values of the tile's keys before `until`, with the weights that they have.
   HWY_NOINLINE void add_values(std::int64_t until) {
     if (added == until) return;
-    if (drops) drop(until);
-    if (filled == 0) {
+    if (this->drops) this->drop(values.tile_begin + added, added, until - added);
+    if (this->filled == 0) {
       values.template multiply<kV, false>(added, until, p, o);
-      filled = head.dv;
+      this->filled = values.columns;
     } else {
       values.template multiply<kV, true>(added, until, p, o);
     }
-    if (values.guarded) values.add_not_finite(added, until, p, seen, o);
+    if (values.guarded) values.add_not_finite(added, until, p, this->seen, o);
     added = until;
-  }
-
-  void drop(std::int64_t until) {
-    const D d;
-    drop_weights<kV>(head.dropout, scores.first, values.tile_begin + added, until - added, s + added * width);
-    for (std::int64_t j = added; j < until; j += 2) {
-      for (std::int64_t v = 0; v < width; v += lanes()) {
-        const float* const at = s + j * width + v;
-        const V second = j + 1 < until ? hn::Load(d, at + width) : hn::Zero(d);
-        hn::Store(woven(hn::Load(d, at), second), DI(), p + j / 2 * width + v);
-      }
-    }
   }
 
   void plain_tile(std::int64_t first_key, std::int64_t n) {
     values.begin(first_key, n, false);
-    if (values.guarded) std::fill_n(seen, n * width, 0.0f);
+    if (values.guarded) std::fill_n(this->seen, n * width, 0.0f);
     for_each_block(n, [&]<int kR>(std::int64_t j) ATTEND_BF16_ATTR {
       Slot acc[kR][kV];
       scores.make_block(acc, first_key + j);
@@ -138,7 +96,7 @@ struct PairTile {
 
   void tile_with_options(std::int64_t first_key, std::int64_t n) {
     values.begin(first_key, n, scores.make(first_key, n));
-    if (values.guarded) std::copy_n(s, n * width, seen);
+    if (values.guarded) std::copy_n(s, n * width, this->seen);
     for_each_block(n, [&]<int kR>(std::int64_t j) ATTEND_BF16_ATTR {
       Slot score[kR][kV];
       load_block(score, s + j * width, width);
@@ -148,32 +106,14 @@ struct PairTile {
 
   void key_tile(std::int64_t first_key, std::int64_t n) {
     added = 0;
-    sums.begin_tile();
-    for (int v = 0; v < kV; ++v) tile_rounded[v] = hn::Zero(D());
+    this->begin_sums();
     scores.plain(first_key, n) ? plain_tile(first_key, n) : tile_with_options(first_key, n);
     add_values(n);
-    sums.end_tile();
-    for (int v = 0; v < kV; ++v) rounded_sum[v] = hn::Add(rounded_sum[v], tile_rounded[v]);
-  }
-
-  void finish(const HeadOutput<float>& output) {
-    if (filled == 0) std::fill_n(o, head.dv * width, 0.0f);
-    float* const state_max = seen;  // no longer needed for scores
-    float* const state_sum = seen + width;
-    float* const inverses = seen + 2 * width;
-    for (int v = 0; v < kV; ++v) {
-      hn::Store(sums.inverse(v, head.kept, rounded_sum[v]), D(), inverses + v * lanes());
-      sums.state(v, state_max, state_sum);
-    }
-    columns_to_rows(o, width, scores.count, head.dv, output.out, output.out_stride, inverses);
-    for (std::int64_t i = 0; i < scores.count; ++i) {
-      output.set_state(i, state_max[i], state_sum[i]);
-    }
+    this->end_sums();
   }
 
   void run(const HeadOutput<float>& output) {
-    sums.begin(head.sink);
-    for (int v = 0; v < kV; ++v) rounded_sum[v] = sums.sum[v];
+    this->begin();
     const KeyRange keys = scores.keys();
     if (keys.begin < keys.end) scores.pack_queries();
     for (std::int64_t key = keys.begin; key < keys.end;) {
@@ -181,7 +121,7 @@ struct PairTile {
       key_tile(key, next - key);
       key = next;
     }
-    finish(output);
+    this->finish(output);
   }
 };
 

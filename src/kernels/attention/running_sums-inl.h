@@ -53,18 +53,21 @@ struct RunningSums {
   // ahead of its base.
   template <int kR>
   HWY_ATTR HWY_INLINE bool outgrown(const Slot (&score)[kR][kV], Slot (&largest)[kV]) {
-    const D d;
     bool any = false;
 #pragma GCC unroll 3
     for (int v = 0; v < kV; ++v) {
       V most = score[0][v];
 #pragma GCC unroll 8
       for (int r = 1; r < kR; ++r) most = hn::Max(most, score[r][v]);
-      any |= !hn::AllFalse(d, is_ahead(most, base[v]));
-      max[v] = hn::Max(max[v], most);
+      any |= outgrown_by(v, most);
       largest[v] = most;
     }
     return any;
+  }
+  // The same for the largest scores of some keys.
+  HWY_ATTR HWY_INLINE bool outgrown_by(int v, V largest) {
+    max[v] = hn::Max(max[v], largest);
+    return !hn::AllFalse(D(), is_ahead(largest, base[v]));
   }
 
   // Lanes whose maximum ran ahead take it as their base. Returns what everything made so far is to be
@@ -81,10 +84,14 @@ struct RunningSums {
     return change;
   }
 
-  // x becomes the sum of its rows, by a tree with fixed places: rows that a shorter block lacks would have
-  // added 0.
   template <int kR>
   HWY_ATTR HWY_INLINE void add(int v, Slot (&x)[kR]) {
+    tile_sum[v] = hn::Add(tile_sum[v], sum_of(x));
+  }
+  // The sum of rows of x, whose places take those of parts of it: a tree with fixed places, where rows that a
+  // shorter block lacks would have added 0.
+  template <int kR>
+  static HWY_ATTR HWY_INLINE V sum_of(Slot (&x)[kR]) {
 #pragma GCC unroll 3
     for (int half = 4; half > 0; half /= 2) {
 #pragma GCC unroll 4
@@ -92,7 +99,7 @@ struct RunningSums {
         if (r + half < kR) x[r] = hn::Add(x[r], x[r + half]);
       }
     }
-    tile_sum[v] = hn::Add(tile_sum[v], x[0]);
+    return x[0];
   }
 
   // kept / divisor, and 0 for a row without keys.

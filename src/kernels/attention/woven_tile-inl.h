@@ -18,28 +18,39 @@ ATTEND_BEFORE_BF16();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-template <int kV>
+// Where a number of row j of a tile and its neighbours stand: two rows of each column side by side.
+struct PairsOfRows {
+  static constexpr std::int64_t kRowsTogether = 2;
+  static std::int64_t columns_for(std::int64_t n) { return n; }
+};
+
+// Of a product that takes kRowsTogether rows at once. All columns of as many rows follow each other, each
+// with its numbers side by side.
+template <int kV, class Order = PairsOfRows>
 struct WovenTile {
+  static constexpr std::int64_t kTogether = Order::kRowsTogether;
+
   const Woven& woven;
   const std::int64_t columns, width = kV * lanes();
   std::int32_t* const clean;  // (kWovenTile / 2, columns): 0 where the rows are not finite
   std::int64_t tile_begin = 0;
   bool guarded = false;  // whether clean is used
 
-  static std::int64_t scratch_size(std::int64_t columns) { return kWovenTile / 2 * columns; }
+  static std::int64_t columns_for(std::int64_t n) { return Order::columns_for(n); }
+  static std::int64_t scratch_size(std::int64_t n) { return kWovenTile / 2 * columns_for(n); }
 
   WovenTile(const Woven& rows, std::int64_t n, float* scratch)
-      : woven(rows), columns(n), clean(reinterpret_cast<std::int32_t*>(scratch)) {}
+      : woven(rows), columns(columns_for(n)), clean(reinterpret_cast<std::int32_t*>(scratch)) {}
 
-  // Keys [first_key, first_key + n). `masked`: whether one may take no part for some query. An odd number of
-  // keys leaves the last pair's second row without a weight.
+  // Keys [first_key, first_key + n). `masked`: whether one may take no part for some query. What is left of
+  // the last rows that are taken together has no weight.
   void begin(std::int64_t first_key, std::int64_t n, bool masked) {
     tile_begin = first_key;
-    guarded = (masked || n % 2 != 0) && woven.finite[first_key / kWovenTile] == 0;
+    guarded = (masked || n % kTogether != 0) && woven.finite[first_key / kWovenTile] == 0;
     if (!guarded) return;
     const std::uint16_t* const from = given();
     auto* const to = reinterpret_cast<std::uint16_t*>(clean);
-    for (std::int64_t i = 0; i < (n + 1) / 2 * 2 * columns; ++i) {
+    for (std::int64_t i = 0; i < (n + kTogether - 1) / kTogether * kTogether * columns; ++i) {
       to[i] = finite_bits(from[i]) ? from[i] : std::uint16_t{0};
     }
   }
@@ -48,10 +59,13 @@ struct WovenTile {
   template <int kMany, bool kAdd>
   HWY_INLINE void multiply(std::int64_t from, std::int64_t until, const std::int32_t* weights,
                            float* sums) const {
-    const auto* const rows =
-        (guarded ? reinterpret_cast<const std::uint16_t*>(clean) : given()) + from * columns;
-    product_of_pairs<kMany, kAdd>(columns, (until - from + 1) / 2, rows, 2, 2 * columns,
+    static_assert(kTogether == 2);
+    product_of_pairs<kMany, kAdd>(columns, (until - from + 1) / 2, rows() + from * columns, 2, 2 * columns,
                                   weights + from / 2 * width, sums, width);
+  }
+  // The rows of the tile without what is not finite, where that must be left out.
+  const std::uint16_t* rows() const {
+    return guarded ? reinterpret_cast<const std::uint16_t*>(clean) : given();
   }
 
   // What clean leaves out. seen (keys of the tile, width): scores, -inf where a key takes no part.
@@ -61,7 +75,7 @@ struct WovenTile {
     const V minus_infinity = hn::Set(d, kMinusInfinity<float>);
     for (std::int64_t j = from; j < until; ++j) {
       for (std::int64_t c = 0; c < columns; ++c) {
-        const std::uint16_t bits = given()[(j / 2 * columns + c) * 2 + j % 2];
+        const std::uint16_t bits = given()[(j / kTogether * columns + c) * kTogether + j % kTogether];
         if (finite_bits(bits)) continue;
         const V value = hn::BitCast(d, hn::Set(DI(), static_cast<std::int32_t>(std::uint32_t{bits} << 16)));
         for (std::int64_t v = 0; v < width; v += lanes()) {

@@ -157,23 +157,34 @@ HWY_INLINE void pairs_to_columns(const std::uint16_t* rows, std::int64_t stride,
 // Neither NaN nor infinite.
 HWY_INLINE bool finite_bits(std::uint16_t bits) { return (bits & 0x7f80u) != 0x7f80u; }
 
+// Rows i and i + 1 of `count`, up to 16 numbers of each, one after the other; 0 where there are none.
+HWY_INLINE __m512i two_rows(const std::uint16_t* rows, std::int64_t stride, std::int64_t i,
+                            std::int64_t count, __mmask16 there) {
+  const auto row = [&](std::int64_t r) ATTEND_BF16_ATTR {
+    return r < count ? _mm256_maskz_loadu_epi16(there, rows + r * stride) : _mm256_setzero_si256();
+  };
+  return _mm512_inserti64x4(_mm512_castsi256_si512(row(i)), row(i + 1), 1);
+}
+
+// Which of 32 numbers are NaN or infinite.
+HWY_INLINE __mmask32 not_finite(__m512i numbers) {
+  const __m512i exponent = _mm512_set1_epi16(0x7f80);
+  return _mm512_cmpeq_epi16_mask(_mm512_and_si512(numbers, exponent), exponent);
+}
+
+HWY_INLINE __mmask16 first_lanes(std::int64_t n) {
+  return static_cast<__mmask16>((1u << std::min<std::int64_t>(kLanes, n)) - 1);
+}
+
 // pairs[j * width + c] = element c of rows 2j and 2j + 1; 0 for a row after the last, and up to `width`, at
 // most 15 more than n. Says whether all are finite.
 inline bool weave_rows(const std::uint16_t* rows, std::int64_t stride, std::int64_t count, std::int64_t n,
                        std::int32_t* pairs, std::int64_t width) {
-  const __m512i exponent = _mm512_set1_epi16(0x7f80);
-  const auto first_lanes = [](std::int64_t left) {
-    return static_cast<__mmask16>((1u << std::min<std::int64_t>(kLanes, left)) - 1);
-  };
   __mmask32 wrong = 0;
   for (std::int64_t j = 0; j < count; j += 2) {
-    const std::uint16_t* const first = rows + j * stride;
     for (std::int64_t c = 0; c < n; c += kLanes) {
-      const __mmask16 there = first_lanes(n - c), second = j + 1 < count ? there : __mmask16{0};
-      const __m512i both =
-          _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_maskz_loadu_epi16(there, first + c)),
-                             _mm256_maskz_loadu_epi16(second, second == 0 ? first : first + stride + c), 1);
-      wrong |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(both, exponent), exponent);
+      const __m512i both = two_rows(rows + c, stride, j, count, first_lanes(n - c));
+      wrong |= not_finite(both);
       _mm512_mask_storeu_epi32(pairs + j / 2 * width + c, first_lanes(width - c), woven_halves(both).raw);
     }
   }
