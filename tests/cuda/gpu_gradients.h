@@ -22,7 +22,9 @@ inline GradientSet gpu_gradients(const AttentionInputs& in, const Tensor& d_out,
   } else {
     RowState here(in.q);
     Tensor here_out = in.output(DType::f32);
-    attention(in.q, in.k, in.v, in.options, here_out, here);
+    AttentionOptions exact = in.options;
+    exact.precision = Precision::f32;
+    attention(in.q, in.k, in.v, exact, here_out, here);
     copy(here_out, out);
     copy(here.max, state.max);
     copy(here.sum, state.sum);

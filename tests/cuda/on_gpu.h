@@ -30,6 +30,7 @@ struct GpuInputs {
         k(moved(in.k, in.k_storage, k_storage)),
         v(moved(in.v, in.v_storage, v_storage)),
         options(in.options) {
+    options.precision.reset();  // the host's choice between two ways to multiply; a GPU has one for each type
     if (options.mask.given()) options.mask = mask = to_gpu(in.options.mask);
     if (options.bias.given()) options.bias = bias = to_gpu(in.options.bias);
   }
