@@ -30,7 +30,7 @@ compile() {
   local source=$1 object architectures=("${portable[@]}")
   object=${source#src/cuda/}
   object=$folder/${object//\//_}.o
-  case $source in */hopper/forward_* | */hopper/general_* | */hopper/backward_* | */hopper/decode_* | */hopper/summary_[0-9]*) architectures=("${hopper[@]}") ;; esac
+  case $source in */hopper/forward_* | */hopper/backward_* | */hopper/decode_* | */hopper/summary_[0-9]*) architectures=("${hopper[@]}") ;; esac
   fresh "$object" && return 0
   "$nvcc" "${flags[@]}" "${architectures[@]}" -MD -MF "$object.d" -c "$source" -o "$object" >"$object.log" 2>&1 || { cat "$object.log"; rm -f "$object"; return 1; }
   if grep -E 'C75(08|09|1[0-6]|20)' "$object.log" || grep -E '[1-9][0-9]* bytes spill' "$object.log"; then

@@ -275,7 +275,6 @@ TEST(GpuBackward, EnormousScoresStayFinite) {
       in.k = in.k_storage;
       in.options.scale = 1e-2;
       for (const ForwardOn forward : {ForwardOn::host, ForwardOn::gpu}) {
-        if (forward == ForwardOn::gpu && size > 1e4) continue;  // that would prove the forward pass
         const GradientSet set = gpu_gradients(in, random_d_out(in, dtype, 1), DType::f32, forward);
         for (const Tensor* tensor : {&set.q, &set.k, &set.v}) {
           for (const double value : values_of(*tensor))

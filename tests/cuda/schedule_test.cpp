@@ -63,11 +63,11 @@ TEST(CudaSchedule, NeighboursDoNotChangeWhatIsOpen) {
 }
 
 TEST(CudaSchedule, BlocksTakeEveryTileOnce) {
-  for (const bool longest_first : {false, true}) {
+  for (const int order : {0, 1, 2}) {
     for (const std::int32_t tiles : {1, 7, 64}) {
       for (const std::int32_t rows : {1, 5, 16}) {
         for (const std::int32_t blocks : {1, 13, 132}) {
-          const Schedule schedule{tiles, rows, longest_first};
+          const Schedule schedule{tiles, rows, order == 1, order == 2};
           std::set<std::pair<int, int>> seen;
           for (std::int32_t start = 0; start < schedule.total(); start += blocks) {
             for (std::int32_t block = 0; block < blocks; ++block) {
@@ -82,6 +82,14 @@ TEST(CudaSchedule, BlocksTakeEveryTileOnce) {
         }
       }
     }
+  }
+}
+
+TEST(CudaSchedule, AcrossRowsOneTileFollowsTheOther) {
+  const Schedule schedule{3, 4, false, true};
+  for (std::int32_t index = 0; index < schedule.total(); ++index) {
+    EXPECT_EQ(schedule.at(index).tile, index / 4);
+    EXPECT_EQ(schedule.at(index).row, index % 4);
   }
 }
 

@@ -1,134 +1,70 @@
-// Attention by the asynchronous tensor cores of compute capability 9.0. A block of three warpgroups stays on its
-// multiprocessor and takes tiles of 128 queries: one thread fetches tiles of keys and values by TMA, two ahead,
-// and two warpgroups compute 64 queries each. While one of them multiplies, the other makes its softmax; named
-// barriers keep them in turns. The weights of a tile never leave the registers, and the scores of the next tile
-// are in flight with the output of this one.
+// Attention by the asynchronous tensor cores of compute capability 9.0. A block of three warpgroups stays on
+// its multiprocessor and takes tiles of 128 queries: one thread fetches tiles of keys and values by TMA, two
+// ahead, three warps check values where keys are hidden (forward_fetch.cuh), and two warpgroups compute 64
+// queries each. While one of them multiplies, the other makes its softmax; named barriers keep them in turns.
+// The weights of a tile never leave the registers, and the scores of the next tile are in flight with the
+// output of this one.
 //
-// Scores are f32 sums of 16-bit products; weights are rounded to the type of the values before they meet them,
-// the row's sum is that of the weights before rounding.
+// Scores are f32 sums of 16-bit products; weights are rounded to the type of the values before they meet
+// them, the row's sum is that of the weights before rounding.
 #pragma once
 
-#include <type_traits>
-
 #include "cuda/error.h"
-#include "cuda/head.cuh"
 #include "cuda/hopper/exp2.h"
-#include "cuda/hopper/fragments.h"
-#include "cuda/hopper/instructions.cuh"
-#include "cuda/hopper/parameters.h"
-#include "cuda/hopper/strange.h"
-#include "cuda/hopper/tile_shape.h"
+#include "cuda/hopper/forward_fetch.cuh"
+#include "cuda/hopper/forward_output.cuh"
+#include "cuda/hopper/forward_scores.cuh"
 #include "cuda/hopper/wgmma.h"
 
 namespace attend::cuda {
 
-template <class Shape>
-struct HopperMemory {
-  alignas(1024) char q[Shape::kQueryBytes];
-  alignas(1024) char k[Shape::kStages][Shape::kKeyBytes];
-  alignas(1024) char v[Shape::kStages][Shape::kKeyBytes];
-  std::uint64_t q_full, q_empty;
-  std::uint64_t k_full[Shape::kStages], k_empty[Shape::kStages], v_full[Shape::kStages], v_empty[Shape::kStages];
-};
-
-// A tile of queries and the tiles of keys that it looks at. What can be looked up again is not kept: registers
-// are what the loop is short of.
-template <class Shape>
-struct Work {
-  std::int32_t s, h, first;  // the first query
-  KeyTiles tiles;
-
-  __device__ Work(const HopperParameters& p, int index) {
-    const QueryTile at = p.schedule.at(index);
-    s = at.row / p.problem.heads;
-    h = at.row % p.problem.heads;
-    first = at.tile * Shape::kQueries;
-    if (exists(p)) tiles = KeyTiles::of(visible(p), first, last(p), Shape::kQueries, Shape::kKeys);
-  }
-  __device__ Sequence sequence(const HopperParameters& p) const {
-    return p.problem.each == nullptr ? p.problem.same : p.problem.each[s];
-  }
-  __device__ Visible visible(const HopperParameters& p) const {
-    const Sequence at = sequence(p);
-    return {at.key_count, at.query_offset, p.problem.window_left, p.problem.window_right, p.problem.causal != 0};
-  }
-  __device__ std::int64_t last(const HopperParameters& p) const {
-    return min(std::int64_t{first} + Shape::kQueries, sequence(p).queries) - 1;
-  }
-  __device__ bool exists(const HopperParameters& p) const {
-    return first < sequence(p).queries && sequence(p).queries > p.problem.few;
-  }
-  // The assembler must see that a warp's threads agree on these, or it makes products wait for each other.
-  __device__ __forceinline__ void make_uniform() {
-    tiles = {uniform(tiles.begin), uniform(tiles.all_begin), uniform(tiles.all_end), uniform(tiles.end)};
-  }
-};
-
-template <class Shape>
-__device__ void fetch(const HopperParameters& p, HopperMemory<Shape>& memory) {
-  int fetched = 0, rounds = 0;
-  for (int start = 0; start < p.schedule.total(); start += gridDim.x) {
-    const int index = p.schedule.index(start, blockIdx.x, gridDim.x);
-    if (index >= p.schedule.total()) continue;
-    const Work<Shape> work(p, index);
-    if (work.tiles.count() == 0) continue;
-    const int sequence = p.problem.packed != 0 ? 0 : work.s, key_head = work.h / p.problem.group;
-    barrier_wait(&memory.q_empty, (rounds++ & 1) ^ 1);
-    barrier_expect(&memory.q_full, Shape::kQueryBytes);
-    const int row = static_cast<int>(work.sequence(p).query_begin + work.first);
-#pragma unroll
-    for (int c = 0; c < Shape::kChunks; ++c)
-      copy_box(memory.q + c * Shape::kQueries * kRowBytes, &p.q, &memory.q_full, c * kChunkColumns, row, work.h,
-               sequence);
-    for (int tile = work.tiles.end - 1; tile >= work.tiles.begin; --tile, ++fetched) {
-      const int stage = fetched % Shape::kStages, phase = (fetched / Shape::kStages & 1) ^ 1;
-      const int key = static_cast<int>(work.sequence(p).key_begin) + tile * Shape::kKeys;
-      barrier_wait(&memory.k_empty[stage], phase);
-      barrier_expect(&memory.k_full[stage], Shape::kKeyBytes);
-#pragma unroll
-      for (int c = 0; c < Shape::kChunks; ++c)
-        copy_box(memory.k[stage] + c * Shape::kKeys * kRowBytes, &p.k, &memory.k_full[stage], c * kChunkColumns,
-                 key, key_head, sequence);
-      barrier_wait(&memory.v_empty[stage], phase);
-      barrier_expect(&memory.v_full[stage], Shape::kKeyBytes);
-#pragma unroll
-      for (int c = 0; c < Shape::kChunks; ++c)
-        copy_box(memory.v[stage] + c * Shape::kKeys * kRowBytes, &p.v, &memory.v_full[stage], c * kChunkColumns,
-                 key, key_head, sequence);
-    }
-  }
-}
-
-template <class Shape>
-__device__ __forceinline__ void store_state(const HopperParameters& p, const Work<Shape>& work, std::int64_t row,
-                                            float max, float sum) {
-  if (p.target.max.data == nullptr) return;
-  *reinterpret_cast<float*>(const_cast<char*>(Head::row_of(p.target.max, work.s, work.h, row))) = max;
-  *reinterpret_cast<float*>(const_cast<char*>(Head::row_of(p.target.sum, work.s, work.h, row))) = sum;
-}
+// Scores of so many powers of 2 lie so far apart that only the largest counts: a unit that is itself a power
+// of 2 then makes its shift exact, where rounding alone could exceed what an exponent holds.
+inline constexpr float kEnormous = 1 << 27;
+// By how many powers of 2 weights may exceed 1: far from the 16 that f16 holds.
+inline constexpr float kGrowth = 8;
 
 // The registers of a consumer: two rows (r = 0, 1) of 64.
-template <class T, class Shape, bool kGeneral>
+template <class T, class Shape, Variant kVariant>
 struct Consumer {
   static constexpr int kKeys = Shape::kKeys, kD = Shape::kD;
-  static constexpr float kLog2e = 1.4426950408889634f, kLn2 = 0.69314718055994531f;
-  static constexpr ExponentBits kExponents = std::is_same_v<T, __half> ? kF16Exponents : kBf16Exponents;
+  static constexpr bool kEvery = kVariant == Variant::every, kHidesAnywhere = hides_anywhere(kVariant);
+  static constexpr bool kMask = kEvery || kVariant == Variant::masked,
+                        kBias = kEvery || kVariant == Variant::biased;
+  static constexpr bool kSlope = kEvery || kVariant == Variant::sloped;
+  // Whether a row's weights may stay relative to what is no longer its largest score, so that most outputs
+  // need no rescaling. Asking costs time, too: it pays from 128 columns on (a tenth at 256), and not beside
+  // slopes. Dropout multiplies weights, which f16 must still hold.
+  static constexpr bool kKeepsReference = kD > 64 && kVariant != Variant::sloped && !kEvery;
+  // Where scores take multiply-adds, these have no time for exponentials.
+  static constexpr int kPolynomialEvery =
+      kVariant == Variant::plain || kVariant == Variant::masked ? Shape::kPolynomialEvery : 0;
 
   const HopperParameters& p;
   HopperMemory<Shape>& memory;
   const int thread, warpgroup;
-  float o[kD / 2], s[kKeys / 2], largest[2], sum[2], alpha[2];
+  float o[kD / 2], s[kKeys / 2], largest[2], reference[2], sum[2], alpha[2];
   std::uint32_t weights[kKeys / 4];
-  int taken = 0;  // tiles of keys so far
+  int taken = 0;         // tiles of keys so far
   bool strange = false;  // a value of a tile with hidden keys was not finite
+  // Of the options, for each work or tile:
+  BiasTile<kBias ? kKeys / 2 : 2> bias;
+  const char* bias_rows[2];
+  std::uint32_t mask[2];
+  const std::uint32_t* mask_rows[2];
+  float slope;
 
   __device__ Consumer(const HopperParameters& parameters, HopperMemory<Shape>& shared, int t, int w)
-      : p(parameters), memory(shared), thread(t), warpgroup(w) {}
+      : p(parameters), memory(shared), thread(t), warpgroup(w) {
+#pragma unroll
+    for (int x = 0; x < kKeys / 4; ++x) weights[x] = 0;
+#pragma unroll
+    for (int x = 0; x < kD / 2; ++x) o[x] = 0;
+  }
 
   __device__ int stage() const { return taken % Shape::kStages; }
   __device__ int phase() const { return taken / Shape::kStages & 1; }
   __device__ int row(int r) const { return warpgroup * 64 + sum_row(thread, 2 * r); }
-  __device__ float unit() const { return kGeneral ? 1.f : p.log2_scale; }  // of s, in powers of 2
 
   __device__ __forceinline__ void multiply_keys(std::uint32_t q, int at) {
     const std::uint32_t k = shared_address(memory.k[at]);
@@ -143,131 +79,180 @@ struct Consumer {
       multiply_registers(T{}, o, weights + 4 * step, column_operand(v, kKeys, step), 1);
   }
 
-  // The columns of a tile that row r sees by position.
-  struct Columns {
-    int begin, end;
-  };
-  __device__ __forceinline__ Columns seen(const Work<Shape>& work, int tile, int r) const {
-    const KeySpan span = work.visible(p).keys_of(work.first + row(r));
-    const std::int64_t at = std::int64_t{tile} * kKeys;
-    return {static_cast<int>(max(span.begin - at, std::int64_t{0})),
-            static_cast<int>(min(span.end - at, std::int64_t{kKeys}))};
-  }
-
-  __device__ __forceinline__ void hide_by_position(const Work<Shape>& work, int tile) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const Columns columns = seen(work, tile, r);
-#pragma unroll
-      for (int e = 0; e < kKeys / 4; ++e) {
-        const int x = sum_of_row(r, e), column = sum_column(thread, x);
-        if (column < columns.begin || column >= columns.end) s[x] = -CUDART_INF_F;
-      }
-    }
-  }
-
-  // What the options make of a tile's scores, in powers of 2. One option after the other: what only one of them
-  // needs takes no registers from the rest.
-  __device__ __forceinline__ void apply_options(const Work<Shape>& work, int tile) {
-    const Problem& problem = p.problem;
-    if (problem.softcap != 0) {  // cap tanh(x / cap), as 1 - 2 / (1 + e^2x)
-      const float inner = problem.scale * (2 * kLog2e) / problem.softcap, cap = problem.softcap * kLog2e;
-#pragma unroll
-      for (int x = 0; x < kKeys / 2; ++x)
-        s[x] = cap - __fdividef(2 * cap, 1.f + exp2_unit(fminf(s[x] * inner, 80.f)));
-    } else {
-      const float scale = p.log2_scale;
-#pragma unroll
-      for (int x = 0; x < kKeys / 2; ++x) s[x] *= scale;
-    }
-    if (problem.slopes != nullptr) {
-      const float slope = problem.slopes[work.h] * kLog2e;
+  // Where the rows of a mask and a bias are, and what else stays for all tiles of keys.
+  __device__ __forceinline__ void begin_options(const Work<Shape>& work) {
+    if constexpr (kMask || kBias) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        const float position = static_cast<float>(work.first + row(r) + work.sequence(p).query_offset -
-                                                  std::int64_t{tile} * kKeys);
-#pragma unroll
-        for (int e = 0; e < kKeys / 4; ++e) {
-          const int x = sum_of_row(r, e);
-          s[x] -= slope * fabsf(position - static_cast<float>(sum_column(thread, x)));
-        }
+        const std::int64_t i = min(std::int64_t{work.first} + row(r), work.last(p));
+        if constexpr (kMask)
+          mask_rows[r] =
+              p.mask.data + work.s * p.mask.sequence + work.h * p.mask.head + i * p.mask.row + thread % 4;
+        if constexpr (kBias)
+          bias_rows[r] = p.bias.data + work.s * p.bias.sequence + work.h * p.bias.head + i * p.bias.row;
       }
     }
-    if (problem.bias.data != nullptr) {
-      look_up(work, tile, problem.bias, [](float& score, float bias) {
-        score = bias == -CUDART_INF_F ? -CUDART_INF_F : fmaf(bias, kLog2e, score);  // whatever the key holds
-      });
-    }
-    if (problem.mask.data != nullptr) {
-      look_up(work, tile, problem.mask, [](float& score, float mask) { score = mask != 0 ? score : -CUDART_INF_F; });
-    }
-    hide_by_position(work, tile);
+    if constexpr (kSlope) slope = p.problem.slopes == nullptr ? 0.f : p.problem.slopes[work.h] * p.slope_unit;
   }
-
-  // Calls use(score, number) for every score of a key that is seen, with its number in a mask or bias.
-  template <class Use>
-  __device__ __forceinline__ void look_up(const Work<Shape>& work, int tile, const PlacedBroadcast& from, Use use) {
+  // Ask memory for a tile's numbers of a mask and a bias.
+  __device__ __forceinline__ void ask_mask(int tile) {
+    if constexpr (kMask) {
+      if (kEvery && p.mask.data == nullptr) return;
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const std::int64_t i = min(std::int64_t{work.first} + row(r), work.last(p));
-      const Columns columns = seen(work, tile, r);
-      const std::int64_t at = work.s * from.sequence + work.h * from.head + i * from.row +
-                              (std::int64_t{tile} * kKeys + thread % 4 * 2) * from.element;
-#pragma unroll
-      for (int e = 0; e < kKeys / 4; ++e) {
-        const int x = sum_of_row(r, e), column = sum_column(thread, x);
-        if (column >= columns.begin && column < columns.end) {
-          const std::int64_t index = at + (sum_column(0, x)) * from.element;
-          use(s[x], from.number == Number::boolean ? static_cast<float>(from.data[index] != 0)
-                                                   : load_float(from.data, from.number, index));
-        }
-      }
+      for (int r = 0; r < 2; ++r) ask(mask[r], mask_rows[r] + std::int64_t{tile} * p.mask.tile);
     }
   }
+  __device__ __forceinline__ void ask_bias(int tile) {
+    if constexpr (kBias) bias.ask_for(p.bias, bias_rows, tile * kKeys + thread % 4 * 2);
+  }
 
+  // The scores of a row that are seen by position, as bits.
+  __device__ __forceinline__ std::uint32_t seen(const Work<Shape>& work, int tile, int r) const {
+    const KeySpan span = work.visible(p).keys_of(work.first + row(r));
+    const std::int64_t at = std::int64_t{tile} * kKeys;
+    return bits_of_columns(thread, static_cast<int>(max(span.begin - at, std::int64_t{0})),
+                           static_cast<int>(min(span.end - at, std::int64_t{kKeys})));
+  }
+  __device__ __forceinline__ float position(const Work<Shape>& work, int tile) const {
+    return static_cast<float>(work.first + row(0) - thread % 4 * 2 + work.sequence(p).query_offset -
+                              std::int64_t{tile} * kKeys);
+  }
+
+  // What the options make of a tile's scores.
   template <bool kHidden>
+  __device__ __forceinline__ void apply_options(const Work<Shape>& work, int tile) {
+    if constexpr (kVariant == Variant::capped) cap(s, p.to_cap);
+    if constexpr (kVariant == Variant::sloped) add_slope(s, slope, position(work, tile));
+    if constexpr (kVariant == Variant::biased) bias.add_to(s, p.problem.scale, p.bias.number);
+    if constexpr (kEvery) apply_every(work, tile);
+    if constexpr (kHidden || kMask) {
+      const bool masks = kMask && (!kEvery || p.mask.data != nullptr);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const std::uint32_t of_mask = masks ? mask[r] : ~0u;
+        hide(s, r, kHidden ? of_mask & seen(work, tile, r) : of_mask);
+      }
+    }
+  }
+  // One option after the other: what only one of them needs takes no registers from the rest.
+  __device__ __forceinline__ void apply_every(const Work<Shape>& work, int tile) {
+    if (p.problem.softcap != 0) {
+      cap(s, p.to_cap);
+#pragma unroll
+      for (int x = 0; x < kKeys / 2; ++x) s[x] = __fmul_rn(s[x], p.problem.softcap);
+    } else {
+#pragma unroll
+      for (int x = 0; x < kKeys / 2; ++x) s[x] = __fmul_rn(s[x], p.problem.scale);
+    }
+    if (slope > 0) {
+      add_slope(s, slope, position(work, tile));
+    } else if (slope < 0) {
+#pragma unroll
+      for (int x = 0; x < kKeys / 2; ++x) s[x] = -s[x];
+      add_slope(s, -slope, position(work, tile));
+#pragma unroll
+      for (int x = 0; x < kKeys / 2; ++x) s[x] = -s[x];
+    }
+    if (p.bias.data != nullptr) {  // now, not ahead: there is no room beside what the other options need
+      ask_bias(tile);
+      bias.add_to(s, 1.f, p.bias.number);
+    }
+  }
+
+  template <bool kClamped>
   __device__ __forceinline__ float power(float x, int pair) const {
-    if (Shape::kPolynomialEvery == 0 || pair % (Shape::kPolynomialEvery + (Shape::kPolynomialEvery == 0)) != 0)
+    if (kPolynomialEvery == 0 || pair % (kPolynomialEvery + (kPolynomialEvery == 0)) != 0)
       return exp2_unit(x);
     const float clamped = fmaxf(x, -126.f);
     const float whole = clamped + 12582912.f;  // 1.5 * 2^23: rounds to a whole number in its low bits
     const float y = exp2_polynomial(clamped - (whole - 12582912.f));
     const float result = __int_as_float(__float_as_int(y) + (__float_as_int(whole) << 23));
-    return kHidden && x < -126.f ? 0.f : result;
+    return kClamped && x < -126.f ? 0.f : result;
   }
 
-  // s becomes the weights of the tile, relative to the largest score so far; alpha is what earlier tiles are to
-  // be multiplied with.
+  __device__ __forceinline__ float largest_of_row(int r) const {
+    float a = s[2 * r];
+#pragma unroll
+    for (int x = 2 * r; x < kKeys / 2; x += 4) a = fmaxf(a, fmaxf(s[x], s[x + 1]));
+    a = fmaxf(a, __shfl_xor_sync(~0u, a, 1));
+    return fmaxf(a, __shfl_xor_sync(~0u, a, 2));
+  }
+  // A weight is 2^(score * unit - shift).
+  struct Measure {
+    float unit, shift;
+  };
+  // Of a row whose largest score in this tile is a; alpha is what earlier tiles are to be multiplied with.
+  // Weights are relative to a score that is the largest or up to 2^kGrowth times smaller: then alpha is
+  // mostly 1.
+  template <bool kHidden>
+  __device__ __forceinline__ Measure measure(int r, float a) {
+    largest[r] = fmaxf(largest[r], a);
+    float now = largest[r];
+    if constexpr (kKeepsReference) {
+      if (!((now - reference[r]) * p.log2_unit > kGrowth)) now = reference[r];
+    }
+    const bool none = kHidden && now == -CUDART_INF_F;  // no key of the row so far
+    alpha[r] = none ? 1.f : exp2_unit((reference[r] - now) * p.log2_unit);
+    reference[r] = now;
+    const float unit = fabsf(now * p.log2_unit) < kEnormous ? p.log2_unit : p.enormous_unit;
+    return {unit, none ? 0.f : now * unit};
+  }
+
+  // s becomes the weights of the tile, relative to the largest score so far.
   template <bool kHidden>
   __device__ __forceinline__ void softmax() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float a = s[2 * r];
-#pragma unroll
-      for (int x = 2 * r; x < kKeys / 2; x += 4) a = fmaxf(a, fmaxf(s[x], s[x + 1]));
-      a = fmaxf(a, __shfl_xor_sync(~0u, a, 1));
-      a = fmaxf(a, __shfl_xor_sync(~0u, a, 2));
-      const float now = fmaxf(largest[r], a);
-      const bool none = kHidden && now == -CUDART_INF_F;  // no key of the row so far
-      alpha[r] = none ? 1.f : exp2_unit((largest[r] - now) * unit());
-      largest[r] = now;
-      const float shift = none ? 0.f : now * unit();
+      const Measure by = measure<kHidden>(r, largest_of_row(r));
       float added = 0;
 #pragma unroll
       for (int x = 2 * r; x < kKeys / 2; x += 4) {
-        s[x] = power<kHidden>(fmaf(s[x], unit(), -shift), x / 4);
-        s[x + 1] = power<kHidden>(fmaf(s[x + 1], unit(), -shift), x / 4);
+        s[x] = power<kHidden>(__fmaf_rn(s[x], by.unit, -by.shift), x / 4);
+        s[x + 1] = power<kHidden>(__fmaf_rn(s[x + 1], by.unit, -by.shift), x / 4);
         added += s[x] + s[x + 1];
       }
       sum[r] = sum[r] * alpha[r] + added;
     }
+  }
+  // The same out of raw products under a cap, none of them hidden: tanh never falls, so the largest is found
+  // before it, and the polynomial ends in the exponent.
+  __device__ __forceinline__ void softmax_under_cap() {
+    const bool large = scale_to_cap(s, p.to_cap);
+    Measure by[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) by[r] = measure<false>(r, tanh_of_any(largest_of_row(r)));
+    const auto exponent_of_small = [&](float h, float shift) {
+      const float y = tanh_polynomial(p.cap_terms, __fmul_rn(h, h),
+                                      [](float a, float b, float c) { return __fmaf_rn(a, b, c); });
+      return __fmaf_rn(h, y, -shift);
+    };
+    float added[2] = {};
+    if (large) {
+#pragma unroll
+      for (int x = 0; x < kKeys / 2; ++x) {
+        const float shift = by[x >> 1 & 1].shift;
+        const float small = exponent_of_small(s[x], shift);
+        const float large_one = __fmaf_rn(tanh_of_large(s[x]), p.log2_unit, -shift);
+        s[x] = exp2_unit(is_small(s[x]) ? small : large_one);
+        added[x >> 1 & 1] += s[x];
+      }
+    } else {
+#pragma unroll
+      for (int x = 0; x < kKeys / 2; ++x) {
+        s[x] = exp2_unit(exponent_of_small(s[x], by[x >> 1 & 1].shift));
+        added[x >> 1 & 1] += s[x];
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) sum[r] = sum[r] * alpha[r] + added[r];
   }
 
   __device__ __forceinline__ void drop(const Work<Shape>& work, int tile) {
     const Coins coins = Coins::of(p.problem.coin_threshold, p.problem.dropout_seed, work.s, work.h);
 #pragma unroll
     for (int x = 0; x < kKeys / 2; ++x) {
-      const std::int64_t i = work.first + row(x >> 1 & 1), j = std::int64_t{tile} * kKeys + sum_column(thread, x);
+      const std::int64_t i = work.first + row(x >> 1 & 1),
+                         j = std::int64_t{tile} * kKeys + sum_column(thread, x);
       s[x] *= coins.keeps(i, j) ? p.problem.kept : 0.f;
     }
   }
@@ -277,68 +262,22 @@ struct Consumer {
     for (int x = 0; x < kKeys / 4; ++x) weights[x] = packed(T{}, s[2 * x], s[2 * x + 1]);
   }
 
-  // A weight of 0 times NaN is NaN, so where keys are hidden their values must be numbers. If any value of the
-  // tile is not, zeros take their place for the product, and mend() adds those that take part at the end.
-  __device__ __forceinline__ void guard_values() {
-    const int at = stage();
-    barrier_wait(&memory.v_full[at], phase());
-    constexpr int kWords = Shape::kKeyBytes / 32;  // of 16 bytes, for each warpgroup
-    uint4* const words = reinterpret_cast<uint4*>(memory.v[at]) + warpgroup * kWords;
-    std::uint32_t found = 0;
-#pragma unroll 4
-    for (int x = thread; x < kWords; x += 128) {
-      const uint4 w = words[x];
-      found |= strange_halves(w.x, kExponents) | strange_halves(w.y, kExponents) | strange_halves(w.z, kExponents) |
-               strange_halves(w.w, kExponents);
-    }
-    if (!pair_any(3, found != 0)) return;
-    strange = true;
-#pragma unroll 1
-    for (int x = thread; x < kWords; x += 128) {
-      const uint4 w = words[x];
-      words[x] = make_uint4(without_strange(w.x, kExponents), without_strange(w.y, kExponents),
-                            without_strange(w.z, kExponents), without_strange(w.w, kExponents));
-    }
-    publish_to_products();
-    pair_sync(4);
-  }
-
-  // Adds what is no number to outputs that are stored already: two threads a row, each its own columns.
-  __device__ __forceinline__ void mend(const Work<Shape>& work) {
-    pair_sync(4);  // the row was stored by others
-    const Head head(p.problem, work.s, work.h);
-    const std::int64_t i = std::int64_t{work.first} + warpgroup * 64 + thread / 2;
-    if (i > work.last(p)) return;
-    const KeySpan span = head.visible.keys_of(i);
-    char* const out =
-        const_cast<char*>(Head::row_of(p.target.out, work.s, work.h, work.sequence(p).query_begin + i));
-    for (std::int64_t j = span.begin; j < span.end; ++j) {
-      if (!hides(work, static_cast<int>(j / kKeys)) || !head.takes_part(p.problem, i, j)) continue;
-      for (std::int64_t c = thread % 2; c < p.problem.dv; c += 2) {
-        const float value = load_float(head.v, p.problem.v.number, j * p.problem.v.row + c * p.problem.v.element);
-        const std::int64_t at = c * p.target.out.element;
-        if (!isfinite(value))
-          store_float(out, p.target.out.number, at, load_float(out, p.target.out.number, at) + value);
-      }
-    }
+  // The values of a tile with hidden keys may be used once they are numbers, see check_values().
+  __device__ __forceinline__ void wait_for_check() {
+    barrier_wait(&memory.v_checked[stage()], phase());
+    strange |= *reinterpret_cast<const volatile std::uint32_t*>(memory.found[stage()]) != 0;
   }
 
   // The scores of a tile are there: weights out of them.
   template <bool kHidden>
   __device__ __forceinline__ void weigh(const Work<Shape>& work, int tile) {
-    if constexpr (kGeneral) {
-      apply_options(work, tile);
-      softmax<true>();
-      if (p.problem.drops()) drop(work, tile);
-    } else {
-      if constexpr (kHidden) hide_by_position(work, tile);
-      softmax<kHidden>();
+    if constexpr (kVariant == Variant::capped && !kHidden) return softmax_under_cap();
+    apply_options<kHidden>(work, tile);
+    if constexpr (kVariant == Variant::biased) {
+      if (tile > work.tiles.begin) ask_bias(tile - 1);  // as early as there is room for it
     }
-  }
-  // Whether a hidden key's value could do harm.
-  __device__ bool hides(const Work<Shape>& work, int tile) const {
-    return tile < work.tiles.all_begin || tile >= work.tiles.all_end ||
-           (kGeneral && (p.problem.mask.data != nullptr || p.problem.bias.data != nullptr));
+    softmax<kHidden || kHidesAnywhere>();
+    if (kEvery && p.problem.drops()) drop(work, tile);
   }
 
   // One more tile: its scores beside the output of the tile before it.
@@ -346,6 +285,7 @@ struct Consumer {
   __device__ __forceinline__ void step(const Work<Shape>& work, std::uint32_t q, int tile) {
     const int before = stage(), before_phase = phase();
     ++taken;
+    ask_mask(tile);
     barrier_wait(&memory.k_full[stage()], phase());
     pair_sync(1 + warpgroup);
     products_fence();
@@ -360,10 +300,12 @@ struct Consumer {
     weigh<kHidden>(work, tile);
     products_wait<0>();
     if (thread == 0) barrier_arrive(&memory.v_empty[before]);
+    if (!kKeepsReference || __any_sync(~0u, alpha[0] != 1 || alpha[1] != 1)) {
 #pragma unroll
-    for (int x = 0; x < kD / 2; ++x) o[x] *= alpha[x >> 1 & 1];
+      for (int x = 0; x < kD / 2; ++x) o[x] *= alpha[x >> 1 & 1];
+    }
     round_weights();
-    if (kHidden && (!kGeneral || hides(work, tile))) guard_values();
+    if constexpr (kHidden || kHidesAnywhere) wait_for_check();
   }
 
   template <bool kHidden>
@@ -372,182 +314,147 @@ struct Consumer {
     for (int tile = end - 1; tile >= begin; --tile) step<kHidden>(work, q, tile);
   }
 
-  __device__ __forceinline__ void compute(const Work<Shape>& work, int round) {
-    const std::uint32_t q = shared_address(memory.q) + warpgroup * 64 * kRowBytes;
+  // The first tile of a work, beside the output of the last tile of the one before, which is finished
+  // meanwhile.
+  __device__ __forceinline__ void first_step(const Work<Shape>& work, std::uint32_t q, int round,
+                                             const Work<Shape>& before_it) {
+    const int before = stage(), before_phase = phase(), of_q = round % Shape::kQueryStages;
+    const bool first = round == 0;
+    if (!first) ++taken;
+    begin_options(work);
+    ask_mask(work.tiles.end - 1);
+    if constexpr (kVariant == Variant::biased) ask_bias(work.tiles.end - 1);
+    pair_sync(1 + warpgroup);
+    if (!first) barrier_wait(&memory.v_full[before], before_phase);
+    products_fence();
+    multiply_values(before);  // of the first work: whatever is there, by nothing, into what is cleared
+    products_commit();
+    barrier_wait(&memory.q_full[of_q], round / Shape::kQueryStages & 1);
+    barrier_wait(&memory.k_full[stage()], phase());
+    multiply_keys(q, stage());
+    products_commit();
+    pair_arrive(2 - warpgroup);
+    products_wait<1>();
+    if (!first) {
+      if (thread == 0) barrier_arrive(&memory.v_empty[before]);
+      finish(before_it);
+    }
 #pragma unroll
     for (int x = 0; x < kD / 2; ++x) o[x] = 0;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      largest[r] = -CUDART_INF_F;
+      largest[r] = reference[r] = -CUDART_INF_F;
       sum[r] = 0;
     }
-    const int tile = work.tiles.end - 1;
     strange = false;
-    barrier_wait(&memory.q_full, round & 1);
-    barrier_wait(&memory.k_full[stage()], phase());
-    products_fence();
-    multiply_keys(q, stage());
-    products_commit();
     products_wait<0>();
     if (thread == 0) barrier_arrive(&memory.k_empty[stage()]);
-    weigh<true>(work, tile);
+    weigh<true>(work, work.tiles.end - 1);
     round_weights();
-    if (hides(work, tile)) guard_values();
-    if constexpr (kGeneral) {
-      steps<true>(work, q, work.tiles.begin, tile);
-    } else {
+    wait_for_check();
+  }
+
+  // All of a work but the output of its last tile.
+  __device__ __forceinline__ void compute(const Work<Shape>& work, int round, const Work<Shape>& before_it) {
+    const int of_q = round % Shape::kQueryStages;
+    const std::uint32_t q = shared_address(memory.q[of_q]) + warpgroup * 64 * kRowBytes;
+    const int tile = work.tiles.end - 1;
+    first_step(work, q, round, before_it);
 #pragma unroll 1
-      for (int part = 0; part < 3; ++part) {  // hidden on the right, open, hidden on the left
-        if (part == 1) {
-          steps<false>(work, q, work.tiles.all_begin, min(work.tiles.all_end, tile));
-        } else {
-          steps<true>(work, q, part == 0 ? work.tiles.all_end : work.tiles.begin,
-                      part == 0 ? tile : min(work.tiles.all_begin, tile));
-        }
+    for (int part = 0; part < 3; ++part) {  // hidden on the right, open, hidden on the left
+      if (part == 1) {
+        steps<false>(work, q, work.tiles.all_begin, min(work.tiles.all_end, tile));
+      } else {
+        steps<true>(work, q, part == 0 ? work.tiles.all_end : work.tiles.begin,
+                    part == 0 ? tile : min(work.tiles.all_begin, tile));
       }
     }
-    if (thread == 0) barrier_arrive(&memory.q_empty);
+    if (thread == 0) barrier_arrive(&memory.q_empty[of_q]);
+  }
+
+  // The output of the last tile of the last work.
+  __device__ __forceinline__ void end(const Work<Shape>& work) {
     barrier_wait(&memory.v_full[stage()], phase());
     products_fence();
     multiply_values(stage());
     products_commit();
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
-      sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
-    }
     products_wait<0>();
-    if (thread == 0) barrier_arrive(&memory.v_empty[stage()]);
-    ++taken;
+    finish(work);
   }
 
   // Divides by the sums, sinks included, and stores.
   __device__ __forceinline__ void finish(const Work<Shape>& work) {
-    const Problem& problem = p.problem;
-    const ForwardTarget& target = p.target;
-    const float sink = problem.sinks == nullptr ? -CUDART_INF_F : problem.sinks[work.h];
+    const float sink = p.problem.sinks == nullptr ? -CUDART_INF_F : p.problem.sinks[work.h];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
+      sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
+      sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
       const std::int64_t i = std::int64_t{work.first} + row(r);
-      // The weights were made around the largest score in powers of 2, which was rounded; this makes up for it.
-      const bool none = largest[r] == -CUDART_INF_F;
-      const float shift = __fmul_rn(largest[r], unit());
-      const float rounding = none ? 1.f : exp2_unit(-fmaf(largest[r], unit(), -shift));
-      float max = none ? largest[r] : largest[r] * (kGeneral ? kLn2 : problem.scale);
-      float total = sum[r] * rounding, factor = rounding;
-      if (sink > max) {
-        const float less = exp2_unit((max - sink) * kLog2e);
-        total = total * less + 1;
-        factor *= less;
-        max = sink;
-      } else if (sink != -CUDART_INF_F) {
-        total += exp2_unit((sink - max) * kLog2e);
-      }
-      const float inverse = total == 0 ? 0.f : factor / total;
-      if (i > work.last(p)) continue;
-      const std::int64_t at = work.sequence(p).query_begin + i;
-      if (thread % 4 == 0) store_state(p, work, at, isnan(total) ? total : max, total);
-      char* const out = const_cast<char*>(Head::row_of(target.out, work.s, work.h, at));
-      // One loop for each way to store, so that none of them asks at every element.
-      if (p.pairs_of_output != 0 && target.out.number != Number::f32) {
-        store_row(r, inverse, [&](int column, float a, float b) {
-          if (column < problem.dv) *reinterpret_cast<std::uint32_t*>(out + column * 2) = packed(T{}, a, b);
-        });
-      } else if (p.pairs_of_output != 0) {
-        store_row(r, inverse, [&](int column, float a, float b) {
-          if (column < problem.dv) *reinterpret_cast<float2*>(out + column * 4) = make_float2(a, b);
-        });
-      } else {
-        store_row(r, inverse, [&](int column, float a, float b) {
-          const auto store = [&](int at, float value) {
-            if (at >= problem.dv) return;
-            char* const to = out + at * target.out.element * (target.out.number == Number::f32 ? 4 : 2);
-            if (target.out.number == Number::f32) {
-              *reinterpret_cast<float*>(to) = value;
-            } else {
-              *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(packed(T{}, value, value));
-            }
-          };
-          store(column, a);
-          store(column + 1, b);
-        });
-      }
+      // The weights were made around another score than the largest, and in powers of 2, which was rounded;
+      // this makes up for both.
+      const float shift = __fmul_rn(reference[r], p.log2_unit);
+      float rounding = fabsf(shift) < kEnormous ? exp2_unit(-fmaf(reference[r], p.log2_unit, -shift)) : 1.f;
+      if (largest[r] != reference[r]) rounding *= exp2_unit((reference[r] - largest[r]) * p.log2_unit);
+      const RowEnd end = end_of_row(p, largest[r], sum[r], rounding, sink);
+      const bool exists = i <= work.last(p);
+      const std::int64_t at = work.sequence(p).query_begin + (exists ? i : work.last(p));
+      if (exists && thread % 4 == 0) store_state(p, work, at, isnan(end.sum) ? end.sum : end.max, end.sum);
+      store_row<T, kD>(p, o, r, end.factor, const_cast<char*>(Head::row_of(p.target.out, work.s, work.h, at)),
+                       exists, thread);
     }
-  }
-
-  template <class Store>
-  __device__ __forceinline__ void store_row(int r, float inverse, Store store) {
-#pragma unroll
-    for (int x = 2 * r; x < kD / 2; x += 4) store(sum_column(thread, x), o[x] * inverse, o[x + 1] * inverse);
+    if (strange) add_strange(p, work, kHidesAnywhere, warpgroup * 128 + thread);
   }
 };
 
-// Queries that see no key: zeros, and the sink alone.
-template <class Shape>
-__device__ __forceinline__ void store_nothing(const HopperParameters& p, const Work<Shape>& work, int thread) {
-  const float sink = p.problem.sinks == nullptr ? -CUDART_INF_F : p.problem.sinks[work.h];
-  for (std::int64_t i = std::int64_t{work.first} + thread; i <= work.last(p); i += 256) {
-    const std::int64_t at = work.sequence(p).query_begin + i;
-    char* const out = const_cast<char*>(Head::row_of(p.target.out, work.s, work.h, at));
-    for (std::int64_t c = 0; c < p.problem.dv; ++c) store_float(out, p.target.out.number, c * p.target.out.element, 0);
-    store_state(p, work, at, sink, sink == -CUDART_INF_F ? 0.f : 1.f);
-  }
-}
-
-template <class T, class Shape, bool kGeneral>
+template <class T, class Shape, Variant kVariant>
 __global__ void __launch_bounds__(384, 1) hopper_kernel(const __grid_constant__ HopperParameters p) {
   extern __shared__ char raw[];
   auto& memory = *reinterpret_cast<HopperMemory<Shape>*>((reinterpret_cast<std::uintptr_t>(raw) + 1023) &
                                                          ~std::uintptr_t{1023});
-  if (threadIdx.x == 0) {
-    barrier_init(&memory.q_full, 1);
-    barrier_init(&memory.q_empty, 2);
-    for (int i = 0; i < Shape::kStages; ++i) {
-      barrier_init(&memory.k_full[i], 1);
-      barrier_init(&memory.k_empty[i], 2);
-      barrier_init(&memory.v_full[i], 1);
-      barrier_init(&memory.v_empty[i], 2);
-    }
-    barriers_ready();
-  }
+  if (threadIdx.x == 0) memory.init();
   __syncthreads();
   if (threadIdx.x < 128) {
-    give_registers<24>();
-    if (threadIdx.x == 0) fetch<Shape>(p, memory);
-  } else {
-    take_registers<240>();
-    const int warpgroup = uniform(threadIdx.x / 128) - 1;
-    Consumer<T, Shape, kGeneral> consumer(p, memory, threadIdx.x % 128, warpgroup);
-    if (warpgroup == 1) pair_arrive(1);  // the first turn is the first's
-    int rounds = 0;
-    for (int start = 0; start < p.schedule.total(); start += gridDim.x) {
-      const int index = p.schedule.index(start, blockIdx.x, gridDim.x);
-      if (index >= p.schedule.total()) continue;
-      Work<Shape> work(p, index);
-      if (!work.exists(p)) continue;
-      work.make_uniform();
-      if (work.tiles.count() == 0) {
-        store_nothing(p, work, threadIdx.x - 128);
-        continue;
-      }
-      consumer.compute(work, rounds++);
-      consumer.finish(work);
-      if (consumer.strange) consumer.mend(work);
+    give_registers<Shape::kProducerRegisters>();
+    const int warp = uniform(threadIdx.x / 32);
+    if (warp > 0) {
+      check_values<T, Shape, kVariant == Variant::biased>(p, memory, warp - 1, hides_anywhere(kVariant));
+    } else if (threadIdx.x == 0) {
+      fetch<Shape>(p, memory);
     }
+    return;
   }
+  take_registers<Shape::kConsumerRegisters>();
+  const int warpgroup = uniform(threadIdx.x / 128) - 1;
+  Consumer<T, Shape, kVariant> consumer(p, memory, threadIdx.x % 128, warpgroup);
+  if (warpgroup == 1) pair_arrive(1);  // the first turn is the first's
+  int rounds = 0;
+  Work<Shape> before{};
+  for_each_work<Shape>(p, [&](Work<Shape>& work) {
+    if (!work.exists(p)) return;
+    work.make_uniform();
+    if (work.tiles.count() == 0) {
+      store_nothing(p, work, threadIdx.x - 128);
+      return;
+    }
+    consumer.compute(work, rounds++, before);
+    before = work;
+  });
+  if (rounds != 0) consumer.end(before);
 }
 
-template <class Shape, bool kGeneral>
+template <class Shape, Variant kVariant>
 void launch_hopper(plugin::Place place, const HopperParameters& parameters, int blocks) {
   constexpr int kBytes = sizeof(HopperMemory<Shape>) + 1024;
+  static_assert(kBytes <= 227 * 1024, "more shared memory than a multiprocessor gives to a block");
   const auto launch = [&](auto kernel) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
           "get shared memory for attention");
-    kernel<<<static_cast<unsigned>(blocks), 384, kBytes, static_cast<cudaStream_t>(place.stream)>>>(parameters);
+    kernel<<<static_cast<unsigned>(blocks), 384, kBytes, static_cast<cudaStream_t>(place.stream)>>>(
+        parameters);
     check(cudaGetLastError(), "launch attention");
   };
-  if (parameters.problem.q.number == Number::f16) return launch(hopper_kernel<__half, Shape, kGeneral>);
-  launch(hopper_kernel<__nv_bfloat16, Shape, kGeneral>);
+  if (parameters.problem.q.number == Number::f16) return launch(hopper_kernel<__half, Shape, kVariant>);
+  launch(hopper_kernel<__nv_bfloat16, Shape, kVariant>);
 }
 
 }  // namespace attend::cuda

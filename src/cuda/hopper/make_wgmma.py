@@ -5,7 +5,7 @@ The instruction names each of its registers, up to 134 of them, which no templat
     make_wgmma.py > build/cuda/include/cuda/hopper/wgmma.h
 """
 
-SCORES = (48, 64, 96, 128)  # keys of a tile: both operands in shared memory, rows of d elements
+SCORES = (48, 64, 80, 96, 128)  # keys of a tile: both operands in shared memory, rows of d elements
 VALUES = (64, 128, 192, 256)  # columns of the output: the first operand in registers, rows of columns
 TYPES = {"bf16": "__nv_bfloat16", "f16": "__half"}
 

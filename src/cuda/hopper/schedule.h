@@ -41,10 +41,12 @@ struct QueryTile {
 struct Schedule {
   std::int32_t tiles = 0, rows = 0;
   bool longest_first = false;
+  bool across_rows = false;  // all rows of a tile before the next one: what they have in common is read once
 
   ATTEND_BOTH constexpr std::int32_t total() const { return tiles * rows; }
   ATTEND_BOTH constexpr QueryTile at(std::int32_t index) const {
     if (longest_first) return {tiles - 1 - index / rows, index % rows};
+    if (across_rows) return {index / rows, index % rows};
     return {index % tiles, index / tiles};
   }
   // The number that block `block` of `blocks` takes in the round that starts at `start`, a multiple of

@@ -1,4 +1,0 @@
-#include "cuda/hopper/forward.cuh"
-
-template void attend::cuda::launch_hopper<attend::cuda::General128, true>(
-    attend::plugin::Place, const attend::cuda::HopperParameters&, int);
