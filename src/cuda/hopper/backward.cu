@@ -8,9 +8,6 @@
 #include "cuda/hopper/tensor_map.h"
 #include "cuda/memory.h"
 
-#ifndef TOGETHER
-#define TOGETHER 16
-#endif
 namespace attend::cuda {
 namespace {
 
@@ -28,7 +25,7 @@ StoreAs stored_as(const Placed& target, std::int64_t width) {
 // of the largest card, which have its queries out of one cache; short rows may all be in there at once.
 std::int64_t rows_together(std::int64_t rows, std::int64_t bytes_of_row) {
   constexpr std::int64_t kOfCache = 24 << 20;
-  return std::min(rows, std::max(std::int64_t{TOGETHER}, kOfCache / bytes_of_row));
+  return std::min(rows, std::max(std::int64_t{16}, kOfCache / bytes_of_row));
 }
 
 template <class Shape>

@@ -5,8 +5,8 @@
 // in registers. For the last one dS goes through shared memory, where each warpgroup finds those of the
 // other.
 //
-// What is in flight: while weights are made, the products with dK and dQ of the tile before; while the
-// gradients of scores are made, the one with dV.
+// That one comes a tile late, so that a warpgroup finds what it needs and the two need not keep step: one makes weights
+// while the other multiplies.
 #pragma once
 
 #include "cuda/hopper/backward_memory.cuh"
@@ -25,7 +25,7 @@ struct BackwardConsumer {
   // written there before would be kept for it, in registers that there are not.
   using Scores = float[kQueries / 2];
   using Rounded = std::uint32_t[kQueries / 4];
-  using QuerySums = float[Shape::kQuerySums / 128];
+  using QuerySumsOfThread = float[Shape::kQuerySums / 128];
   float d_k[kD / 2], d_v[kD / 2];
 
   __device__ BackwardConsumer(const BackwardParameters& parameters, Memory& shared, int t, int w)
@@ -68,7 +68,7 @@ struct BackwardConsumer {
       multiply_registers(T{}, d_k, changes + 4 * step, q.column_step(step), 1);
   }
   // Half of the queries with all columns of k, or all of them with half of the columns.
-  __device__ __forceinline__ void multiply_changes(QuerySums& d_q, int buffer) {
+  __device__ __forceinline__ void multiply_changes(QuerySumsOfThread& d_q, int buffer) {
     const int half = warpgroup * kOwnedKeys * kRowBytes;
     const Operand changed = columns(memory.d_s[buffer] + (Shape::kQueryChunks == 2 ? half : 0), kOwnedKeys),
                   k = columns(memory.k + (Shape::kChunks == 2 ? half : 0), kOwnedKeys);
@@ -182,15 +182,16 @@ struct BackwardConsumer {
     pair_sync(4);
   }
 
-  __device__ __forceinline__ void hand_over_d_q(const QuerySums& d_q, int number) {
-    barrier_wait(&memory.d_q_empty[warpgroup], (number & 1) ^ 1);
-    float4* const to = reinterpret_cast<float4*>(memory.d_q[warpgroup]) + thread;
+  __device__ __forceinline__ void hand_over_d_q(const QuerySumsOfThread& d_q, int number) {
+    const int stage = number % Shape::kSumStages;
+    barrier_wait(&memory.d_q_empty[warpgroup][stage], (number / Shape::kSumStages & 1) ^ 1);
+    float4* const to = reinterpret_cast<float4*>(memory.d_q[warpgroup][stage]) + thread;
 #pragma unroll
     for (int x = 0; x < 8; ++x)
       to[x * 128] = make_float4(d_q[4 * x], d_q[4 * x + 1], d_q[4 * x + 2], d_q[4 * x + 3]);
     publish_to_products();
     __syncwarp();
-    if (thread % 32 == 0) barrier_arrive(&memory.d_q_full[warpgroup]);
+    if (thread % 32 == 0) barrier_arrive(&memory.d_q_full[warpgroup][stage]);
   }
 
   __device__ __forceinline__ void hand_over_changes(const Rounded& changes, int buffer) {
@@ -203,14 +204,15 @@ struct BackwardConsumer {
     }
     publish_to_products();
     __syncwarp();
-    if (thread % 32 == 0) barrier_arrive(&memory.d_s_full);
+    if (thread % 32 == 0) barrier_arrive(&memory.d_s_full[buffer]);
   }
 
-  // Of the tile before: q, d_out and the sums of d_q are done with.
+  // q and d_out of this tile, and the changes of the one before.
   __device__ __forceinline__ void release(int number) {
     if (thread == 0) {
       barrier_arrive(&memory.q_empty[number % Shape::kQueryStages]);
       barrier_arrive(&memory.d_out_empty[number % Shape::kOutStages]);
+      barrier_arrive(&memory.d_s_empty);
     }
   }
 
@@ -219,13 +221,12 @@ struct BackwardConsumer {
              [&](int x, float log2_sum) { s[x] = weight_of(s[x], p.log2_scale, log2_sum); });
   }
 
-  // The weights of this tile are there; at the end those of the next one are, or, at the last tile, something
-  // of its own again: products under a condition would be made one after the other. kHidden: somebody of the
-  // two tiles does not see somebody.
+  // The weights of this tile are there; at the end those of the next one are, or, at the last tile, something of its own
+  // again, as d_q of nothing is made at the first: products under a condition would be made one after the other.
+  // hidden: somebody of the two tiles does not see somebody.
   __device__ __forceinline__ void step(Scores& s, int tile, int after_tile, int number, bool hidden) {
-    const int after = min(number + 1, memory.group.last);
-    const int stage = number % Shape::kQueryStages, next = after % Shape::kQueryStages,
-              out = number % Shape::kOutStages;
+    const int after = min(number + 1, memory.group.last), before = number ^ 1;
+    const int stage = number % Shape::kQueryStages, next = after % Shape::kQueryStages, out = number % Shape::kOutStages;
     barrier_wait(&memory.d_out_full[out], number / Shape::kOutStages & 1);
     products_fence();
     Scores d_s;
@@ -244,6 +245,7 @@ struct BackwardConsumer {
     for_each(memory.delta[stage], [&](int x, float delta) { d_s[x] = s[x] * (d_s[x] - delta); });
     round(d_s, changes);
     if (hidden) hide(tile, changes);
+    barrier_wait(&memory.d_s_empty, (number & 1) ^ 1);
     hand_over_changes(changes, number & 1);
     products_wait<0>();
     barrier_wait(&memory.q_full[next], after / Shape::kQueryStages & 1);
@@ -253,16 +255,16 @@ struct BackwardConsumer {
     products_commit();
     add_d_k(changes, stage);
     products_commit();
-    barrier_wait(&memory.d_s_full, number & 1);
+    barrier_wait(&memory.d_s_full[before & 1], ((number + 1) / 2 & 1) ^ 1);
     products_fence();
-    QuerySums d_q;
-    multiply_changes(d_q, number & 1);
+    QuerySumsOfThread d_q;
+    multiply_changes(d_q, before & 1);
     products_commit();
-    products_wait<Shape::kLeft>();
+    products_wait<Shape::kProductsLeft>();
     weigh(scores, next);
     products_wait<0>();
     release(number);
-    hand_over_d_q(d_q, number);
+    if (number > 0) hand_over_d_q(d_q, number - 1);
     if (hidden) hide(after_tile, scores);
 #pragma unroll
     for (int x = 0; x < kQueries / 2; ++x) s[x] = scores[x];
@@ -271,8 +273,8 @@ struct BackwardConsumer {
   __device__ __forceinline__ void compute() {
 #pragma unroll
     for (int x = 0; x < kD / 2; ++x) d_k[x] = d_v[x] = 0;
-    const QueryTiles& tiles = memory.group.tiles;
-    if (memory.group.last < 0) return;
+    const QueryTilesOfGroup& group = memory.group;
+    if (group.last < 0) return;
     barrier_wait(&memory.keys_full, 0);
     prepare_keys();
     barrier_wait(&memory.q_full[0], 0);
@@ -281,15 +283,26 @@ struct BackwardConsumer {
     multiply_queries(s, 0);
     products_commit();
     products_wait<0>();
-    int tile = tiles.end - 1;
+    int tile = group.tiles.end - 1, head = 0;
     weigh(s, 0);
     hide(tile, s);
 #pragma unroll 1
-    for (int number = 0; number <= memory.group.last; ++number) {
-      const int after = tile == tiles.begin ? tiles.end - 1 : tile - 1;
-      step(s, tile, after, number, min(tile, after) < tiles.all_begin || max(tile, after) >= tiles.all_end);
+    for (int number = 0; number <= group.last; ++number) {
+      int after = tile;
+      if (++head == group.heads) {
+        head = 0;
+        after = max(tile - 1, group.tiles.begin);
+      }
+      step(s, tile, after, number, after < group.tiles.all_begin || tile >= group.tiles.all_end);
       tile = after;
     }
+    barrier_wait(&memory.d_s_full[group.last & 1], group.last / 2 & 1);
+    products_fence();
+    QuerySumsOfThread d_q;
+    multiply_changes(d_q, group.last & 1);
+    products_commit();
+    products_wait<0>();
+    hand_over_d_q(d_q, group.last);
   }
 
   // Adds what is no number to a d_v that is stored already: two threads a key, each its own columns.
@@ -366,6 +379,7 @@ __global__ void __launch_bounds__(384, 1) backward_kernel(const __grid_constant_
 template <class Shape>
 void launch_backward(plugin::Place place, const BackwardParameters& parameters) {
   constexpr int kBytes = sizeof(BackwardMemory<Shape>) + 1024;
+  static_assert(kBytes <= 227 * 1024);
   const auto launch = [&](auto kernel) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
           "get shared memory for the gradients of attention");

@@ -15,7 +15,7 @@ struct BackwardMemory {
   alignas(1024) char q[Shape::kQueryStages][Shape::kQueryBytes];
   alignas(1024) char d_out[Shape::kOutStages][Shape::kQueryBytes];
   alignas(1024) char d_s[2][kOwnedKeys * Shape::kQueries * 2];  // keys by queries, 64 queries after the other
-  alignas(1024) float d_q[2][Shape::kQuerySums];                // of each warpgroup
+  alignas(1024) float d_q[2][Shape::kSumStages][Shape::kQuerySums];  // of each warpgroup
   alignas(16) float log2_sum[Shape::kQueryStages][Shape::kQueries];
   alignas(16) float delta[Shape::kQueryStages][Shape::kQueries];
   QueryTilesOfGroup group;
@@ -26,7 +26,7 @@ struct BackwardMemory {
   char strange_key[kOwnedKeys];
   std::uint64_t keys_full, q_full[Shape::kQueryStages], q_empty[Shape::kQueryStages];
   std::uint64_t d_out_full[Shape::kOutStages], d_out_empty[Shape::kOutStages];
-  std::uint64_t d_s_full, d_q_full[2], d_q_empty[2];
+  std::uint64_t d_s_full[2], d_s_empty, d_q_full[2][Shape::kSumStages], d_q_empty[2][Shape::kSumStages];
 
   __device__ void make_barriers() {
     constexpr int kWarpgroups = 2, kWarps = 8;
@@ -39,23 +39,28 @@ struct BackwardMemory {
       barrier_init(&d_out_full[i], 1);
       barrier_init(&d_out_empty[i], kWarpgroups);
     }
-    barrier_init(&d_s_full, kWarps);
+    barrier_init(&d_s_full[0], kWarps);
+    barrier_init(&d_s_full[1], kWarps);
+    barrier_init(&d_s_empty, kWarpgroups);
     for (int i = 0; i < kWarpgroups; ++i) {
-      barrier_init(&d_q_full[i], kWarps / kWarpgroups);
-      barrier_init(&d_q_empty[i], 1);
+      for (int stage = 0; stage < Shape::kSumStages; ++stage) {
+        barrier_init(&d_q_full[i][stage], kWarps / kWarpgroups);
+        barrier_init(&d_q_empty[i][stage], 1);
+      }
     }
     barriers_ready();
   }
 };
 
-// Calls use(number, query head, tile) for each tile that goes by.
+// Calls use(number, query head, tile) for each tile that goes by. All heads of a tile before the next one: were it the
+// other way round, a block would wait at the end of each head for the one of the keys before, which sees more.
 template <class Use>
 __device__ __forceinline__ void for_each_tile(const QueryTilesOfGroup& group, Use use) {
   int number = 0;
 #pragma unroll 1
-  for (int h = group.head; h < group.head + group.heads; ++h) {
+  for (int tile = group.tiles.end - 1; tile >= group.tiles.begin; --tile) {
 #pragma unroll 1
-    for (int tile = group.tiles.end - 1; tile >= group.tiles.begin; --tile, ++number) use(number, h, tile);
+    for (int h = group.head; h < group.head + group.heads; ++h, ++number) use(number, h, tile);
   }
 }
 
@@ -115,16 +120,17 @@ __device__ void add_to_query_sums(const BackwardParameters& p, BackwardMemory<Sh
     const std::int64_t at = p.query_sums.layout.at(own.s, h, query_begin, tile) * 2 + warpgroup;
     float* const to = p.query_sums.sums + at * Shape::kQuerySums;
     std::int32_t* const next = p.query_sums.next + at;
-    barrier_wait(&memory.d_q_full[warpgroup], number & 1);
+    const int stage = number % Shape::kSumStages;
+    barrier_wait(&memory.d_q_full[warpgroup][stage], number / Shape::kSumStages & 1);
     if (memory.group.follows(tile)) {
       wait_for_number(next, own.tile);
-      add_floats(to, memory.d_q[warpgroup], kBytes);
+      add_floats(to, memory.d_q[warpgroup][stage], kBytes);
     } else {
-      store_floats(to, memory.d_q[warpgroup], kBytes);
+      store_floats(to, memory.d_q[warpgroup][stage], kBytes);
     }
     copies_commit();
     copies_wait_read();
-    barrier_arrive(&memory.d_q_empty[warpgroup]);
+    barrier_arrive(&memory.d_q_empty[warpgroup][stage]);
     copies_wait();
     tell_number(next, own.tile + 1);
   });

@@ -11,29 +11,23 @@ namespace attend::cuda {
 inline constexpr int kOwnedKeys = 128;  // of a block, 64 for each of two warpgroups
 
 // Registers of a thread: d_k and d_v (d), scores and what becomes their gradients (queries), both rounded
-// (queries / 2), d_q (32), not all at once. In shared memory everything together is 208 KB, whichever the
-// head size.
-template <int kHeadSize, int kQueriesOfTile, int kProductsLeft>
+// (queries / 2), d_q (32), not all at once. In shared memory everything together is 210 or 226 of 227 KB.
+template <int kHeadSize, int kQueriesOfTile, int kStagesOfQueries, int kStagesOfSums, int kInFlight>
 struct BackwardShape {
   static constexpr int kD = kHeadSize, kChunks = kD / 64;
   static constexpr int kKeyBytes = kOwnedKeys * kD * 2;
   static constexpr int kQueries = kQueriesOfTile, kQueryChunks = kQueries / 64,
                        kQueryBytes = kQueries * kD * 2;
-  // The product with d_k is the last to read q, with one of d_out long done.
-  static constexpr int kQueryStages = 3, kOutStages = 2;
+  static constexpr int kQueryStages = kStagesOfQueries, kOutStages = 2;
   // Each warpgroup makes 64 x 64 of d_q: half of the columns, or half of the queries.
-  static constexpr int kQuerySums = 64 * 64;
+  static constexpr int kQuerySums = 64 * 64, kSumStages = kStagesOfSums;
+  static constexpr int kProductsLeft = kInFlight;  // while weights are made
   // Of a thread that fetches and of one that computes: 504 for one and twice the other.
-#ifdef LEFT
-  static constexpr int kLeft = LEFT;
-#else
-  static constexpr int kLeft = kProductsLeft;
-#endif
   static constexpr int kFetching = 24, kComputing = 240;
 };
 
-using Backward64 = BackwardShape<64, 128, 1>;
-using Backward128 = BackwardShape<128, 64, 2>;
+using Backward64 = BackwardShape<64, 128, 3, 1, 1>;
+using Backward128 = BackwardShape<128, 64, 2, 2, 0>;
 
 // All tensors are fetched in boxes of so many rows, of which a tile has one or two.
 inline constexpr int kBackwardBox = 64;
