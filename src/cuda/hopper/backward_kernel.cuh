@@ -5,8 +5,7 @@
 // in registers. For the last one dS goes through shared memory, where each warpgroup finds those of the
 // other.
 //
-// That one comes a tile late, so that a warpgroup finds what it needs and the two need not keep step: one makes weights
-// while the other multiplies.
+// While d_v is added to, the gradients of scores are made; the three products after them are in flight together.
 #pragma once
 
 #include "cuda/hopper/backward_memory.cuh"
@@ -204,15 +203,14 @@ struct BackwardConsumer {
     }
     publish_to_products();
     __syncwarp();
-    if (thread % 32 == 0) barrier_arrive(&memory.d_s_full[buffer]);
+    if (thread % 32 == 0) barrier_arrive(&memory.d_s_full);
   }
 
-  // q and d_out of this tile, and the changes of the one before.
+  // q and d_out of this tile.
   __device__ __forceinline__ void release(int number) {
     if (thread == 0) {
       barrier_arrive(&memory.q_empty[number % Shape::kQueryStages]);
       barrier_arrive(&memory.d_out_empty[number % Shape::kOutStages]);
-      barrier_arrive(&memory.d_s_empty);
     }
   }
 
@@ -222,10 +220,10 @@ struct BackwardConsumer {
   }
 
   // The weights of this tile are there; at the end those of the next one are, or, at the last tile, something of its own
-  // again, as d_q of nothing is made at the first: products under a condition would be made one after the other.
-  // hidden: somebody of the two tiles does not see somebody.
+  // again: products under a condition would be made one after the other. hidden: somebody of the two tiles does not
+  // see somebody.
   __device__ __forceinline__ void step(Scores& s, int tile, int after_tile, int number, bool hidden) {
-    const int after = min(number + 1, memory.group.last), before = number ^ 1;
+    const int after = min(number + 1, memory.group.last);
     const int stage = number % Shape::kQueryStages, next = after % Shape::kQueryStages, out = number % Shape::kOutStages;
     barrier_wait(&memory.d_out_full[out], number / Shape::kOutStages & 1);
     products_fence();
@@ -245,7 +243,8 @@ struct BackwardConsumer {
     for_each(memory.delta[stage], [&](int x, float delta) { d_s[x] = s[x] * (d_s[x] - delta); });
     round(d_s, changes);
     if (hidden) hide(tile, changes);
-    barrier_wait(&memory.d_s_empty, (number & 1) ^ 1);
+    // Two buffers: the other warpgroup has come to the changes before these only after its product with those that were
+    // in this one.
     hand_over_changes(changes, number & 1);
     products_wait<0>();
     barrier_wait(&memory.q_full[next], after / Shape::kQueryStages & 1);
@@ -255,16 +254,16 @@ struct BackwardConsumer {
     products_commit();
     add_d_k(changes, stage);
     products_commit();
-    barrier_wait(&memory.d_s_full[before & 1], ((number + 1) / 2 & 1) ^ 1);
+    barrier_wait(&memory.d_s_full, number & 1);
     products_fence();
     QuerySumsOfThread d_q;
-    multiply_changes(d_q, before & 1);
+    multiply_changes(d_q, number & 1);
     products_commit();
     products_wait<Shape::kProductsLeft>();
     weigh(scores, next);
     products_wait<0>();
     release(number);
-    if (number > 0) hand_over_d_q(d_q, number - 1);
+    hand_over_d_q(d_q, number);
     if (hidden) hide(after_tile, scores);
 #pragma unroll
     for (int x = 0; x < kQueries / 2; ++x) s[x] = scores[x];
@@ -296,13 +295,6 @@ struct BackwardConsumer {
       step(s, tile, after, number, after < group.tiles.all_begin || tile >= group.tiles.all_end);
       tile = after;
     }
-    barrier_wait(&memory.d_s_full[group.last & 1], group.last / 2 & 1);
-    products_fence();
-    QuerySumsOfThread d_q;
-    multiply_changes(d_q, group.last & 1);
-    products_commit();
-    products_wait<0>();
-    hand_over_d_q(d_q, group.last);
   }
 
   // Adds what is no number to a d_v that is stored already: two threads a key, each its own columns.

@@ -26,7 +26,7 @@ struct BackwardMemory {
   char strange_key[kOwnedKeys];
   std::uint64_t keys_full, q_full[Shape::kQueryStages], q_empty[Shape::kQueryStages];
   std::uint64_t d_out_full[Shape::kOutStages], d_out_empty[Shape::kOutStages];
-  std::uint64_t d_s_full[2], d_s_empty, d_q_full[2][Shape::kSumStages], d_q_empty[2][Shape::kSumStages];
+  std::uint64_t d_s_full, d_q_full[2][Shape::kSumStages], d_q_empty[2][Shape::kSumStages];
 
   __device__ void make_barriers() {
     constexpr int kWarpgroups = 2, kWarps = 8;
@@ -39,9 +39,7 @@ struct BackwardMemory {
       barrier_init(&d_out_full[i], 1);
       barrier_init(&d_out_empty[i], kWarpgroups);
     }
-    barrier_init(&d_s_full[0], kWarps);
-    barrier_init(&d_s_full[1], kWarps);
-    barrier_init(&d_s_empty, kWarpgroups);
+    barrier_init(&d_s_full, kWarps);
     for (int i = 0; i < kWarpgroups; ++i) {
       for (int stage = 0; stage < Shape::kSumStages; ++stage) {
         barrier_init(&d_q_full[i][stage], kWarps / kWarpgroups);
