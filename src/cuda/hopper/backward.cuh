@@ -41,7 +41,7 @@ struct OwnedTile {
   }
 };
 
-// A tile of `rows` rows, in boxes of 32.
+// A tile, in boxes of some rows and 64 columns.
 template <int kRowsOfTile, int kChunks>
 __device__ __forceinline__ void copy_tile(char* to, const CUtensorMap* map, std::uint64_t* barrier, int row,
                                           int head, int sequence) {
