@@ -55,6 +55,43 @@ TEST(CudaFragments, SumsAreTheNextOperand) {
   }
 }
 
+// The copy engine's and the products' 128-byte swizzle: address bits 4 to 6 are turned by bits 7 to 9.
+TEST(CudaFragments, Swizzle) {
+  for (int row = 0; row < 128; ++row) {
+    for (int piece = 0; piece < 8; ++piece) {
+      const int plain = row * 128 + piece * 16;
+      EXPECT_EQ(swizzled(row, piece), plain ^ (plain >> 7 & 7) << 4);
+    }
+  }
+}
+
+// stmatrix has matrix m (of four) from register m of each lane, row l / 4 and columns 2 (l % 4) and the next
+// one of it from lane l, and puts row r of it where lane 8 m + r says. So each sum comes to be in the row and
+// column that it has.
+TEST(CudaFragments, StoredMatricesAreTheTile) {
+  for (int t = 0; t < 128; ++t) {
+    for (int step = 0; step < 4; ++step) {
+      for (int matrix = 0; matrix < 4; ++matrix) {
+        const int says = t / 32 * 32 + 8 * matrix + t % 32 / 4;
+        for (int part = 0; part < 2; ++part) {
+          const int x = sum_of_operand(step, matrix) + part;
+          const int at = swizzled(stored_row(says), stored_piece(says, step)) + (t % 4 * 2 + part) * 2;
+          EXPECT_EQ(at, swizzled(sum_row(t, x), sum_column(t, x) / 8) + sum_column(t, x) % 8 * 2);
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaFragments, OperandsInHalves) {
+  for (const std::uint32_t tile : {0x400u, 0x12400u, 0x37C00u}) {
+    for (int step = 0; step < 8; ++step) {
+      EXPECT_EQ(Operand::of_rows(tile).row_step(64, step), row_operand(tile, 64, step));
+      EXPECT_EQ(Operand::of_columns(tile, 128).column_step(step), column_operand(tile, 128, step));
+    }
+  }
+}
+
 // Fields of a descriptor: address, leading and group strides in units of 16 bytes, 128-byte swizzle.
 TEST(CudaFragments, Descriptors) {
   const std::uint64_t rows = row_operand(0x8400, 128, 5);

@@ -175,6 +175,33 @@ TEST(GpuBackward, TheSameBitsEveryTimeAndInAnyBatch) {
   }
 }
 
+// More blocks than a GPU runs at a time, which wait for each other: their order decides, and not which is
+// quick.
+TEST(GpuBackward, TheSameBitsWhereManyBlocksAddToOneSum) {
+  ATTEND_NEEDS_GPU();
+  for (const std::int64_t d : {64, 128}) {
+    for (const bool causal : {false, true}) {
+      AttentionCase c;
+      c.key_heads = 6;
+      c.group = 2;
+      c.queries = 1900;
+      c.keys = 3500;
+      c.d = c.dv = d;
+      c.dtype = DType::bf16;
+      c.causal = causal;
+      c.offset = CaseOffset::bottom_right;
+      const AttentionInputs in = make_inputs(c);
+      const Tensor d_out = random_d_out(in, DType::bf16, 1);
+      const GradientSet first = gpu_gradients(in, d_out, DType::bf16, ForwardOn::gpu);
+      for (int again = 0; again < 3; ++again) {
+        const GradientSet other = gpu_gradients(in, d_out, DType::bf16, ForwardOn::gpu);
+        EXPECT_TRUE(same_bits(other.q, first.q) && same_bits(other.k, first.k) && same_bits(other.v, first.v))
+            << d << " " << causal;
+      }
+    }
+  }
+}
+
 TEST(GpuBackward, GradientsAreRoundedToTheTypeOfTheirView) {
   ATTEND_NEEDS_GPU();
   for (const DType dtype : {DType::bf16, DType::f16}) {

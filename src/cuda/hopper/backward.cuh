@@ -1,6 +1,6 @@
-// What the two fast kernels of the backward pass share. Both make the weights again from the log-sum-exp and
-// round them, and the gradients of the scores, to 16 bits before these meet rows of q, k or d_out; all sums are
-// f32. One kernel owns keys and one owns queries, so that every sum has one owner and one order.
+// What the parts of the fast backward pass share. The weights are made again from the log-sum-exp; they and
+// the gradients of the scores are rounded to 16 bits before they meet rows of q, k or d_out; all sums are
+// f32.
 #pragma once
 
 #include <type_traits>
@@ -17,18 +17,18 @@
 
 namespace attend::cuda {
 
-// A tile of 128 queries or keys, of one head of one sequence.
+// A tile of 128 keys, of one head of one sequence.
 struct OwnedTile {
-  std::int32_t s, h, first;
+  std::int32_t s, h, tile, first;
 
   OwnedTile() = default;
-  __device__ OwnedTile(const BackwardParameters& p, int heads) {
-    const int index = blockIdx.x;
-    const int tile = p.by_tile != 0 ? index / p.rows : index % p.tiles;
-    const int row = p.by_tile != 0 ? index % p.rows : index / p.tiles;
-    s = row / heads;
-    h = row % heads;
-    first = tile * 128;
+  __device__ OwnedTile(const BackwardParameters& p, std::int32_t number) {
+    const KeyTile key_tile = p.order.at(number);
+    const int heads = p.backward.problem.heads / p.backward.problem.group;
+    s = key_tile.row / heads;
+    h = key_tile.row % heads;
+    tile = key_tile.tile;
+    first = tile * kOwnedKeys;
   }
   // Looked up where they are needed: registers are what the loops are short of.
   __device__ __forceinline__ Sequence sequence(const BackwardParameters& p) const {
@@ -41,20 +41,21 @@ struct OwnedTile {
   }
 };
 
-// A tile of `rows` rows, in boxes of 32.
+// A tile, in boxes of some rows and 64 columns.
 template <int kRowsOfTile, int kChunks>
-__device__ __forceinline__ void copy_tile(char* to, const CUtensorMap* map, std::uint64_t* barrier, int row, int head,
-                                          int sequence) {
+__device__ __forceinline__ void copy_tile(char* to, const CUtensorMap* map, std::uint64_t* barrier, int row,
+                                          int head, int sequence) {
 #pragma unroll 1
   for (int c = 0; c < kChunks; ++c) {
 #pragma unroll 1
     for (int box = 0; box < kRowsOfTile; box += kBackwardBox)
-      copy_box(to + (c * kRowsOfTile + box) * kRowBytes, map, barrier, c * kChunkColumns, row + box, head, sequence);
+      copy_box(to + (c * kRowsOfTile + box) * kRowBytes, map, barrier, c * kChunkColumns, row + box, head,
+               sequence);
   }
 }
 
-// The weight of a score whose row has this log-sum-exp, both in powers of 2 after scaling. At most 1: for enormous
-// scores the two were rounded apart. NaN stays NaN.
+// The weight of a score whose row has this log-sum-exp, both in powers of 2 after scaling. At most 1: for
+// enormous scores the two were rounded apart. NaN stays NaN.
 __device__ __forceinline__ float weight_of(float score, float log2_scale, float log2_sum) {
   float below;
   asm("min.NaN.f32 %0, %1, 0f00000000;" : "=f"(below) : "f"(fmaf(score, log2_scale, -log2_sum)));
@@ -64,7 +65,8 @@ __device__ __forceinline__ float weight_of(float score, float log2_scale, float 
 template <class T>
 inline constexpr ExponentBits kExponentsOf = std::is_same_v<T, __half> ? kF16Exponents : kBf16Exponents;
 
-// By 256 threads: whether any of a tile's numbers is NaN or infinite, for each thread's share; and zeros for those.
+// By 256 threads: whether any of a tile's numbers is NaN or infinite, for each thread's share; and zeros for
+// those.
 template <class T>
 __device__ __forceinline__ bool has_strange(const char* tile, int bytes, int thread) {
   std::uint32_t found = 0;
@@ -86,12 +88,13 @@ __device__ __forceinline__ void clear_strange(char* tile, int bytes, int thread)
   }
 }
 
-// 64 x kD sums of a warpgroup, times `scale`, to rows [first, first + 64) of a gradient; rows from `present` on get
-// zeros, and from `rows` on nothing.
+// 64 x kD sums of a warpgroup, times `scale`, to rows [first, first + 64) of a gradient; rows from `present`
+// on get zeros, and from `rows` on nothing.
 template <class T, int kD>
-__device__ __forceinline__ void store_sums(const float (&sums)[kD / 2], int thread, const Placed& target, StoreAs as,
-                                           std::int64_t s, std::int64_t h, std::int64_t begin, std::int64_t first,
-                                           std::int64_t present, std::int64_t rows, std::int64_t width, float scale) {
+__device__ __forceinline__ void store_sums(const float (&sums)[kD / 2], int thread, const Placed& target,
+                                           StoreAs as, std::int64_t s, std::int64_t h, std::int64_t begin,
+                                           std::int64_t first, std::int64_t present, std::int64_t rows,
+                                           std::int64_t width, float scale) {
   if (target.data == nullptr) return;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {

@@ -56,6 +56,41 @@ __device__ __forceinline__ void products_wait() {
 // What this thread wrote to shared memory may be read by wgmma after the next barrier.
 __device__ __forceinline__ void publish_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+// Four matrices of 8 x 8 elements of 16 bits; each lane has the address of 16 bytes.
+__device__ __forceinline__ void store_matrices(std::uint32_t to, const std::uint32_t* pairs) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(pairs[0]),
+               "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3])
+               : "memory");
+}
+
+// Floats of shared memory to global memory, by the copy engine: stored, or added to what is there.
+__device__ __forceinline__ void store_floats(float* to, const void* from, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
+               "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void add_floats(float* to, const void* from, int bytes) {
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+               "r"(shared_address(from)), "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void copies_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void copies_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ __forceinline__ void copies_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+// A number that blocks tell each other. Who has read it sees what was written before it was stored; the second
+// fence has the copy engine see that, too.
+__device__ __forceinline__ void wait_for_number(const std::int32_t* at, std::int32_t number) {
+  std::int32_t found;
+  do {
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(found) : "l"(at) : "memory");
+  } while (found != number);
+  asm volatile("fence.proxy.async;" ::: "memory");
+}
+__device__ __forceinline__ void tell_number(std::int32_t* at, std::int32_t number) {
+  asm volatile("fence.proxy.async;\nst.release.gpu.global.s32 [%0], %1;" ::"l"(at), "r"(number) : "memory");
+}
+
 // Barriers by number, of two warpgroups.
 __device__ __forceinline__ void pair_sync(int id) { asm volatile("bar.sync %0, 256;" ::"r"(id) : "memory"); }
 __device__ __forceinline__ void pair_arrive(int id) { asm volatile("bar.arrive %0, 256;" ::"r"(id) : "memory"); }

@@ -1,0 +1,4 @@
+#include "cuda/hopper/backward_kernel.cuh"
+
+template void attend::cuda::launch_backward<attend::cuda::Backward64>(attend::plugin::Place,
+                                                                     const attend::cuda::BackwardParameters&);

@@ -1,4 +1,0 @@
-#include "cuda/hopper/backward_queries.cuh"
-
-template void attend::cuda::launch_backward_queries<attend::cuda::Backward64>(
-    attend::plugin::Place, const attend::cuda::BackwardParameters&);
