@@ -5,7 +5,8 @@
 #
 #   tools/gpu.sh            builds what is missing, then runs
 #   tools/gpu.sh FOLDER     runs what FOLDER has: attend_gpu_test, libattend_gpu_adapter.so, libattend_cuda.so, attend, bench.py,
-#                           gpu_python_test.py, libraries, and py/ with the package attend if python3 has none
+#                           gpu_python_test.py, libraries, and py/ with the package attend if python3 has none (that which
+#                           cmake -DATTEND_PYTHON=ON -DPython_EXECUTABLE=... puts under build/PRESET/python, for the same Python)
 set -uo pipefail
 
 folder=${1:-}

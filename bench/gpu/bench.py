@@ -323,9 +323,12 @@ for d in (96, 192, 256) if only in (None, "forward") else ():
     for causal in (False, True):
         guarded(f"1,16,4096,{d} {'causal' if causal else 'full'}", 1, 16, 4096, d, causal)
 if only in (None, "decode"):
-    for shape in ((1, 32, 8, 32768, 128), (16, 32, 8, 8192, 128), (64, 32, 8, 4096, 128), (1, 32, 8, 2048, 128), (8, 16, 16, 4096, 64), (4, 16, 8, 8192, 256)):
+    for shape in ((1, 32, 8, 32768, 128), (16, 32, 8, 8192, 128), (64, 32, 8, 4096, 128), (8, 16, 16, 4096, 64), (4, 16, 8, 8192, 256)):
         guarded_decode(*shape)
-    guarded_decode(16, 32, 8, 8192, 128, n=4)
+    for sequences, keys in ((1, 2048), (1, 4096), (1, 8192), (16, 1024)):
+        guarded_decode(sequences, 32, 8, keys, 128)
+    for n in (4, 8):
+        guarded_decode(16, 32, 8, 8192, 128, n=n)
 if only in (None, "forward"):
     guarded("1,16,4096,128 causal f16", 1, 16, 4096, 128, True, dtype=torch.float16)
     guarded("1,32 on 8,4096,128 causal", 1, 32, 4096, 128, True, key_heads=8)

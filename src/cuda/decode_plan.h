@@ -12,25 +12,28 @@ namespace attend::cuda {
 inline constexpr std::int64_t kMostDecodedQueries = 8;
 
 // Rows of a product: the queries of a sequence and the heads that share a key head, query by query, so that
-// keys and values are read once for all of them.
-inline constexpr int kDecodeRows = 16;
+// keys and values are read once for all of them. A part of them, 8 or 16, is computed at a time; which of the
+// two changes nothing in a row.
+inline constexpr int kMostRowsOfPart = 16;
 
-// Keys of a piece. Four warps take a piece together, every fourth tile each, so that what they read lies side
-// by side. Each leaves one sum of values for every row; at 256 keys a warp and 4 heads a key head that
-// is 1.6% of what was read. Short sequences are cut finer, to keep more of the device busy, and long ones
-// into at most 64 pieces.
-inline constexpr int kPieceWarps = 4, kMostPieces = 64;
+// Keys of a piece. The warps of a block take a piece together and add up what they found, so each piece
+// leaves one sum of values for every row. Short sequences are cut finer, to keep more of the device busy, and
+// long ones into at most 64 pieces.
+inline constexpr int kMostPieces = 64;
 
+// As a power of 2: a block asks for every piece, and a division of 64 bits takes some hundred instructions.
+ATTEND_BOTH constexpr int log2_decode_piece(std::int64_t key_count) {
+  if (key_count < 1024) return 8;
+  if (key_count < 4096) return 9;
+  int log2 = 10;
+  while (std::int64_t{kMostPieces} << log2 < key_count) ++log2;
+  return log2;
+}
 ATTEND_BOTH constexpr std::int64_t decode_piece(std::int64_t key_count) {
-  if (key_count < 1024) return 256;
-  if (key_count < 4096) return 512;
-  std::int64_t piece = 1024;
-  while (piece * kMostPieces < key_count) piece *= 2;
-  return piece;
+  return std::int64_t{1} << log2_decode_piece(key_count);
 }
 ATTEND_BOTH constexpr std::int64_t decode_pieces(std::int64_t key_count) {
-  const std::int64_t piece = decode_piece(key_count);
-  return (key_count + piece - 1) / piece;
+  return (key_count + decode_piece(key_count) - 1) >> log2_decode_piece(key_count);
 }
 // The most pieces of any sequence of up to `longest` keys: a longer one may be cut more coarsely.
 ATTEND_BOTH constexpr std::int64_t most_decode_pieces(std::int64_t longest) {
@@ -42,93 +45,112 @@ ATTEND_BOTH constexpr std::int64_t most_decode_pieces(std::int64_t longest) {
   return most;
 }
 
-// The sums that warps leave for a row are put together in runs of 16 neighbours, and then the runs in their
-// order.
-inline constexpr int kRun = 16, kMostRuns = kMostPieces * kPieceWarps / kRun;
+// What pieces leave for a row is put together in runs of 16 neighbours, and then the runs in their order.
+inline constexpr int kRun = 16, kMostRuns = kMostPieces / kRun;
 
-// What one warp does at a time: rows [16 part, 16 part + 16) of a key head of a sequence against its tiles of
-// a piece, those whose number leaves `quarter` when divided by 4.
+// Multiprocessors of the largest device of compute capability 9.0: a block for each.
+inline constexpr int kMostBlocks = 144;
+
+// What a block does at a time: part `part` of the rows of a key head of a sequence against a piece of its
+// keys.
 struct DecodeItem {
-  std::int32_t sequence = 0, key_head = 0, part = 0, piece = 0, quarter = 0;
+  std::int32_t sequence = 0, key_head = 0, part = 0, piece = 0;
 };
 
-// Neighbouring numbers are neighbouring keys; parts of one piece are next to each other, for the cache.
-struct DecodeItems {
-  std::int32_t sequences = 0, key_heads = 0, parts = 0, pieces = 0;
+// What there is to do for a sequence: for each key head the pieces that one of its rows sees, each for every
+// part of the rows. Numbers that are neighbours are neighbouring keys; the parts of a piece follow each
+// other, for the cache.
+struct DecodeWork {
+  std::int32_t first_piece = 0, pieces = 0, parts = 0;
+  // Keys of a piece, those that some row sees, and those of the first piece that lie before them.
+  std::int64_t piece = 0, keys = 0, hidden = 0;
 
-  ATTEND_BOTH constexpr std::int64_t total() const {
-    return std::int64_t{sequences} * key_heads * parts * pieces * kPieceWarps;
+  ATTEND_BOTH static constexpr DecodeWork of(const Visible& visible, std::int64_t queries, std::int32_t group,
+                                             std::int32_t part_rows) {
+    if (queries < 1 || queries > kMostDecodedQueries) return {};
+    const std::int64_t begin = visible.keys_of(0).begin, end = visible.keys_of(queries - 1).end;
+    if (begin >= end) return {};
+    DecodeWork work;
+    const int log2 = log2_decode_piece(visible.key_count);
+    work.piece = std::int64_t{1} << log2;
+    work.first_piece = static_cast<std::int32_t>(begin >> log2);
+    work.pieces = static_cast<std::int32_t>((end + work.piece - 1) >> log2) - work.first_piece;
+    work.parts = (static_cast<std::int32_t>(queries) * group + part_rows - 1) / part_rows;
+    work.hidden = begin & (work.piece - 1);
+    work.keys = end - begin;
+    return work;
   }
-  ATTEND_BOTH constexpr DecodeItem at(std::int32_t index) const {
-    DecodeItem item;
-    item.quarter = index % kPieceWarps;
-    index /= kPieceWarps;
-    item.part = index % parts;
-    index /= parts;
-    item.piece = index % pieces;
-    index /= pieces;
-    item.key_head = index % key_heads;
-    item.sequence = index / key_heads;
-    return item;
+  ATTEND_BOTH constexpr std::int32_t of_head() const { return pieces * parts; }
+  ATTEND_BOTH constexpr DecodeItem at(std::int32_t sequence, std::int32_t number) const {
+    const std::int32_t in_head = number % of_head();
+    return {sequence, number / of_head(), in_head % parts, first_piece + in_head / parts};
   }
-  // The number that a warp takes in its turn: the warps of a piece are of one block, and neighbouring pieces
-  // go to different multiprocessors.
-  ATTEND_BOTH static constexpr std::int64_t number(std::int64_t turn, int warp, int warps, std::int64_t block,
-                                                   std::int64_t blocks) {
-    const std::int64_t round = turn * (warps / kPieceWarps) + warp / kPieceWarps;
-    return (round * blocks + block) * kPieceWarps + warp % kPieceWarps;
+
+  // What a key head takes, in keys, if beginning and ending a piece takes as long as kPieceCost of them.
+  static constexpr std::int64_t kPieceCost = 64;
+  constexpr std::int64_t cost_of_head() const { return (keys + pieces * kPieceCost) * parts; }
+  // The number of the first piece that begins at `cost` or later.
+  constexpr std::int32_t number_at(std::int64_t cost) const {
+    const std::int64_t head = cost / cost_of_head(), inside = cost % cost_of_head(),
+                       each = piece + kPieceCost;
+    std::int64_t first = inside == 0 ? 0 : (inside / parts + hidden + each - 1) / each;
+    if (first > pieces) first = pieces;
+    return static_cast<std::int32_t>((head * pieces + first) * parts);
   }
 };
+
+// Where the work of a block begins; it ends where that of the next one does.
+struct DecodeStart {
+  std::int32_t sequence = 0, number = 0;
+
+  ATTEND_BOTH constexpr bool before(const DecodeStart& other) const {
+    return sequence < other.sequence || (sequence == other.sequence && number < other.number);
+  }
+};
+
+// Deals neighbouring pieces to blocks, so that all take about as long, and hands out where each begins: of
+// `blocks` and one more, the end of all. work(s) is that of sequence s. Which block computes a piece changes
+// nothing that it computes.
+template <class WorkOf>
+constexpr void deal_pieces(std::int32_t sequences, std::int32_t key_heads, WorkOf work, std::int32_t blocks,
+                           DecodeStart* starts) {
+  std::int64_t total = 0;
+  for (std::int32_t s = 0; s < sequences; ++s) total += work(s).cost_of_head() * key_heads;
+  std::int64_t before = 0;  // what the sequences before take
+  std::int32_t block = 0;
+  for (std::int32_t s = 0; s < sequences; ++s) {
+    const DecodeWork here = work(s);
+    const std::int64_t cost = here.cost_of_head() * key_heads;
+    for (; block < blocks && total * block / blocks < before + cost; ++block)
+      starts[block] = {s, here.number_at(total * block / blocks - before)};
+    before += cost;
+  }
+  for (; block <= blocks; ++block) starts[block] = {sequences, 0};
+}
 
 // The keys that a part of a sequence's rows looks at in a piece: [begin, end), of which every row of the part
 // sees [all_begin, all_end).
 struct DecodeKeys {
-  std::int64_t begin = 0, end = 0, all_begin = 0, all_end = 0;
+  std::int32_t begin = 0, end = 0, all_begin = 0, all_end = 0;
 
-  ATTEND_BOTH static constexpr DecodeKeys of(const Visible& visible, std::int64_t queries, std::int64_t group,
-                                             std::int32_t part, std::int32_t piece) {
-    const std::int64_t first = part * std::int64_t{kDecodeRows} / group;
-    std::int64_t last = (part * std::int64_t{kDecodeRows} + kDecodeRows - 1) / group;
+  ATTEND_BOTH static constexpr DecodeKeys of(const Visible& visible, std::int64_t queries, std::int32_t group,
+                                             std::int32_t part_rows, std::int32_t part, std::int32_t piece) {
+    const std::int32_t first = part * part_rows / group;
+    std::int32_t last = (part * part_rows + part_rows - 1) / group;
     if (first >= queries) return {};
-    if (last >= queries) last = queries - 1;
+    if (last >= queries) last = static_cast<std::int32_t>(queries) - 1;
     const KeySpan at_first = visible.keys_of(first), at_last = visible.keys_of(last);
-    const std::int64_t keys = decode_piece(visible.key_count), start = piece * keys;
+    const int log2 = log2_decode_piece(visible.key_count);
+    const std::int64_t keys = std::int64_t{1} << log2, start = std::int64_t{piece} << log2;
     const auto inside = [&](std::int64_t key) {
-      return key < start ? start : key > start + keys ? start + keys : key;
+      return static_cast<std::int32_t>(key < start ? start : key > start + keys ? start + keys : key);
     };
     return {inside(at_first.begin), inside(at_last.end), inside(at_last.begin), inside(at_first.end)};
   }
   ATTEND_BOTH constexpr bool empty() const { return begin >= end; }
-  // The first of a warp's tiles of `keys` keys, and the end of all tiles. A piece begins at a multiple of 4
-  // tiles.
-  ATTEND_BOTH constexpr std::int32_t first_tile(int keys, std::int32_t quarter) const {
-    const auto tile = static_cast<std::int32_t>(begin / keys);
-    return tile + (quarter - tile % kPieceWarps + kPieceWarps) % kPieceWarps;
-  }
-  ATTEND_BOTH constexpr std::int32_t tile_end(int keys) const {
-    return static_cast<std::int32_t>((end + keys - 1) / keys);
-  }
+  // The tiles of `keys` keys that hold them: [first_tile, tile_end).
+  ATTEND_BOTH constexpr std::int32_t first_tile(int keys) const { return begin / keys; }
+  ATTEND_BOTH constexpr std::int32_t tile_end(int keys) const { return (end + keys - 1) / keys; }
 };
-
-// Which 8 x 8 matrices ldmatrix takes from a tile for mma m16n8k16, and where: lane l gives the address of 16
-// bytes, row (a key) and 8 columns. Matrices 0 to 3 are lanes 0 to 7, 8 to 15, 16 to 23, 24 to 31.
-struct MatrixRow {
-  int key, eighth;  // of the head size
-};
-// Keys as columns of q k^T: 16 keys, 16 elements; registers 0, 1 for the first 8 keys and 2, 3 for the
-// others.
-ATTEND_BOTH constexpr MatrixRow key_matrix_row(int lane, int sixteenth_of_keys, int step) {
-  return {sixteenth_of_keys * 16 + lane / 16 * 8 + lane % 8, step * 2 + lane / 8 % 2};
-}
-// Values as columns of p v, transposed on the way: 16 keys, 16 columns; registers 0, 1 for the first 8
-// columns.
-ATTEND_BOTH constexpr MatrixRow value_matrix_row(int lane, int step, int sixteenth_of_columns) {
-  return {step * 16 + lane % 16, sixteenth_of_columns * 2 + lane / 16};
-}
-// Where those 16 bytes are in a tile that the copy engine wrote: 64 columns a row, swizzled in groups of 8
-// rows.
-ATTEND_BOTH constexpr int swizzled_bytes(MatrixRow at, int keys) {
-  return at.eighth / 8 * keys * 128 + at.key * 128 + ((at.eighth % 8) ^ (at.key % 8)) * 16;
-}
 
 }  // namespace attend::cuda

@@ -37,7 +37,8 @@ bool steps_fit(std::int64_t size, std::int64_t stride) {
 
 }  // namespace
 
-TmaTensor::TmaTensor(plugin::Place place, const plugin::View& view, bool packed, int box_rows) {
+TmaTensor::TmaTensor(plugin::Place place, const plugin::View& view, bool packed, int box_rows,
+                     CUtensorMapL2promotion promotion) {
   const Axes axes = axes_of(view, packed);
   placed_ = placed(view, packed);
   const bool fits = (axes.columns <= 1 || placed_.element == 1) && steps_fit(axes.rows, placed_.row) &&
@@ -67,7 +68,7 @@ TmaTensor::TmaTensor(plugin::Place place, const plugin::View& view, bool packed,
   const CUresult result = encoder()(
       &map_, view.number == Number::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4,
       placed_.data, sizes, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
     fail("could not describe a tensor to the copy engine (error ", static_cast<int>(result), ")");
 }

@@ -11,7 +11,11 @@ namespace attend::cuda {
 // by side. What is beyond its columns and rows reads as 0.
 class TmaTensor {
  public:
-  TmaTensor(plugin::Place place, const plugin::View& view, bool packed, int box_rows);
+  TmaTensor(plugin::Place place, const plugin::View& view, bool packed, int box_rows)
+      : TmaTensor(place, view, packed, box_rows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {}
+  // promotion: how much of what is next to a line the L2 cache fetches along with it.
+  TmaTensor(plugin::Place place, const plugin::View& view, bool packed, int box_rows,
+            CUtensorMapL2promotion promotion);
   const CUtensorMap& map() const { return map_; }
   const Placed& tensor() const { return placed_; }  // the one that is read
 
