@@ -1,12 +1,13 @@
 // Top keys, entropy and received in one pass over the scores, by the asynchronous tensor cores of compute
-// capability 9.0. One thread fetches tiles of keys by TMA, and two warpgroups have 64 queries each; while one of them
-// multiplies, the other makes weights.
+// capability 9.0. One thread fetches tiles of keys by TMA, and two warpgroups have 128 queries each, as two products
+// of 64: while the scores of one are looked at, those of the other are on their way.
 //
 //   S = Q K^T                          f32 sums of 16-bit products
 //   the largest scores of each row     top_buffer.cuh: most scores fail one comparison of 8
 //   W = 2^(c S - log2 of the row's sum)
 //   rows of W ln W                     each thread adds its own, the four of a row at the end
-//   columns of W                       added over the 16 rows of a warp by exchange, over 64 in shared memory
+//   columns of W                       added over the four rows of a thread, then over the 32 of a warp by exchange, over
+//                                      128 in shared memory
 //
 // What keys receive is added to the sums of a part of the queries by one thread each, tile after tile.
 #pragma once
@@ -22,58 +23,87 @@
 
 namespace attend::cuda {
 
+// How a thread's two rows become weights: w = 2^(c s - shift) * 2^rest.
+struct alignas(16) RowScale {
+  float shift[2], rest[2];
+};
+
+template <int kHeadSize>
+struct SummaryShape {
+  static constexpr int kD = kHeadSize, kQueries = SummaryParts::kQueries, kKeys = SummaryParts::kKeys;
+  static constexpr int kChunks = kD / 64, kQueryBytes = kQueries * kD * 2, kKeyBytes = kKeys * kD * 2;
+};
+
 template <int kD>
 struct SummaryMemory {
-  static constexpr int kStages = kD <= 64 ? 3 : 2;
-  using Shape = TileShape<kD, SummaryParts::kKeys, 0>;
+  static constexpr int kStages = kD <= 64 ? 4 : 2;
+  using Shape = SummaryShape<kD>;
+  using Top = TopMemory<12>;
   alignas(1024) char q[Shape::kQueryBytes];
   alignas(1024) char k[kStages][Shape::kKeyBytes];
-  TopMemory top;
+  Top top;
+  RowScale scales[2][256];  // of a product, of a thread
   float columns[2][2][4][SummaryParts::kKeys];  // of a warpgroup, in turns, of a warp
   std::uint64_t q_full, q_empty, k_full[kStages], k_empty[kStages];
 };
 
-// A tile of queries and the tiles of keys that it looks at.
+// A tile of queries and the tiles of keys that it looks at. What can be looked up again is not kept: registers are what the
+// loop is short of.
 struct SummaryWork {
-  std::int32_t s, h, part, tile, first;
-  KeyTiles tiles;
+  std::int32_t row, first, keys;  // sequence * heads + head, the first query, how many keys there are
+  KeyTiles tiles;                 // those that every query sees all of come last where there are none
 
-  __device__ static Sequence sequence(const HopperSummary& p, int s) {
-    return p.problem.each == nullptr ? p.problem.same : p.problem.each[s];
+  __device__ SummaryWork(const HopperSummary& p, int of_row, int of_tile)
+      : row(of_row), first(of_tile * SummaryParts::kQueries) {
+    const Sequence at = sequence(p);
+    keys = static_cast<std::int32_t>(at.keys);
+    const std::int64_t last = min(std::int64_t{first} + SummaryParts::kQueries, at.queries) - 1;
+    tiles = KeyTiles::of(visible(p, at), first, last, SummaryParts::kQueries, SummaryParts::kKeys);
+    // A query that is not there is hidden from all keys.
+    const bool some_missing = first + SummaryParts::kQueries > at.queries;
+    if (some_missing || tiles.all_begin == tiles.all_end) tiles.all_begin = tiles.all_end = tiles.end;
+  }
+  __device__ int s(const HopperSummary& p) const { return row / p.problem.heads; }
+  __device__ int h(const HopperSummary& p) const { return row % p.problem.heads; }
+  __device__ Sequence sequence(const HopperSummary& p) const {
+    return p.problem.each == nullptr ? p.problem.same : p.problem.each[s(p)];
   }
   __device__ static Visible visible(const HopperSummary& p, const Sequence& at) {
     return {at.key_count, at.query_offset, p.problem.window_left, p.problem.window_right, p.problem.causal != 0};
   }
-  __device__ SummaryWork(const HopperSummary& p, const Sequence& at, int sequence_index, int head, int of_part, int of_tile)
-      : s(sequence_index), h(head), part(of_part), tile(of_tile), first(of_tile * SummaryParts::kQueries) {
-    const std::int64_t last = min(std::int64_t{first} + SummaryParts::kQueries, at.queries) - 1;
-    tiles = KeyTiles::of(visible(p, at), first, last, SummaryParts::kQueries, SummaryParts::kKeys);
-    // A query that is not there is hidden from all keys.
-    if (first + SummaryParts::kQueries > at.queries) tiles.all_begin = tiles.all_end = tiles.begin;
-  }
-  // The assembler must see that a warp's threads agree on these, or it makes products wait for each other.
-  __device__ __forceinline__ void make_uniform() {
-    tiles = {uniform(tiles.begin), uniform(tiles.all_begin), uniform(tiles.all_end), uniform(tiles.end)};
-  }
+  __device__ bool hides(int tile) const { return tile < tiles.all_begin || tile >= tiles.all_end; }
 };
 
-// Calls use(work) for every tile of queries of this block.
-template <class Use>
+// For whole warps: the assembler must see that a warp's threads agree, or it makes products wait for each other.
+struct ByWarps {
+  __device__ static __forceinline__ int agreed(int value) { return uniform(value); }
+};
+struct ByOneThread {
+  __device__ static __forceinline__ int agreed(int value) { return value; }
+};
+
+// Calls use(work, part) for every tile of queries of this block. Where a part begins is looked up again for each of its
+// tiles, so that nothing of it takes a register meanwhile.
+template <class By, class Use>
 __device__ __forceinline__ void each_summary_work(const HopperSummary& p, Use use) {
-  for (int start = 0; start < p.schedule.total(); start += gridDim.x) {
-    const int index = uniform(p.schedule.index(start, blockIdx.x, gridDim.x));
-    if (index >= p.schedule.total()) continue;
-    const QueryTile at = p.schedule.at(index);
-    const int s = at.row / p.problem.heads, h = at.row % p.problem.heads;
-    const Sequence sequence = SummaryWork::sequence(p, s);
-    const SummaryParts parts = SummaryParts::of(sequence.queries);
-    if (at.tile >= parts.count()) continue;
-    const int begin = uniform(parts.begin(at.tile)), end = uniform(parts.end(at.tile));
-    for (int tile = begin; tile < end; ++tile) {
-      SummaryWork work(p, sequence, s, h, at.tile, tile);
-      work.make_uniform();
-      use(work, sequence);
+  int start = 0, before = 0;  // tiles of the part that came before
+  while (start < p.schedule.total()) {
+    const int index = p.schedule.index(start, blockIdx.x, gridDim.x);
+    const QueryTile at = p.schedule.at(min(index, p.schedule.total() - 1));
+    const int s = at.row / p.problem.heads;
+    const SummaryParts parts =
+        SummaryParts::of(p.problem.each == nullptr ? p.problem.same.queries : p.problem.each[s].queries);
+    const int tile = By::agreed(parts.begin(at.tile) + before);
+    if (By::agreed(index) >= p.schedule.total() || tile >= By::agreed(parts.end(at.tile))) {
+      start += gridDim.x;
+      before = 0;
+      continue;
     }
+    SummaryWork work(p, at.row, tile);
+    KeyTiles& tiles = work.tiles;
+    tiles = {By::agreed(tiles.begin), By::agreed(tiles.all_begin), By::agreed(tiles.all_end), By::agreed(tiles.end)};
+    use(work, at.tile);
+    ++before;
   }
 }
 
@@ -82,33 +112,35 @@ __device__ void fetch_summary(const HopperSummary& p, SummaryMemory<kD>& memory)
   using Memory = SummaryMemory<kD>;
   using Shape = typename Memory::Shape;
   int fetched = 0, rounds = 0;
-  each_summary_work(p, [&](const SummaryWork& work, const Sequence& at) {
-    if (work.tiles.count() == 0 || threadIdx.x != 0) return;
-    const int sequence = p.problem.packed != 0 ? 0 : work.s, key_head = work.h / p.problem.group;
+  each_summary_work<ByOneThread>(p, [&](const SummaryWork& work, int) {
+    if (work.tiles.count() == 0) return;
+    const int sequence = p.problem.packed != 0 ? 0 : work.s(p), head = work.h(p), key_head = head / p.problem.group;
+    const int query = static_cast<int>(work.sequence(p).query_begin) + work.first;
+    int key = static_cast<int>(work.sequence(p).key_begin) + work.tiles.begin * Shape::kKeys;
     barrier_wait(&memory.q_empty, (rounds++ & 1) ^ 1);
     barrier_expect(&memory.q_full, Shape::kQueryBytes);
 #pragma unroll
     for (int c = 0; c < Shape::kChunks; ++c)
-      copy_box(memory.q + c * Shape::kQueries * kRowBytes, &p.q, &memory.q_full, c * kChunkColumns,
-               static_cast<int>(at.query_begin) + work.first, work.h, sequence);
-    for (int tile = work.tiles.begin; tile < work.tiles.end; ++tile, ++fetched) {
+      copy_box(memory.q + c * Shape::kQueries * kRowBytes, &p.q, &memory.q_full, c * kChunkColumns, query, head, sequence);
+#pragma unroll 1
+    for (int left = work.tiles.count(); left > 0; --left, ++fetched, key += Shape::kKeys) {
       const int stage = fetched % Memory::kStages, phase = (fetched / Memory::kStages & 1) ^ 1;
       barrier_wait(&memory.k_empty[stage], phase);
       barrier_expect(&memory.k_full[stage], Shape::kKeyBytes);
 #pragma unroll
       for (int c = 0; c < Shape::kChunks; ++c)
-        copy_box(memory.k[stage] + c * Shape::kKeys * kRowBytes, &p.k, &memory.k_full[stage], c * kChunkColumns,
-                 static_cast<int>(at.key_begin) + tile * Shape::kKeys, key_head, sequence);
+        copy_box(memory.k[stage] + c * Shape::kKeys * kRowBytes, &p.k, &memory.k_full[stage], c * kChunkColumns, key,
+                 key_head, sequence);
     }
   });
 }
 
-// The registers of a consumer: two rows (r = 0, 1) of 64.
+// The registers of a consumer: two rows (r = 0, 1) of 64 in each of two products (u = 0, 1).
 template <class T, int kD>
 struct Summarizer {
   using Memory = SummaryMemory<kD>;
   using Shape = typename Memory::Shape;
-  static constexpr int kKeys = Shape::kKeys, kSums = kKeys / 2;
+  static constexpr int kKeys = Shape::kKeys, kSums = kKeys / 2, kColumns = kSums / 2;
   static constexpr float kLn2 = 0.69314718055994531f;
   // Where the logarithm of a row's sum is smaller, it is taken off the score in one step, which costs less than
   // 2e-6 of a weight. Beyond that what is rounded off becomes a factor.
@@ -117,67 +149,108 @@ struct Summarizer {
   const HopperSummary& p;
   Memory& memory;
   const int thread, warpgroup;
-  TopBuffer top;
-  float s[kSums];
-  // w = 2^(c s - shift) * factor, factor = 2^rest.
-  float shift[2], factor[2], rest[2], mass[2], moment[2];
+  TopBuffer<typename Memory::Top> top;
+  float s0[kSums], s1[kSums], columns[kColumns];
+  float moment[2][2];
   int taken = 0;  // tiles of keys so far: their products have ended
-  bool near;      // the factors of all rows of the warp are 1
+  bool near;      // the rests of all rows of the warp are 0
 
   __device__ Summarizer(const HopperSummary& parameters, Memory& shared, int t, int w)
       : p(parameters), memory(shared), thread(t), warpgroup(w), top(shared.top, w * 128 + t) {}
 
-  __device__ int row(int r) const { return warpgroup * 64 + sum_row(thread, 2 * r); }
-
-  __device__ __forceinline__ void begin_rows(const SummaryWork& work, const Sequence& at) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const std::int64_t i = std::int64_t{work.first} + row(r);
-      float max = 0, sum = 0;
-      if (i < at.queries) {
-        max = *reinterpret_cast<const float*>(Head::row_of(p.max, work.s, work.h, at.query_begin + i));
-        sum = *reinterpret_cast<const float*>(Head::row_of(p.sum, work.s, work.h, at.query_begin + i));
-      }
-      factor[r] = 1;
-      shift[r] = rest[r] = mass[r] = moment[r] = 0;
-      if (sum == 0) continue;  // no keys: all are hidden
-      // The largest product, as the forward pass had it: rounding of c then only acts on differences.
-      const float largest = max / static_cast<float>(p.scale);
-      const double around = static_cast<double>(largest) * p.log2_scale;
-      const double whole = around + (max - largest * p.scale) * 1.4426950408889634 + log2(static_cast<double>(sum));
-      const bool finite = whole - whole == 0;
-      shift[r] = finite ? static_cast<float>(fabs(whole) <= kNear ? whole : around) : CUDART_NAN_F;
-      if (finite && fabs(whole) > kNear) {
-        rest[r] = static_cast<float>(shift[r] - whole);
-        factor[r] = exp2f(rest[r]);
-      }
+  template <int u>
+  __device__ __forceinline__ float (&scores())[kSums] {
+    if constexpr (u == 0) {
+      return s0;
+    } else {
+      return s1;
     }
-    near = __all_sync(~0u, factor[0] == 1 && factor[1] == 1);
+  }
+  __device__ __forceinline__ RowScale& scale(int u) const { return memory.scales[u][warpgroup * 128 + thread]; }
+  __device__ int row(int u, int r) const { return warpgroup * 128 + u * 64 + sum_row(thread, 2 * r); }
+  __device__ bool wants_weights() const { return p.target.entropy.data != nullptr || p.sums.data != nullptr; }
+
+  __device__ __forceinline__ void begin_rows(const SummaryWork& work) {
+    const Sequence at = work.sequence(p);
+    const int s = work.s(p), h = work.h(p);
+    bool whole_shift = true;
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) moment[u][r] = 0;
+    }
+#pragma unroll 1
+    for (int x = 0; x < 4; ++x) {
+      const int u = x / 2, r = x % 2;
+      const std::int64_t i = std::int64_t{work.first} + row(u, r);
+      float max = 0, sum = 0, shift = 0, rest = 0;
+      if (i < at.queries) {
+        max = *reinterpret_cast<const float*>(Head::row_of(p.max, s, h, at.query_begin + i));
+        sum = *reinterpret_cast<const float*>(Head::row_of(p.sum, s, h, at.query_begin + i));
+      }
+      if (sum != 0) {  // or there are no keys: all are hidden
+        // The largest product, as the forward pass had it: rounding of c then only acts on differences.
+        const float largest = max / static_cast<float>(p.scale);
+        const double around = static_cast<double>(largest) * p.log2_scale;
+        const double whole = around + (max - largest * p.scale) * 1.4426950408889634 + log2(static_cast<double>(sum));
+        const bool finite = whole - whole == 0;
+        shift = finite ? static_cast<float>(fabs(whole) <= kNear ? whole : around) : CUDART_NAN_F;
+        if (finite && fabs(whole) > kNear) rest = static_cast<float>(shift - whole);
+      }
+      scale(u).shift[r] = shift;
+      scale(u).rest[r] = rest;
+      whole_shift = whole_shift && rest == 0;
+    }
+    near = __all_sync(~0u, whole_shift);
   }
 
-  // The scores of the next tile. After the last there is none: then the product is one of whatever is there, and
-  // nobody looks at it; a condition around it would make the assembler wait.
+  // Where an operand is lies in the lower half of its description, in units of 16 bytes; no step carries beyond it.
+  __device__ static __forceinline__ std::uint32_t place_of(std::uint32_t address) {
+    return static_cast<std::uint32_t>(row_operand(address, 0, 0));
+  }
+  __device__ static __forceinline__ std::uint64_t operand(std::uint32_t place, int rows, int step) {
+    return row_operand(0, 0, 0) >> 32 << 32 | (place + ((step / 4 * rows * kRowBytes + step % 4 * 32) >> 4));
+  }
+  // The scores of a product. After the last tile there is none: then the product is one of whatever is there, and nobody
+  // looks at it; a condition around it would make the assembler wait.
+  template <int u>
   __device__ __forceinline__ void begin_product(std::uint32_t q, bool there) {
     const int stage = taken % Memory::kStages;
-    if (there) barrier_wait(&memory.k_full[stage], taken / Memory::kStages & 1);
-    const std::uint32_t k = shared_address(memory.k[stage]);
+    if (u == 0 && there) barrier_wait(&memory.k_full[stage], taken / Memory::kStages & 1);
+    const std::uint32_t rows = place_of(q + u * 64 * kRowBytes),
+                        keys = place_of(shared_address(memory.k[0])) + stage * (Shape::kKeyBytes >> 4);
     products_fence();
 #pragma unroll
     for (int step = 0; step < kD / 16; ++step)
-      multiply_shared(T{}, s, row_operand(q, Shape::kQueries, step), row_operand(k, kKeys, step), step != 0);
+      multiply_shared(T{}, scores<u>(), operand(rows, Shape::kQueries, step), operand(keys, kKeys, step), step != 0);
     products_commit();
   }
+  // The only product that is on its way. Nothing reads its sums earlier.
+  template <int u>
   __device__ __forceinline__ void end_product() {
     products_wait<0>();
-    if (thread == 0) barrier_arrive(&memory.k_empty[taken % Memory::kStages]);
-    ++taken;
+    float(&s)[kSums] = scores<u>();
+#pragma unroll
+    for (int x = 0; x < kSums; ++x) asm volatile("" : "+f"(s[x]));
   }
 
-  __device__ __forceinline__ void hide(const SummaryWork& work, const Sequence& at, int tile) {
+  // Whether a row of the product sees a key of the tile.
+  __device__ __forceinline__ bool looks(const SummaryWork& work, int u, int tile) const {
+    const Sequence at = work.sequence(p);
+    const std::int64_t first = std::int64_t{work.first} + warpgroup * 128 + u * 64, key = std::int64_t{tile} * kKeys;
+    if (first >= at.queries) return false;
+    const Visible visible = SummaryWork::visible(p, at);
+    return visible.keys_of(first + 63).end > key && visible.keys_of(first).begin < key + kKeys;
+  }
+
+  template <int u>
+  __device__ __forceinline__ void hide(const SummaryWork& work, int tile) {
+    const Sequence at = work.sequence(p);
+    float(&s)[kSums] = scores<u>();
     const Visible visible = SummaryWork::visible(p, at);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const std::int64_t i = std::int64_t{work.first} + row(r), key = std::int64_t{tile} * kKeys;
+      const std::int64_t i = std::int64_t{work.first} + row(u, r), key = std::int64_t{tile} * kKeys;
       const KeySpan span = visible.keys_of(i);
       const int begin = static_cast<int>(max(span.begin - key, std::int64_t{0})),
                 end = i < at.queries ? static_cast<int>(min(span.end - key, std::int64_t{kKeys})) : 0;
@@ -189,41 +262,79 @@ struct Summarizer {
     }
   }
 
-  // Scores become weights, before their factor.
-  template <bool kHidden, bool kNearRows>
+  // Weights out of scores, added to their columns, and w log2 w to their rows. The scores stay as they are: sums of a
+  // product that are written to would make the assembler wait for the other product.
+  template <int u, bool kHidden, bool kNearRows>
   __device__ __forceinline__ void weigh() {
+    const float(&s)[kSums] = scores<u>();
+    const RowScale row = scale(u);
     const float c = p.log2_scale;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float sum = 0, product = 0;
+      const float factor = kNearRows ? 1.f : exp2_unit(row.rest[r]);
+      float products[2] = {0, 0};
 #pragma unroll
       for (int e = 0; e < kSums / 2; ++e) {
         const int x = sum_of_row(r, e);
-        float power = fmaf(s[x], c, -shift[r]);
+        float power = fmaf(s[x], c, -row.shift[r]);
         if (kHidden) power = s[x] == -CUDART_INF_F ? -200.f : power;  // 0 times -inf would be NaN
-        s[x] = exp2_unit(power);
-        if (!kNearRows) sum += s[x];
-        product = fmaf(s[x], power, product);
+        float weight = exp2_unit(power);
+        if (!kNearRows) {
+          weight *= factor;
+          power += row.rest[r];
+        }
+        products[e % 2] = fmaf(weight, power, products[e % 2]);
+        columns[e] = u == 0 && r == 0 ? weight : columns[e] + weight;
       }
+      float product = products[0] + products[1];
       // A score of -inf that was not hidden, since it overflowed.
-      if (!kHidden && __any_sync(~0u, isnan(product))) product = isnan(product) ? without_zeros(r) : product;
-      if (!kNearRows) mass[r] += sum;
-      moment[r] += product;
+      if (!kHidden && __any_sync(~0u, isnan(product))) product = isnan(product) ? without_zeros<u>(r) : product;
+      moment[u][r] += product;
     }
   }
-  __device__ __forceinline__ float without_zeros(int r) const {
+  template <int u>
+  __device__ __forceinline__ float without_zeros(int r) {
+    const float(&s)[kSums] = scores<u>();
+    const float shift = scale(u).shift[r], rest = scale(u).rest[r];
     float product = 0;
 #pragma unroll
     for (int e = 0; e < kSums / 2; ++e) {
-      const float w = s[sum_of_row(r, e)];
-      product += w == 0 ? 0.f : w * log2f(w);
+      const float power = fmaf(s[sum_of_row(r, e)], p.log2_scale, -shift);
+      product += power == -CUDART_INF_F ? 0.f : exp2_unit(power) * exp2_unit(rest) * (power + rest);
     }
     return product;
   }
 
+  template <int u>
+  __device__ __forceinline__ void examine(const SummaryWork& work, int tile, bool hidden) {
+    float(&s)[kSums] = scores<u>();
+    if (hidden) {
+      if (!looks(work, u, tile)) {
+        if (u == 0) {
+#pragma unroll
+          for (int e = 0; e < kColumns; ++e) columns[e] = 0;
+        }
+        return;
+      }
+      hide<u>(work, tile);
+    }
+    if (p.target.top_keys.data != nullptr) {
+      if (hidden || tile == work.tiles.begin) top.template start<u>(s);
+      top.template look<u>(s, tile, u == 0 && time_to_sort(tile - work.tiles.begin));
+    }
+    if (!wants_weights()) return;
+    if (near && !hidden) {
+      weigh<u, false, true>();
+    } else if (near) {
+      weigh<u, true, true>();
+    } else {
+      weigh<u, true, false>();
+    }
+  }
+
   // Half of the columns go to the thread `kApart` lanes away, those of the other half come from it.
-  template <int kApart, int kCount>
-  __device__ __forceinline__ void exchange(float (&columns)[kCount]) const {
+  template <int kApart>
+  __device__ __forceinline__ void exchange() {
     const bool upper = (thread & kApart) != 0;
 #pragma unroll
     for (int e = 0; e < kApart; ++e) {
@@ -232,25 +343,12 @@ struct Summarizer {
     }
   }
 
-  // Of the two rows of a thread, with their factors.
-  __device__ __forceinline__ void add_rows(float (&columns)[kSums / 2]) const {
-    if (near) {
-#pragma unroll
-      for (int e = 0; e < kSums / 2; ++e) columns[e] = s[sum_of_row(0, e)] + s[sum_of_row(1, e)];
-    } else {
-#pragma unroll
-      for (int e = 0; e < kSums / 2; ++e)
-        columns[e] = fmaf(s[sum_of_row(1, e)], factor[1], s[sum_of_row(0, e)] * factor[0]);
-    }
-  }
-
-  // Of all rows of the warpgroup. The product of the next tile is on its way.
-  __device__ __forceinline__ void add_columns(float (&columns)[kSums / 2], const SummaryWork& work, const Sequence& at,
-                                              int tile) {
-    static_assert(kSums / 2 == 32);
-    exchange<16>(columns);
-    exchange<8>(columns);
-    exchange<4>(columns);
+  // Of all rows of the warpgroup. The products of the next tile are on their way.
+  __device__ __forceinline__ void add_columns(const SummaryWork& work, float* sums, int tile) {
+    static_assert(kColumns == 32);
+    exchange<16>();
+    exchange<8>();
+    exchange<4>();
     float(&of_warps)[4][kKeys] = memory.columns[warpgroup][taken & 1];
     const int first = first_column_left(thread % 32);
 #pragma unroll
@@ -259,89 +357,79 @@ struct Summarizer {
           make_float2(columns[e], columns[e + 1]);
     asm volatile("bar.sync %0, 128;" ::"r"(1 + warpgroup) : "memory");
     const float sum = (of_warps[0][thread] + of_warps[1][thread]) + (of_warps[2][thread] + of_warps[3][thread]);
-    const std::int64_t key = std::int64_t{tile} * kKeys + thread;
     // The only thread that adds to this sum, so that it adds in order.
-    if (key < at.keys)
-      atomicAdd(p.sums.data + p.sums.at(work.part * SummaryParts::kSumsOfPart + warpgroup, work.s, work.h,
-                                        at.key_begin + key), sum);
+    if (tile * kKeys + thread < work.keys) atomicAdd(sums + tile * kKeys, sum);
   }
 
-  template <bool kHidden>
-  __device__ __forceinline__ void steps(const SummaryWork& work, const Sequence& at, std::uint32_t q, int begin, int end) {
-#pragma unroll 1
-    for (int tile = begin; tile < end; ++tile) {
-      end_product();
-      if (kHidden) hide(work, at, tile);
-      if (p.target.top_keys.data != nullptr) top.look(s, tile * kKeys);
-      if (near) {
-        weigh<kHidden, true>();
-      } else {
-        weigh<kHidden, false>();
-      }
-      float columns[kSums / 2];
-      add_rows(columns);
-      begin_product(q, tile + 1 < work.tiles.end);
-      if (p.sums.data != nullptr) add_columns(columns, work, at, tile);
-    }
-  }
-
-  __device__ __forceinline__ void compute(const SummaryWork& work, const Sequence& at, int& rounds) {
-    const std::uint32_t q = shared_address(memory.q) + warpgroup * 64 * kRowBytes;
-    begin_rows(work, at);
+  __device__ __forceinline__ void compute(const SummaryWork& work, int part, int& rounds) {
+    const std::uint32_t q = shared_address(memory.q) + warpgroup * 128 * kRowBytes;
+    begin_rows(work);
     top.clear();
+    float* const sums = p.sums.data == nullptr
+                            ? nullptr
+                            : p.sums.data + p.sums.at(part * SummaryParts::kSumsOfPart + warpgroup, work.s(p), work.h(p),
+                                                      work.sequence(p).key_begin + thread);
     if (work.tiles.count() > 0) {
       barrier_wait(&memory.q_full, rounds++ & 1);
-      begin_product(q, true);
-      const int open_begin = work.tiles.all_begin == work.tiles.all_end ? work.tiles.end : work.tiles.all_begin;
-      const int open_end = work.tiles.all_begin == work.tiles.all_end ? work.tiles.end : work.tiles.all_end;
+      begin_product<0>(q, true);
 #pragma unroll 1
-      for (int part = 0; part < 3; ++part) {  // hidden on the left, open, hidden on the right
-        if (part == 1) {
-          steps<false>(work, at, q, open_begin, open_end);
-        } else {
-          steps<true>(work, at, q, part == 0 ? work.tiles.begin : open_end, part == 0 ? open_begin : work.tiles.end);
-        }
+      for (int tile = work.tiles.begin; tile < work.tiles.end; ++tile) {
+        const bool hidden = work.hides(tile);
+        end_product<0>();
+        begin_product<1>(q, true);
+        examine<0>(work, tile, hidden);
+        end_product<1>();
+        if (thread == 0) barrier_arrive(&memory.k_empty[taken % Memory::kStages]);
+        ++taken;
+        begin_product<0>(q, tile + 1 < work.tiles.end);
+        examine<1>(work, tile, hidden);
+        if (sums != nullptr) add_columns(work, sums, tile);
       }
       products_wait<0>();
       if (thread == 0) barrier_arrive(&memory.q_empty);
     }
-    finish(work, at);
+    finish(work);
   }
 
-  __device__ __forceinline__ void finish(const SummaryWork& work, const Sequence& at) {
+  __device__ __forceinline__ void finish(const SummaryWork& work) {
+    const Sequence at = work.sequence(p);
+    const int s = work.s(p), h = work.h(p);
+    if (p.target.top_keys.data != nullptr) top.sort();
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const std::int64_t i = std::int64_t{work.first} + row(r), place = at.query_begin + i;
-      const bool exists = i < at.queries, nan = isnan(shift[r]);
+    for (int x = 0; x < 4; ++x) {
+      const int u = x / 2, r = x % 2;
+      const std::int64_t i = std::int64_t{work.first} + row(u, r), place = at.query_begin + i;
+      const float shift = scale(u).shift[r], rest = scale(u).rest[r];
+      const bool exists = i < at.queries, nan = isnan(shift);
       if (p.target.entropy.data != nullptr) {
-        float product = moment[r] + rest[r] * mass[r];
+        float product = moment[u][r];
         product += __shfl_xor_sync(~0u, product, 1);
         product += __shfl_xor_sync(~0u, product, 2);
         if (exists && thread % 4 == 0)
-          *reinterpret_cast<float*>(const_cast<char*>(Head::row_of(p.target.entropy, work.s, work.h, place))) =
-              nan ? shift[r] : -kLn2 * factor[r] * product + 0.f;
+          *reinterpret_cast<float*>(const_cast<char*>(Head::row_of(p.target.entropy, s, h, place))) =
+              nan ? shift : -kLn2 * product + 0.f;
       }
-      if (p.target.top_keys.data == nullptr) continue;
-      top.sort(r);
+      if (p.target.top_keys.data == nullptr || !exists) continue;
       const Placed &keys = p.target.top_keys, &weights = p.target.top_weights;
-      auto* const to_keys = reinterpret_cast<std::int64_t*>(const_cast<char*>(Head::row_of(keys, work.s, work.h, place)));
-      auto* const to_weights = reinterpret_cast<float*>(const_cast<char*>(Head::row_of(weights, work.s, work.h, place)));
-      top.each(r, [&](int best, float score, int key) {
-        if (!exists || best >= p.target.top_k) return;
-        const float weight = key < 0 ? 0.f : exp2_unit(fmaf(score, p.log2_scale, -shift[r])) * factor[r];
+      auto* const to_keys = reinterpret_cast<std::int64_t*>(const_cast<char*>(Head::row_of(keys, s, h, place)));
+      auto* const to_weights = reinterpret_cast<float*>(const_cast<char*>(Head::row_of(weights, s, h, place)));
+      top.each(u, r, [&](int best, float score, std::int64_t key) {
+        if (best >= p.target.top_k) return;
+        const float weight =
+            key < 0 ? 0.f : exp2_unit(fmaf(score, p.log2_scale, -shift)) * exp2_unit(rest);
         to_keys[best * keys.element] = nan ? -1 : key;
-        to_weights[best * weights.element] = nan ? shift[r] : weight;
+        to_weights[best * weights.element] = nan ? shift : weight;
       });
-      __syncwarp();
     }
   }
 };
 
 template <class T, int kD>
 __global__ void __launch_bounds__(384, 1) summary_kernel(const __grid_constant__ HopperSummary p) {
+  // In steps of what is known to be shared memory, so that it is read and written as such.
   extern __shared__ char raw[];
   using Memory = SummaryMemory<kD>;
-  auto& memory = *reinterpret_cast<Memory*>((reinterpret_cast<std::uintptr_t>(raw) + 1023) & ~std::uintptr_t{1023});
+  auto& memory = *reinterpret_cast<Memory*>(raw + (1024 - shared_address(raw) % 1024) % 1024);
   if (threadIdx.x == 0) {
     barrier_init(&memory.q_full, 1);
     barrier_init(&memory.q_empty, 2);
@@ -353,13 +441,13 @@ __global__ void __launch_bounds__(384, 1) summary_kernel(const __grid_constant__
   }
   __syncthreads();
   if (threadIdx.x < 128) {
-    give_registers<40>();
-    if (threadIdx.x < 32) fetch_summary<kD>(p, memory);
+    give_registers<24>();
+    if (threadIdx.x == 0) fetch_summary<kD>(p, memory);
   } else {
-    take_registers<232>();
+    take_registers<240>();
     Summarizer<T, kD> summarizer(p, memory, threadIdx.x % 128, uniform(threadIdx.x / 128) - 1);
     int rounds = 0;
-    each_summary_work(p, [&](const SummaryWork& work, const Sequence& at) { summarizer.compute(work, at, rounds); });
+    each_summary_work<ByWarps>(p, [&](const SummaryWork& work, int part) { summarizer.compute(work, part, rounds); });
   }
 }
 

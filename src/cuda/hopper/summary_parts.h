@@ -6,11 +6,11 @@
 
 namespace attend::cuda {
 
-// The queries of a head, in tiles of 128, are cut into at most 32 parts by their number alone: what keys
+// The queries of a head, in tiles of 256, are cut into at most 32 parts by their number alone: what keys
 // receive is added up part by part, and the parts in their order, so that neither batch nor multiprocessors
 // change a bit. A part's tiles are computed one after the other by one block.
 struct SummaryParts {
-  static constexpr int kQueries = 128, kKeys = 128, kMost = 32;
+  static constexpr int kQueries = 256, kKeys = 128, kMost = 32;
   static constexpr int kSumsOfPart = 2;  // one for each warpgroup
   std::int32_t tiles = 0, step = 1;
 

@@ -1,161 +1,202 @@
 // The largest scores of each row, 8 of them, while tiles of scores go by. Four threads share a row and have every
-// fourth pair of its keys. A score that is larger than the row's eighth so far is only written down, in a
-// buffer of the thread; when some buffer of the warp is nearly full, each thread sorts its own into its list of
-// 8, and the four lists say what the eighth is. Keys come in rising order, so that of equal scores the first
-// stays.
+// fourth pair of its keys; a thread has two rows of each of two products. It compares its scores with what the
+// rows' eighth was, and where one of four neighbours (two columns of two rows) is larger, it writes down all
+// four. That comparison is all that most scores cost. Now and then, and when some thread of a warp has no room left,
+// what waits enters the lists of the rows: one score of a row at a time, eight rows at once and both rows of a
+// thread side by side.
+//
+// Tiles come in rising order of keys, and what waits has entered the lists before their eighth is read, so that an
+// equal score that comes later may be left out.
 #pragma once
 
 #include <math_constants.h>
 
 #include "cuda/hopper/fragments.h"
+#include "cuda/hopper/instructions.cuh"
+#include "cuda/hopper/top_ranks.h"
 
 namespace attend::cuda {
 
+// A thread's scores wait in a column of its own: those of the first product from the front, those of the second
+// from the back.
+template <int kRoomOfThread>
 struct TopMemory {
-  static constexpr int kTop = 8, kRoom = 16, kGroup = 8, kThreads = 256;
-  float waiting[2][kRoom][kThreads], best[2][kTop][kThreads];
-  std::int32_t waiting_keys[2][kRoom][kThreads], best_keys[2][kTop][kThreads];
+  static constexpr int kRoom = kRoomOfThread, kThreads = 256;
+  float4 waiting[kRoom][kThreads];
+  TwoPlaces best[2][2][kThreads];       // of each product and row
+  std::int32_t octets[kRoom][kThreads];  // keys / 8 of what waits
+  float2 least[2][kThreads];             // what a newcomer must be larger than, of each product and row
 };
 
+template <class Memory>
 struct TopBuffer {
-  static constexpr int kTop = TopMemory::kTop, kRoom = TopMemory::kRoom, kGroup = TopMemory::kGroup;
-  TopMemory& memory;
-  const int at;    // the thread, of 256
-  int count[2];    // waiting
-  float least[2];  // what a newcomer must be larger than
+  static constexpr int kRoom = Memory::kRoom, kBlocks = 4, kStep = Memory::kThreads * 16;
+  static_assert(kRoom >= 2 * kBlocks);
+  Memory& memory;
+  const int at;               // the thread, of 256
+  std::uint32_t front, back;  // where the next scores of each product are written
 
-  __device__ TopBuffer(TopMemory& shared, int thread) : memory(shared), at(thread) {}
+  __device__ TopBuffer(Memory& shared, int thread) : memory(shared), at(thread) {}
+
+  __device__ __forceinline__ std::uint32_t first_place() const { return shared_address(&memory.waiting[0][at]); }
+  __device__ __forceinline__ void empty() {
+    front = first_place();
+    back = front + (kRoom - 1) * kStep;
+  }
+  __device__ __forceinline__ bool lacks_room() const {
+    return static_cast<int>(back - front) < (kBlocks - 1) * kStep;
+  }
 
   __device__ __forceinline__ void clear() {
+    empty();
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      count[r] = 0;
-      least[r] = -CUDART_INF_F;
-#pragma unroll 1
-      for (int place = 0; place < kTop; ++place) {
-        memory.best[r][place][at] = -CUDART_INF_F;
-        memory.best_keys[r][place][at] = INT32_MAX;
-      }
+    for (int u = 0; u < 2; ++u) {
+      memory.least[u][at] = make_float2(-CUDART_INF_F, -CUDART_INF_F);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) memory.best[u][r][at] = TwoPlaces();
     }
   }
 
-  // The scores of a tile that begins with this key, hidden ones at -inf. All threads of a warp.
-  template <int kSums>
-  __device__ __forceinline__ void look(const float (&s)[kSums], int key) {
-    constexpr int kGroups = kSums / 2 / kGroup;
-    const int first = key + sum_column(static_cast<int>(threadIdx.x), 0);
+  // Before a tile is looked at, the first and any other: the largest of each of 8 groups of the row's keys are 8 of its
+  // scores, so that what is smaller than all of these cannot stay.
+  template <int kProduct, int kSums>
+  __device__ __forceinline__ void start(const float (&s)[kSums]) {
+    float bounds[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      int done = 0;  // groups of columns
-      bool full;
+      float group[2] = {s[sum_of_row(r, 0)], s[sum_of_row(r, 1)]};
+#pragma unroll
+      for (int e = 2; e < kSums / 2; ++e) group[e % 2] = fmaxf(group[e % 2], s[sum_of_row(r, e)]);
+      float bound = fminf(group[0], group[1]);
+      bound = fminf(bound, __shfl_xor_sync(~0u, bound, 1));
+      bound = fminf(bound, __shfl_xor_sync(~0u, bound, 2));
+      bounds[r] = bound - fabsf(bound) * 0x1p-22f - 1e-37f;  // smaller than the bound, which may stay
+    }
+    float2& least = memory.least[kProduct][at];
+    least = make_float2(fmaxf(least.x, bounds[0]), fmaxf(least.y, bounds[1]));
+  }
+
+  // The scores of a tile of 128 keys, hidden ones at -inf, and whether it is time to put in order what waits. All threads
+  // of a warp.
+  template <int kProduct, int kSums>
+  __device__ __forceinline__ void look(const float (&s)[kSums], int tile, bool due) {
+    constexpr int kOctets = kSums / 4;
+    const std::uint32_t to_octets = shared_address(&memory.octets[0][at]) - (first_place() >> 2);
+    int done = 0;
+    bool full;
+    do {
+      full = false;
+      const float2 least = memory.least[kProduct][at];
+#pragma unroll
+      for (int begin = 0; begin < kOctets; begin += kBlocks) {
+        if (begin < done || full) continue;
+        full = due || __any_sync(~0u, lacks_room());
+        done = begin;
+        if (full) continue;
+#pragma unroll
+        for (int octet = begin; octet < begin + kBlocks; ++octet)
+          write_if_larger<kProduct>(s + 4 * octet, least, to_octets, tile * kOctets + octet);
+      }
+      if (full) sort();
+      due = false;
+    } while (full);
+  }
+
+  // Those that wait enter the lists of their rows. All threads of a warp.
+  __device__ __forceinline__ void sort() {
+    const std::uint32_t first = first_place();
+#pragma unroll 1
+    for (int u = 0; u < 2; ++u) {
+      const int count = static_cast<int>(u == 0 ? front - first : first + (kRoom - 1) * kStep - back) / kStep;
+      if (!__any_sync(~0u, count != 0)) continue;
+      const float2 least = memory.least[u][at];
+      Line lines[2] = {{count, u == 0 ? 0 : kRoom - 1, memory.best[u][0][at], least.x},
+                       {count, u == 0 ? 0 : kRoom - 1, memory.best[u][1][at], least.y}};
+      const int step = u == 0 ? 1 : -1;
+      bool more;
+#pragma unroll 1
       do {
-        full = false;
+        more = false;
 #pragma unroll
-        for (int g = 0; g < kGroups; ++g) {
-          if (g < done || full) continue;
-          float largest = s[sum_of_row(r, g * kGroup)];
-#pragma unroll
-          for (int e = 1; e < kGroup; ++e) largest = fmaxf(largest, s[sum_of_row(r, g * kGroup + e)]);
-          if (!__any_sync(~0u, largest > least[r])) continue;
-          full = __any_sync(~0u, count[r] > kRoom - kGroup);
-          done = g;
-          if (full) continue;
-#pragma unroll
-          for (int e = 0; e < kGroup; ++e) {
-            const int x = sum_of_row(r, g * kGroup + e);
-            if (s[x] > least[r]) {
-              memory.waiting[r][count[r]][at] = s[x];
-              memory.waiting_keys[r][count[r]][at] = first + sum_column(0, x);
-              ++count[r];
-            }
-          }
+        for (int r = 0; r < 2; ++r) {
+          next(lines[r], r, step);
+          more = more || lines[r].left != 0 || lines[r].newcomer != kNoRank;
         }
-        if (full) sort(r);
-      } while (full);
+#pragma unroll
+        for (int r = 0; r < 2; ++r) enter(lines[r]);
+      } while (__any_sync(~0u, more));
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        memory.best[u][r][at] = lines[r].best;
+        const Rank eighth = __shfl_sync(~0u, lines[r].best.second, 3, 4);
+        if (eighth != kNoRank) lines[r].least = fmaxf(lines[r].least, __uint_as_float(score_bits_of(eighth)));
+      }
+      memory.least[u][at] = make_float2(lines[0].least, lines[1].least);
     }
+    empty();
   }
 
-  // Those that wait enter the list of the thread, and the row's eighth is looked up. All threads of a warp.
-  __device__ __forceinline__ void sort(int r) {
-    float best[kTop];
-    std::int32_t keys[kTop];
-#pragma unroll
-    for (int place = 0; place < kTop; ++place) {
-      best[place] = memory.best[r][place][at];
-      keys[place] = memory.best_keys[r][place][at];
-    }
-    const int waiting = count[r];
-#pragma unroll 1
-    for (int i = 0; i < waiting; ++i) {
-      const float x = memory.waiting[r][i][at];
-      const std::int32_t key = memory.waiting_keys[r][i][at];
-#pragma unroll
-      for (int place = kTop - 1; place >= 0; --place) {
-        const bool moves = place > 0 && x > best[place > 0 ? place - 1 : 0], enters = x > best[place];
-        best[place] = moves ? best[place > 0 ? place - 1 : 0] : enters ? x : best[place];
-        keys[place] = moves ? keys[place > 0 ? place - 1 : 0] : enters ? key : keys[place];
-      }
-    }
-#pragma unroll
-    for (int place = 0; place < kTop; ++place) {
-      memory.best[r][place][at] = best[place];
-      memory.best_keys[r][place][at] = keys[place];
-    }
-    __syncwarp();
-    // The 8 largest of two sorted lists are the larger of each pair, one list read backwards.
-#pragma unroll
-    for (int step = 1; step <= 2; step *= 2) {
-      float other[kTop];
-#pragma unroll
-      for (int place = 0; place < kTop; ++place) other[place] = __shfl_xor_sync(~0u, best[kTop - 1 - place], step);
-#pragma unroll
-      for (int place = 0; place < kTop; ++place) best[place] = fmaxf(best[place], other[place]);
-      if (step == 2) break;  // the order no longer matters
-#pragma unroll
-      for (int apart = kTop / 2; apart > 0; apart /= 2) {
-#pragma unroll
-        for (int place = 0; place < kTop; ++place) {
-          if ((place & apart) != 0) continue;
-          const float high = fmaxf(best[place], best[place + apart]);
-          best[place + apart] = fminf(best[place], best[place + apart]);
-          best[place] = high;
-        }
-      }
-    }
-    float eighth = best[0];
-#pragma unroll
-    for (int place = 1; place < kTop; ++place) eighth = fminf(eighth, best[place]);
-    if (r == 0) {
-      least[0] = eighth;
-      count[0] = 0;
-    } else {
-      least[1] = eighth;
-      count[1] = 0;
-    }
-  }
-
-  // Calls take(place, score, key) in the row's order, key -1 where there are no more, for the first of the four
-  // threads. All threads of a warp, after sort().
+  // Calls take(place, score, key) for the two places of the row that this thread has, key -1 where there are no
+  // more. After sort().
   template <class Take>
-  __device__ __forceinline__ void each(int r, Take take) {
-    int place_of_mine = 0;
-#pragma unroll 1
-    for (int place = 0; place < kTop; ++place) {
-      const int mine = min(place_of_mine, kTop - 1);
-      float score = place_of_mine < kTop ? memory.best[r][mine][at] : -CUDART_INF_F;
-      std::int32_t key = place_of_mine < kTop ? memory.best_keys[r][mine][at] : INT32_MAX;
-      const std::int32_t my_key = key;
+  __device__ __forceinline__ void each(int product, int r, Take take) {
+    const TwoPlaces mine = memory.best[product][r][at];
 #pragma unroll
-      for (int step = 1; step <= 2; step *= 2) {
-        const float other = __shfl_xor_sync(~0u, score, step);
-        const std::int32_t other_key = __shfl_xor_sync(~0u, key, step);
-        const bool better = other > score || (other == score && other_key < key);
-        score = better ? other : score;
-        key = better ? other_key : key;
-      }
-      if (key == my_key) ++place_of_mine;
-      if (at % 4 == 0) take(place, score, key == INT32_MAX ? -1 : key);
+    for (int x = 0; x < 2; ++x) {
+      const Rank one = x == 0 ? mine.first : mine.second;
+      take(at % 4 * 2 + x, __uint_as_float(score_bits_of(one)),
+           one == kNoRank ? -1 : static_cast<std::int64_t>(key_of(one)));
     }
+  }
+
+ private:
+  // What a thread has left to enter into the list of a row, which is that of four threads.
+  struct Line {
+    int left, slot;
+    TwoPlaces best;
+    float least;
+    Rank newcomer = kNoRank, after = kNoRank;
+  };
+
+  // Without a branch: threads differ in what they keep.
+  template <int kProduct>
+  __device__ __forceinline__ void write_if_larger(const float* s, float2 least, std::uint32_t to_octets, int octet) {
+    std::uint32_t& place = kProduct == 0 ? front : back;
+    asm volatile(
+        "{\n.reg .pred a, b;\nsetp.gt.f32 a, %7, %8;\nsetp.gt.or.f32 b, %9, %10, a;\n"
+        "@b st.shared.v4.f32 [%0], {%1, %2, %3, %4};\n@b st.shared.b32 [%5], %6;\n@b add.u32 %0, %0, %11;\n}\n"
+        : "+r"(place)
+        : "f"(s[0]), "f"(s[1]), "f"(s[2]), "f"(s[3]), "r"((place >> 2) + to_octets), "r"(octet),
+          "f"(fmaxf(s[0], s[1])), "f"(least.x), "f"(fmaxf(s[2], s[3])), "f"(least.y),
+          "n"(kProduct == 0 ? kStep : -kStep)
+        : "memory");
+  }
+
+  // The thread's next newcomer, if it has none: at most one place of what waits is read.
+  __device__ __forceinline__ void next(Line& line, int r, int step) {
+    if (line.newcomer != kNoRank || line.left == 0) return;
+    const float2 scores = *(reinterpret_cast<const float2*>(&memory.waiting[line.slot][at]) + r);
+    const std::uint32_t key = memory.octets[line.slot][at] * 8 + at % 4 * 2;
+    const Rank one = scores.x > line.least ? rank(scores.x, key) : kNoRank,
+               other = scores.y > line.least ? rank(scores.y, key + 1) : kNoRank;
+    line.newcomer = one != kNoRank ? one : other;
+    line.after = one != kNoRank ? other : kNoRank;
+    --line.left;
+    line.slot += step;
+  }
+  // The newcomer of the first of the four threads that has one enters the list.
+  __device__ __forceinline__ void enter(Line& line) {
+    const std::uint32_t some = __ballot_sync(~0u, line.newcomer != kNoRank) >> (at & 28) & 15;
+    const int from = __ffs(static_cast<int>(some)) - 1;
+    const Rank offered = __shfl_sync(~0u, line.newcomer, from, 4), before = __shfl_up_sync(~0u, line.best.second, 1, 4);
+    if (some != 0) line.best.enter(offered, at % 4 == 0 ? ~Rank{0} : before);
+    if (from == at % 4) {
+      line.newcomer = line.after;
+      line.after = kNoRank;
+    }
+  }
+  __device__ static __forceinline__ Rank rank(float score, std::uint32_t key) {
+    return rank_of(__float_as_uint(score + 0.f), key);  // -0 becomes 0
   }
 };
 
