@@ -150,7 +150,7 @@ struct Summarizer {
   Memory& memory;
   const int thread, warpgroup;
   TopBuffer<typename Memory::Top> top;
-  float s0[kSums], s1[kSums], columns[kColumns];
+  float s0[kSums], s1[kSums];
   float moment[2][2];
   int taken = 0;  // tiles of keys so far: their products have ended
   bool near;      // the rests of all rows of the warp are 0
@@ -265,7 +265,7 @@ struct Summarizer {
   // Weights out of scores, added to their columns, and w log2 w to their rows. The scores stay as they are: sums of a
   // product that are written to would make the assembler wait for the other product.
   template <int u, bool kHidden, bool kNearRows>
-  __device__ __forceinline__ void weigh() {
+  __device__ __forceinline__ void weigh(float (&columns)[kColumns]) {
     const float(&s)[kSums] = scores<u>();
     const RowScale row = scale(u);
     const float c = p.log2_scale;
@@ -306,16 +306,14 @@ struct Summarizer {
   }
 
   template <int u>
-  __device__ __forceinline__ void examine(const SummaryWork& work, int tile, bool hidden) {
+  __device__ __forceinline__ void examine(const SummaryWork& work, int tile, bool hidden, float (&columns)[kColumns]) {
     float(&s)[kSums] = scores<u>();
-    if (hidden) {
-      if (!looks(work, u, tile)) {
-        if (u == 0) {
+    if (u == 0) {
 #pragma unroll
-          for (int e = 0; e < kColumns; ++e) columns[e] = 0;
-        }
-        return;
-      }
+      for (int e = 0; e < kColumns; ++e) columns[e] = 0;
+    }
+    if (hidden) {
+      if (!looks(work, u, tile)) return;
       hide<u>(work, tile);
     }
     if (p.target.top_keys.data != nullptr) {
@@ -324,17 +322,17 @@ struct Summarizer {
     }
     if (!wants_weights()) return;
     if (near && !hidden) {
-      weigh<u, false, true>();
+      weigh<u, false, true>(columns);
     } else if (near) {
-      weigh<u, true, true>();
+      weigh<u, true, true>(columns);
     } else {
-      weigh<u, true, false>();
+      weigh<u, true, false>(columns);
     }
   }
 
   // Half of the columns go to the thread `kApart` lanes away, those of the other half come from it.
   template <int kApart>
-  __device__ __forceinline__ void exchange() {
+  __device__ __forceinline__ void exchange(float (&columns)[kColumns]) const {
     const bool upper = (thread & kApart) != 0;
 #pragma unroll
     for (int e = 0; e < kApart; ++e) {
@@ -344,11 +342,11 @@ struct Summarizer {
   }
 
   // Of all rows of the warpgroup. The products of the next tile are on their way.
-  __device__ __forceinline__ void add_columns(const SummaryWork& work, float* sums, int tile) {
+  __device__ __forceinline__ void add_columns(float (&columns)[kColumns], const SummaryWork& work, float* sums, int tile) {
     static_assert(kColumns == 32);
-    exchange<16>();
-    exchange<8>();
-    exchange<4>();
+    exchange<16>(columns);
+    exchange<8>(columns);
+    exchange<4>(columns);
     float(&of_warps)[4][kKeys] = memory.columns[warpgroup][taken & 1];
     const int first = first_column_left(thread % 32);
 #pragma unroll
@@ -377,13 +375,14 @@ struct Summarizer {
         const bool hidden = work.hides(tile);
         end_product<0>();
         begin_product<1>(q, true);
-        examine<0>(work, tile, hidden);
+        float columns[kColumns];
+        examine<0>(work, tile, hidden, columns);
         end_product<1>();
         if (thread == 0) barrier_arrive(&memory.k_empty[taken % Memory::kStages]);
         ++taken;
         begin_product<0>(q, tile + 1 < work.tiles.end);
-        examine<1>(work, tile, hidden);
-        if (sums != nullptr) add_columns(work, sums, tile);
+        examine<1>(work, tile, hidden, columns);
+        if (sums != nullptr) add_columns(columns, work, sums, tile);
       }
       products_wait<0>();
       if (thread == 0) barrier_arrive(&memory.q_empty);

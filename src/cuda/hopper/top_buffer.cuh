@@ -81,7 +81,7 @@ struct TopBuffer {
   template <int kProduct, int kSums>
   __device__ __forceinline__ void look(const float (&s)[kSums], int tile, bool due) {
     constexpr int kOctets = kSums / 4;
-    const std::uint32_t to_octets = shared_address(&memory.octets[0][at]) - (first_place() >> 2);
+    const std::uint32_t octets = to_octets();
     int done = 0;
     bool full;
     do {
@@ -95,7 +95,7 @@ struct TopBuffer {
         if (full) continue;
 #pragma unroll
         for (int octet = begin; octet < begin + kBlocks; ++octet)
-          write_if_larger<kProduct>(s + 4 * octet, least, to_octets, tile * kOctets + octet);
+          write_if_larger<kProduct>(s + 4 * octet, least, octets, tile * kOctets + octet);
       }
       if (full) sort();
       due = false;
@@ -104,24 +104,20 @@ struct TopBuffer {
 
   // Those that wait enter the lists of their rows. All threads of a warp.
   __device__ __forceinline__ void sort() {
-    const std::uint32_t first = first_place();
+    const std::uint32_t first = first_place(), last = first + (kRoom - 1) * kStep;
 #pragma unroll 1
     for (int u = 0; u < 2; ++u) {
-      const int count = static_cast<int>(u == 0 ? front - first : first + (kRoom - 1) * kStep - back) / kStep;
-      if (!__any_sync(~0u, count != 0)) continue;
+      const std::uint32_t begin = u == 0 ? first : last, end = u == 0 ? front : back;
+      if (!__any_sync(~0u, begin != end)) continue;
       const float2 least = memory.least[u][at];
-      Line lines[2] = {{count, u == 0 ? 0 : kRoom - 1, memory.best[u][0][at], least.x},
-                       {count, u == 0 ? 0 : kRoom - 1, memory.best[u][1][at], least.y}};
-      const int step = u == 0 ? 1 : -1;
+      Line lines[2] = {{begin, memory.best[u][0][at], least.x}, {begin, memory.best[u][1][at], least.y}};
+      const std::uint32_t step = u == 0 ? kStep : -kStep;
       bool more;
 #pragma unroll 1
       do {
-        more = false;
 #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          next(lines[r], r, step);
-          more = more || lines[r].left != 0 || lines[r].newcomer != kNoRank;
-        }
+        for (int r = 0; r < 2; ++r) next(lines[r], r, end, step);
+        more = lines[0].place != end || lines[1].place != end || (lines[0].newcomer | lines[1].newcomer) != kNoRank;
 #pragma unroll
         for (int r = 0; r < 2; ++r) enter(lines[r]);
       } while (__any_sync(~0u, more));
@@ -152,48 +148,53 @@ struct TopBuffer {
  private:
   // What a thread has left to enter into the list of a row, which is that of four threads.
   struct Line {
-    int left, slot;
+    std::uint32_t place;
     TwoPlaces best;
     float least;
     Rank newcomer = kNoRank, after = kNoRank;
   };
+  __device__ __forceinline__ std::uint32_t to_octets() const {
+    return shared_address(&memory.octets[0][at]) - (first_place() >> 2);
+  }
 
   // Without a branch: threads differ in what they keep.
   template <int kProduct>
-  __device__ __forceinline__ void write_if_larger(const float* s, float2 least, std::uint32_t to_octets, int octet) {
+  __device__ __forceinline__ void write_if_larger(const float* s, float2 least, std::uint32_t octets, int octet) {
     std::uint32_t& place = kProduct == 0 ? front : back;
     asm volatile(
         "{\n.reg .pred a, b;\nsetp.gt.f32 a, %7, %8;\nsetp.gt.or.f32 b, %9, %10, a;\n"
         "@b st.shared.v4.f32 [%0], {%1, %2, %3, %4};\n@b st.shared.b32 [%5], %6;\n@b add.u32 %0, %0, %11;\n}\n"
         : "+r"(place)
-        : "f"(s[0]), "f"(s[1]), "f"(s[2]), "f"(s[3]), "r"((place >> 2) + to_octets), "r"(octet),
+        : "f"(s[0]), "f"(s[1]), "f"(s[2]), "f"(s[3]), "r"((place >> 2) + octets), "r"(octet),
           "f"(fmaxf(s[0], s[1])), "f"(least.x), "f"(fmaxf(s[2], s[3])), "f"(least.y),
           "n"(kProduct == 0 ? kStep : -kStep)
         : "memory");
   }
 
-  // The thread's next newcomer, if it has none: at most one place of what waits is read.
-  __device__ __forceinline__ void next(Line& line, int r, int step) {
-    if (line.newcomer != kNoRank || line.left == 0) return;
-    const float2 scores = *(reinterpret_cast<const float2*>(&memory.waiting[line.slot][at]) + r);
-    const std::uint32_t key = memory.octets[line.slot][at] * 8 + at % 4 * 2;
+  // The thread's next newcomer, if it has none: at most one place of what waits is read. Without a branch, as here too
+  // threads differ; what lies behind the last place is read and not looked at.
+  __device__ __forceinline__ void next(Line& line, int r, std::uint32_t end, std::uint32_t step) const {
+    const bool wanted = line.newcomer == kNoRank && line.place != end;
+    float2 scores;
+    std::uint32_t octet;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(scores.x), "=f"(scores.y) : "r"(line.place + 8 * r) : "memory");
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(octet) : "r"((line.place >> 2) + to_octets()) : "memory");
+    const std::uint32_t key = octet * 8 + at % 4 * 2;
     const Rank one = scores.x > line.least ? rank(scores.x, key) : kNoRank,
                other = scores.y > line.least ? rank(scores.y, key + 1) : kNoRank;
-    line.newcomer = one != kNoRank ? one : other;
-    line.after = one != kNoRank ? other : kNoRank;
-    --line.left;
-    line.slot += step;
+    line.newcomer = wanted ? (one != kNoRank ? one : other) : line.newcomer;
+    line.after = wanted ? (one != kNoRank ? other : kNoRank) : line.after;
+    line.place += wanted ? step : 0;
   }
-  // The newcomer of the first of the four threads that has one enters the list.
-  __device__ __forceinline__ void enter(Line& line) {
+  // The newcomer of the first of the four threads that has one enters the list; none is no larger than any.
+  __device__ __forceinline__ void enter(Line& line) const {
     const std::uint32_t some = __ballot_sync(~0u, line.newcomer != kNoRank) >> (at & 28) & 15;
     const int from = __ffs(static_cast<int>(some)) - 1;
     const Rank offered = __shfl_sync(~0u, line.newcomer, from, 4), before = __shfl_up_sync(~0u, line.best.second, 1, 4);
-    if (some != 0) line.best.enter(offered, at % 4 == 0 ? ~Rank{0} : before);
-    if (from == at % 4) {
-      line.newcomer = line.after;
-      line.after = kNoRank;
-    }
+    line.best.enter(offered, at % 4 == 0 ? ~Rank{0} : before);
+    const bool mine = from == at % 4;
+    line.newcomer = mine ? line.after : line.newcomer;
+    line.after = mine ? kNoRank : line.after;
   }
   __device__ static __forceinline__ Rank rank(float score, std::uint32_t key) {
     return rank_of(__float_as_uint(score + 0.f), key);  // -0 becomes 0
