@@ -29,7 +29,7 @@ TEST(SummaryParts, CoverEveryTileOnceInOrder) {
       EXPECT_GT(parts.end(part), next);
       next = parts.end(part);
     }
-    EXPECT_EQ(next, (queries + 255) / 256);
+    EXPECT_EQ(next, (queries + 191) / 192);
     EXPECT_LE(parts.count(), SummaryParts::kMost);
   }
 }
@@ -132,8 +132,15 @@ TEST(TopRanks, ListsAreSortedOftenAtFirst) {
   for (std::uint32_t tiles = 0; tiles < 80; ++tiles) {
     if (time_to_sort(tiles)) times.push_back(tiles);
   }
-  EXPECT_EQ(times, (std::vector<std::uint32_t>{1,  2,  3,  4,  5,  6,  7,  8,  10, 12,
-                                               14, 16, 20, 24, 28, 32, 40, 48, 56, 64}));
+  EXPECT_EQ(times, (std::vector<std::uint32_t>{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}));
+}
+
+TEST(TopRanks, AtMostAQuarterOfTheTilesIsSurveyed) {
+  for (std::int32_t tiles = 0; tiles < 200; ++tiles) {
+    EXPECT_LE(4 * tiles_to_survey(tiles), tiles);
+    EXPECT_LE(tiles_to_survey(tiles), 8);
+  }
+  EXPECT_EQ(tiles_to_survey(64), 8);
 }
 
 TEST(MapCells, AreThoseOfTheHost) {

@@ -1,13 +1,12 @@
 // Top keys, entropy and received in one pass over the scores, by the asynchronous tensor cores of compute
-// capability 9.0. One thread fetches tiles of keys by TMA, and two warpgroups have 128 queries each, as two products
-// of 64: while the scores of one are looked at, those of the other are on their way.
+// capability 9.0. One thread fetches tiles of keys by TMA, and three warpgroups have 64 queries each; while
+// some of them multiply, the others make weights.
 //
 //   S = Q K^T                          f32 sums of 16-bit products
-//   the largest scores of each row     top_buffer.cuh: most scores fail one comparison of 8
+//   the largest scores of each row     top_buffer.cuh: most scores fail one comparison
 //   W = 2^(c S - log2 of the row's sum)
 //   rows of W ln W                     each thread adds its own, the four of a row at the end
-//   columns of W                       added over the four rows of a thread, then over the 32 of a warp by exchange, over
-//                                      128 in shared memory
+//   columns of W                       added over the 16 rows of a warp by exchange, over 64 in shared memory
 //
 // What keys receive is added to the sums of a part of the queries by one thread each, tile after tile.
 #pragma once
@@ -23,32 +22,7 @@
 
 namespace attend::cuda {
 
-// How a thread's two rows become weights: w = 2^(c s - shift) * 2^rest.
-struct alignas(16) RowScale {
-  float shift[2], rest[2];
-};
-
-template <int kHeadSize>
-struct SummaryShape {
-  static constexpr int kD = kHeadSize, kQueries = SummaryParts::kQueries, kKeys = SummaryParts::kKeys;
-  static constexpr int kChunks = kD / 64, kQueryBytes = kQueries * kD * 2, kKeyBytes = kKeys * kD * 2;
-};
-
-template <int kD>
-struct SummaryMemory {
-  static constexpr int kStages = kD <= 64 ? 4 : 2;
-  using Shape = SummaryShape<kD>;
-  using Top = TopMemory<12>;
-  alignas(1024) char q[Shape::kQueryBytes];
-  alignas(1024) char k[kStages][Shape::kKeyBytes];
-  Top top;
-  RowScale scales[2][256];  // of a product, of a thread
-  float columns[2][2][4][SummaryParts::kKeys];  // of a warpgroup, in turns, of a warp
-  std::uint64_t q_full, q_empty, k_full[kStages], k_empty[kStages];
-};
-
-// A tile of queries and the tiles of keys that it looks at. What can be looked up again is not kept: registers are what the
-// loop is short of.
+// A tile of queries and the tiles of keys that it looks at.
 struct SummaryWork {
   std::int32_t row, first, keys;  // sequence * heads + head, the first query, how many keys there are
   KeyTiles tiles;                 // those that every query sees all of come last where there are none
@@ -69,12 +43,51 @@ struct SummaryWork {
     return p.problem.each == nullptr ? p.problem.same : p.problem.each[s(p)];
   }
   __device__ static Visible visible(const HopperSummary& p, const Sequence& at) {
-    return {at.key_count, at.query_offset, p.problem.window_left, p.problem.window_right, p.problem.causal != 0};
+    return {at.key_count, at.query_offset, p.problem.window_left, p.problem.window_right,
+            p.problem.causal != 0};
+  }
+  // How many tiles of keys are fetched once more, before all others, from the first that hides nothing.
+  __device__ int surveyed(const HopperSummary& p) const {
+    return p.target.top_keys.data == nullptr ? 0 : tiles_to_survey(tiles.all_end - tiles.all_begin);
   }
   __device__ bool hides(int tile) const { return tile < tiles.all_begin || tile >= tiles.all_end; }
 };
 
-// For whole warps: the assembler must see that a warp's threads agree, or it makes products wait for each other.
+// What a warpgroup looks up now and then, in shared memory: registers are what the loop is short of.
+struct SummaryNote {
+  SummaryWork work;
+  float* sums;          // what is added up for the first key, if wanted
+  std::int32_t rounds;  // tiles of queries so far that look at some key
+};
+
+// How a thread's two rows become weights: w = 2^(c s - shift) * 2^rest.
+struct alignas(16) RowScale {
+  float shift[2], rest[2];
+};
+
+template <int kHeadSize>
+struct SummaryShape {
+  static constexpr int kD = kHeadSize, kQueries = SummaryParts::kQueries, kKeys = SummaryParts::kKeys;
+  static constexpr int kChunks = kD / 64, kQueryBytes = kQueries * kD * 2, kKeyBytes = kKeys * kD * 2;
+};
+
+template <int kD>
+struct SummaryMemory {
+  static constexpr int kStages = kD <= 64 ? 4 : 3;
+  using Shape = SummaryShape<kD>;
+  static constexpr int kGroups = SummaryParts::kSumsOfPart, kThreads = kGroups * 128;
+  using Top = TopMemory<kD <= 64 ? 14 : 8, kThreads>;
+  alignas(1024) char q[Shape::kQueryBytes];
+  alignas(1024) char k[kStages][Shape::kKeyBytes];
+  Top top;
+  RowScale scales[kThreads];
+  float columns[kGroups][2][4][SummaryParts::kKeys];  // of a warpgroup, in turns, of a warp
+  SummaryNote notes[kGroups];
+  std::uint64_t q_full, q_empty, k_full[kStages], k_empty[kStages];
+};
+
+// For whole warps: the assembler must see that a warp's threads agree, or it makes products wait for each
+// other.
 struct ByWarps {
   __device__ static __forceinline__ int agreed(int value) { return uniform(value); }
 };
@@ -82,8 +95,8 @@ struct ByOneThread {
   __device__ static __forceinline__ int agreed(int value) { return value; }
 };
 
-// Calls use(work, part) for every tile of queries of this block. Where a part begins is looked up again for each of its
-// tiles, so that nothing of it takes a register meanwhile.
+// Calls use(work, part) for every tile of queries of this block. Where a part begins is looked up again for
+// each of its tiles, so that nothing of it takes a register meanwhile.
 template <class By, class Use>
 __device__ __forceinline__ void each_summary_work(const HopperSummary& p, Use use) {
   int start = 0, before = 0;  // tiles of the part that came before
@@ -101,7 +114,8 @@ __device__ __forceinline__ void each_summary_work(const HopperSummary& p, Use us
     }
     SummaryWork work(p, at.row, tile);
     KeyTiles& tiles = work.tiles;
-    tiles = {By::agreed(tiles.begin), By::agreed(tiles.all_begin), By::agreed(tiles.all_end), By::agreed(tiles.end)};
+    tiles = {By::agreed(tiles.begin), By::agreed(tiles.all_begin), By::agreed(tiles.all_end),
+             By::agreed(tiles.end)};
     use(work, at.tile);
     ++before;
   }
@@ -114,75 +128,68 @@ __device__ void fetch_summary(const HopperSummary& p, SummaryMemory<kD>& memory)
   int fetched = 0, rounds = 0;
   each_summary_work<ByOneThread>(p, [&](const SummaryWork& work, int) {
     if (work.tiles.count() == 0) return;
-    const int sequence = p.problem.packed != 0 ? 0 : work.s(p), head = work.h(p), key_head = head / p.problem.group;
+    const int sequence = p.problem.packed != 0 ? 0 : work.s(p), head = work.h(p),
+              key_head = head / p.problem.group;
     const int query = static_cast<int>(work.sequence(p).query_begin) + work.first;
-    int key = static_cast<int>(work.sequence(p).key_begin) + work.tiles.begin * Shape::kKeys;
+    const int keys = static_cast<int>(work.sequence(p).key_begin);
     barrier_wait(&memory.q_empty, (rounds++ & 1) ^ 1);
     barrier_expect(&memory.q_full, Shape::kQueryBytes);
 #pragma unroll
     for (int c = 0; c < Shape::kChunks; ++c)
-      copy_box(memory.q + c * Shape::kQueries * kRowBytes, &p.q, &memory.q_full, c * kChunkColumns, query, head, sequence);
+      copy_box(memory.q + c * Shape::kQueries * kRowBytes, &p.q, &memory.q_full, c * kChunkColumns, query,
+               head, sequence);
 #pragma unroll 1
-    for (int left = work.tiles.count(); left > 0; --left, ++fetched, key += Shape::kKeys) {
+    for (int i = -work.surveyed(p); i < work.tiles.count(); ++i, ++fetched) {
+      const int tile = i < 0 ? work.tiles.all_begin + work.surveyed(p) + i : work.tiles.begin + i;
       const int stage = fetched % Memory::kStages, phase = (fetched / Memory::kStages & 1) ^ 1;
       barrier_wait(&memory.k_empty[stage], phase);
       barrier_expect(&memory.k_full[stage], Shape::kKeyBytes);
 #pragma unroll
       for (int c = 0; c < Shape::kChunks; ++c)
-        copy_box(memory.k[stage] + c * Shape::kKeys * kRowBytes, &p.k, &memory.k_full[stage], c * kChunkColumns, key,
-                 key_head, sequence);
+        copy_box(memory.k[stage] + c * Shape::kKeys * kRowBytes, &p.k, &memory.k_full[stage],
+                 c * kChunkColumns, keys + tile * Shape::kKeys, key_head, sequence);
     }
   });
 }
 
-// The registers of a consumer: two rows (r = 0, 1) of 64 in each of two products (u = 0, 1).
+// The registers of a consumer: two rows (r = 0, 1) of 64.
 template <class T, int kD>
 struct Summarizer {
   using Memory = SummaryMemory<kD>;
   using Shape = typename Memory::Shape;
   static constexpr int kKeys = Shape::kKeys, kSums = kKeys / 2, kColumns = kSums / 2;
   static constexpr float kLn2 = 0.69314718055994531f;
-  // Where the logarithm of a row's sum is smaller, it is taken off the score in one step, which costs less than
-  // 2e-6 of a weight. Beyond that what is rounded off becomes a factor.
+  // Where the logarithm of a row's sum is smaller, it is taken off the score in one step, which costs less
+  // than 2e-6 of a weight. Beyond that what is rounded off becomes a factor.
   static constexpr double kNear = 32;
 
   const HopperSummary& p;
   Memory& memory;
   const int thread, warpgroup;
   TopBuffer<typename Memory::Top> top;
-  float s0[kSums], s1[kSums];
-  float moment[2][2];
-  int taken = 0;  // tiles of keys so far: their products have ended
-  bool near;      // the rests of all rows of the warp are 0
+  float s[kSums], moment[2];
+  int turn = 0;  // of the stages, twice around: the next tile of keys
 
   __device__ Summarizer(const HopperSummary& parameters, Memory& shared, int t, int w)
       : p(parameters), memory(shared), thread(t), warpgroup(w), top(shared.top, w * 128 + t) {}
 
-  template <int u>
-  __device__ __forceinline__ float (&scores())[kSums] {
-    if constexpr (u == 0) {
-      return s0;
-    } else {
-      return s1;
-    }
+  __device__ const SummaryNote& note() const { return memory.notes[warpgroup]; }
+  __device__ __forceinline__ void warpgroup_sync() const {
+    asm volatile("bar.sync %0, 128;" ::"r"(1 + warpgroup) : "memory");
   }
-  __device__ __forceinline__ RowScale& scale(int u) const { return memory.scales[u][warpgroup * 128 + thread]; }
-  __device__ int row(int u, int r) const { return warpgroup * 128 + u * 64 + sum_row(thread, 2 * r); }
+  __device__ __forceinline__ RowScale& scale() const { return memory.scales[top.at]; }
+  __device__ int row(int r) const { return warpgroup * 64 + sum_row(thread, 2 * r); }
+  __device__ int stage() const { return turn >= Memory::kStages ? turn - Memory::kStages : turn; }
   __device__ bool wants_weights() const { return p.target.entropy.data != nullptr || p.sums.data != nullptr; }
 
-  __device__ __forceinline__ void begin_rows(const SummaryWork& work) {
+  __device__ __forceinline__ void begin_rows() {
+    const SummaryWork& work = note().work;
     const Sequence at = work.sequence(p);
     const int s = work.s(p), h = work.h(p);
-    bool whole_shift = true;
-#pragma unroll
-    for (int u = 0; u < 2; ++u) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) moment[u][r] = 0;
-    }
+    moment[0] = moment[1] = 0;
 #pragma unroll 1
-    for (int x = 0; x < 4; ++x) {
-      const int u = x / 2, r = x % 2;
-      const std::int64_t i = std::int64_t{work.first} + row(u, r);
+    for (int r = 0; r < 2; ++r) {
+      const std::int64_t i = std::int64_t{work.first} + row(r);
       float max = 0, sum = 0, shift = 0, rest = 0;
       if (i < at.queries) {
         max = *reinterpret_cast<const float*>(Head::row_of(p.max, s, h, at.query_begin + i));
@@ -192,65 +199,63 @@ struct Summarizer {
         // The largest product, as the forward pass had it: rounding of c then only acts on differences.
         const float largest = max / static_cast<float>(p.scale);
         const double around = static_cast<double>(largest) * p.log2_scale;
-        const double whole = around + (max - largest * p.scale) * 1.4426950408889634 + log2(static_cast<double>(sum));
+        const double whole =
+            around + (max - largest * p.scale) * 1.4426950408889634 + log2(static_cast<double>(sum));
         const bool finite = whole - whole == 0;
         shift = finite ? static_cast<float>(fabs(whole) <= kNear ? whole : around) : CUDART_NAN_F;
         if (finite && fabs(whole) > kNear) rest = static_cast<float>(shift - whole);
       }
-      scale(u).shift[r] = shift;
-      scale(u).rest[r] = rest;
-      whole_shift = whole_shift && rest == 0;
+      scale().shift[r] = shift;
+      scale().rest[r] = rest;
     }
-    near = __all_sync(~0u, whole_shift);
   }
 
-  // Where an operand is lies in the lower half of its description, in units of 16 bytes; no step carries beyond it.
+  // Where an operand is lies in the lower half of its description, in units of 16 bytes; no step carries
+  // beyond it.
   __device__ static __forceinline__ std::uint32_t place_of(std::uint32_t address) {
     return static_cast<std::uint32_t>(row_operand(address, 0, 0));
   }
   __device__ static __forceinline__ std::uint64_t operand(std::uint32_t place, int rows, int step) {
     return row_operand(0, 0, 0) >> 32 << 32 | (place + ((step / 4 * rows * kRowBytes + step % 4 * 32) >> 4));
   }
-  // The scores of a product. After the last tile there is none: then the product is one of whatever is there, and nobody
-  // looks at it; a condition around it would make the assembler wait.
-  template <int u>
+  // The scores of a product. After the last tile there is none: then the product is one of whatever is there,
+  // and nobody looks at it; a condition around it would make the assembler wait.
   __device__ __forceinline__ void begin_product(std::uint32_t q, bool there) {
-    const int stage = taken % Memory::kStages;
-    if (u == 0 && there) barrier_wait(&memory.k_full[stage], taken / Memory::kStages & 1);
-    const std::uint32_t rows = place_of(q + u * 64 * kRowBytes),
-                        keys = place_of(shared_address(memory.k[0])) + stage * (Shape::kKeyBytes >> 4);
+    if (there) barrier_wait(&memory.k_full[stage()], turn >= Memory::kStages ? 1 : 0);
+    const std::uint32_t rows = place_of(q),
+                        keys = place_of(shared_address(memory.k[0])) + stage() * (Shape::kKeyBytes >> 4);
     products_fence();
 #pragma unroll
     for (int step = 0; step < kD / 16; ++step)
-      multiply_shared(T{}, scores<u>(), operand(rows, Shape::kQueries, step), operand(keys, kKeys, step), step != 0);
+      multiply_shared(T{}, s, operand(rows, Shape::kQueries, step), operand(keys, kKeys, step), step != 0);
     products_commit();
   }
-  // The only product that is on its way. Nothing reads its sums earlier.
-  template <int u>
+  // Nothing reads the sums earlier.
   __device__ __forceinline__ void end_product() {
     products_wait<0>();
-    float(&s)[kSums] = scores<u>();
+    if (thread == 0) barrier_arrive(&memory.k_empty[stage()]);
+    turn = turn + 1 == 2 * Memory::kStages ? 0 : turn + 1;
 #pragma unroll
     for (int x = 0; x < kSums; ++x) asm volatile("" : "+f"(s[x]));
   }
 
-  // Whether a row of the product sees a key of the tile.
-  __device__ __forceinline__ bool looks(const SummaryWork& work, int u, int tile) const {
+  // Whether a row of the warpgroup sees a key of the tile.
+  __device__ __forceinline__ bool looks(int tile) const {
+    const SummaryWork& work = note().work;
     const Sequence at = work.sequence(p);
-    const std::int64_t first = std::int64_t{work.first} + warpgroup * 128 + u * 64, key = std::int64_t{tile} * kKeys;
+    const std::int64_t first = std::int64_t{work.first} + warpgroup * 64, key = std::int64_t{tile} * kKeys;
     if (first >= at.queries) return false;
     const Visible visible = SummaryWork::visible(p, at);
     return visible.keys_of(first + 63).end > key && visible.keys_of(first).begin < key + kKeys;
   }
 
-  template <int u>
-  __device__ __forceinline__ void hide(const SummaryWork& work, int tile) {
+  __device__ __forceinline__ void hide(int tile) {
+    const SummaryWork& work = note().work;
     const Sequence at = work.sequence(p);
-    float(&s)[kSums] = scores<u>();
     const Visible visible = SummaryWork::visible(p, at);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const std::int64_t i = std::int64_t{work.first} + row(u, r), key = std::int64_t{tile} * kKeys;
+      const std::int64_t i = std::int64_t{work.first} + row(r), key = std::int64_t{tile} * kKeys;
       const KeySpan span = visible.keys_of(i);
       const int begin = static_cast<int>(max(span.begin - key, std::int64_t{0})),
                 end = i < at.queries ? static_cast<int>(min(span.end - key, std::int64_t{kKeys})) : 0;
@@ -262,12 +267,10 @@ struct Summarizer {
     }
   }
 
-  // Weights out of scores, added to their columns, and w log2 w to their rows. The scores stay as they are: sums of a
-  // product that are written to would make the assembler wait for the other product.
-  template <int u, bool kHidden, bool kNearRows>
+  // Weights out of scores, added to their columns, and w log2 w to their rows.
+  template <bool kHidden, bool kNearRows>
   __device__ __forceinline__ void weigh(float (&columns)[kColumns]) {
-    const float(&s)[kSums] = scores<u>();
-    const RowScale row = scale(u);
+    const RowScale row = scale();
     const float c = p.log2_scale;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -284,18 +287,16 @@ struct Summarizer {
           power += row.rest[r];
         }
         products[e % 2] = fmaf(weight, power, products[e % 2]);
-        columns[e] = u == 0 && r == 0 ? weight : columns[e] + weight;
+        columns[e] = r == 0 ? weight : columns[e] + weight;
       }
       float product = products[0] + products[1];
       // A score of -inf that was not hidden, since it overflowed.
-      if (!kHidden && __any_sync(~0u, isnan(product))) product = isnan(product) ? without_zeros<u>(r) : product;
-      moment[u][r] += product;
+      if (!kHidden && __any_sync(~0u, isnan(product))) product = isnan(product) ? without_zeros(r) : product;
+      moment[r] += product;
     }
   }
-  template <int u>
   __device__ __forceinline__ float without_zeros(int r) {
-    const float(&s)[kSums] = scores<u>();
-    const float shift = scale(u).shift[r], rest = scale(u).rest[r];
+    const float shift = scale().shift[r], rest = scale().rest[r];
     float product = 0;
 #pragma unroll
     for (int e = 0; e < kSums / 2; ++e) {
@@ -305,29 +306,42 @@ struct Summarizer {
     return product;
   }
 
-  template <int u>
-  __device__ __forceinline__ void examine(const SummaryWork& work, int tile, bool hidden, float (&columns)[kColumns]) {
-    float(&s)[kSums] = scores<u>();
-    if (u == 0) {
+  __device__ __forceinline__ void examine(int left, float (&columns)[kColumns]) {
+    const KeyTiles tiles = note().work.tiles;
+    const int tile = tiles.end - left;
 #pragma unroll
-      for (int e = 0; e < kColumns; ++e) columns[e] = 0;
-    }
+    for (int e = 0; e < kColumns; ++e) columns[e] = 0;
+    const bool hidden = note().work.hides(tile);
     if (hidden) {
-      if (!looks(work, u, tile)) return;
-      hide<u>(work, tile);
+      if (!looks(tile)) return;
+      hide(tile);
     }
     if (p.target.top_keys.data != nullptr) {
-      if (hidden || tile == work.tiles.begin) top.template start<u>(s);
-      top.template look<u>(s, tile, u == 0 && time_to_sort(tile - work.tiles.begin));
+      if (hidden || (tile == tiles.begin && note().work.surveyed(p) == 0)) top.start(s);
+      top.look(s, tile, time_to_sort(tile - tiles.begin));
     }
     if (!wants_weights()) return;
+    const bool near = __all_sync(~0u, scale().rest[0] == 0 && scale().rest[1] == 0);
     if (near && !hidden) {
-      weigh<u, false, true>(columns);
+      weigh<false, true>(columns);
     } else if (near) {
-      weigh<u, true, true>(columns);
+      weigh<true, true>(columns);
     } else {
-      weigh<u, true, false>(columns);
+      weigh<true, false>(columns);
     }
+  }
+
+  // A product is on its way, and another one afterwards.
+  __device__ __forceinline__ void survey(int left, std::uint32_t q) {
+    if (left == 0) return;
+    typename decltype(top)::Survey survey;
+#pragma unroll 1
+    for (; left > 0; --left) {
+      end_product();
+      survey.add(s);
+      begin_product(q, true);
+    }
+    top.raise(survey.second);
   }
 
   // Half of the columns go to the thread `kApart` lanes away, those of the other half come from it.
@@ -336,72 +350,76 @@ struct Summarizer {
     const bool upper = (thread & kApart) != 0;
 #pragma unroll
     for (int e = 0; e < kApart; ++e) {
-      const float keep = upper ? columns[e + kApart] : columns[e], give = upper ? columns[e] : columns[e + kApart];
+      const float keep = upper ? columns[e + kApart] : columns[e],
+                  give = upper ? columns[e] : columns[e + kApart];
       columns[e] = keep + __shfl_xor_sync(~0u, give, kApart);
     }
   }
 
   // Of all rows of the warpgroup. The products of the next tile are on their way.
-  __device__ __forceinline__ void add_columns(float (&columns)[kColumns], const SummaryWork& work, float* sums, int tile) {
+  __device__ __forceinline__ void add_columns(float (&columns)[kColumns], int left) {
     static_assert(kColumns == 32);
     exchange<16>(columns);
     exchange<8>(columns);
     exchange<4>(columns);
-    float(&of_warps)[4][kKeys] = memory.columns[warpgroup][taken & 1];
+    float(&of_warps)[4][kKeys] = memory.columns[warpgroup][left & 1];
     const int first = first_column_left(thread % 32);
 #pragma unroll
     for (int e = 0; e < 4; e += 2)
       *reinterpret_cast<float2*>(&of_warps[thread / 32][column_of_thread(thread % 32, first + e)]) =
           make_float2(columns[e], columns[e + 1]);
-    asm volatile("bar.sync %0, 128;" ::"r"(1 + warpgroup) : "memory");
-    const float sum = (of_warps[0][thread] + of_warps[1][thread]) + (of_warps[2][thread] + of_warps[3][thread]);
+    warpgroup_sync();
+    const float sum =
+        (of_warps[0][thread] + of_warps[1][thread]) + (of_warps[2][thread] + of_warps[3][thread]);
     // The only thread that adds to this sum, so that it adds in order.
-    if (tile * kKeys + thread < work.keys) atomicAdd(sums + tile * kKeys, sum);
+    if (const int key = (note().work.tiles.end - left) * kKeys + thread; key < note().work.keys)
+      atomicAdd(note().sums + key, sum);
   }
 
-  __device__ __forceinline__ void compute(const SummaryWork& work, int part, int& rounds) {
-    const std::uint32_t q = shared_address(memory.q) + warpgroup * 128 * kRowBytes;
-    begin_rows(work);
+  __device__ __forceinline__ void compute(const SummaryWork& work, int part) {
+    const std::uint32_t q = shared_address(memory.q) + warpgroup * 64 * kRowBytes;
+    int left = work.tiles.count();  // tiles of keys
+    warpgroup_sync();               // others may still read the last note
+    if (thread == 0) {
+      float* const sums = p.sums.data == nullptr
+                              ? nullptr
+                              : p.sums.data + p.sums.at(part * SummaryParts::kSumsOfPart + warpgroup,
+                                                        work.s(p), work.h(p), work.sequence(p).key_begin);
+      memory.notes[warpgroup] = {work, sums, note().rounds + (left > 0 ? 1 : 0)};
+    }
+    warpgroup_sync();
+    begin_rows();
     top.clear();
-    float* const sums = p.sums.data == nullptr
-                            ? nullptr
-                            : p.sums.data + p.sums.at(part * SummaryParts::kSumsOfPart + warpgroup, work.s(p), work.h(p),
-                                                      work.sequence(p).key_begin + thread);
-    if (work.tiles.count() > 0) {
-      barrier_wait(&memory.q_full, rounds++ & 1);
-      begin_product<0>(q, true);
+    if (left > 0) {
+      barrier_wait(&memory.q_full, (note().rounds & 1) ^ 1);
+      begin_product(q, true);
+      survey(work.surveyed(p), q);
 #pragma unroll 1
-      for (int tile = work.tiles.begin; tile < work.tiles.end; ++tile) {
-        const bool hidden = work.hides(tile);
-        end_product<0>();
-        begin_product<1>(q, true);
+      for (; left > 0; --left) {
         float columns[kColumns];
-        examine<0>(work, tile, hidden, columns);
-        end_product<1>();
-        if (thread == 0) barrier_arrive(&memory.k_empty[taken % Memory::kStages]);
-        ++taken;
-        begin_product<0>(q, tile + 1 < work.tiles.end);
-        examine<1>(work, tile, hidden, columns);
-        if (sums != nullptr) add_columns(columns, work, sums, tile);
+        end_product();
+        examine(left, columns);
+        begin_product(q, left > 1);
+        if (p.sums.data != nullptr) add_columns(columns, left);
       }
       products_wait<0>();
       if (thread == 0) barrier_arrive(&memory.q_empty);
     }
-    finish(work);
+    finish();
   }
 
-  __device__ __forceinline__ void finish(const SummaryWork& work) {
+  __device__ __forceinline__ void finish() {
+    const SummaryWork& work = note().work;
     const Sequence at = work.sequence(p);
     const int s = work.s(p), h = work.h(p);
     if (p.target.top_keys.data != nullptr) top.sort();
 #pragma unroll
-    for (int x = 0; x < 4; ++x) {
-      const int u = x / 2, r = x % 2;
-      const std::int64_t i = std::int64_t{work.first} + row(u, r), place = at.query_begin + i;
-      const float shift = scale(u).shift[r], rest = scale(u).rest[r];
+    for (int r = 0; r < 2; ++r) {
+      const std::int64_t i = std::int64_t{work.first} + row(r), place = at.query_begin + i;
+      const float shift = scale().shift[r], rest = scale().rest[r];
       const bool exists = i < at.queries, nan = isnan(shift);
       if (p.target.entropy.data != nullptr) {
-        float product = moment[u][r];
+        float product = moment[r];
         product += __shfl_xor_sync(~0u, product, 1);
         product += __shfl_xor_sync(~0u, product, 2);
         if (exists && thread % 4 == 0)
@@ -410,12 +428,13 @@ struct Summarizer {
       }
       if (p.target.top_keys.data == nullptr || !exists) continue;
       const Placed &keys = p.target.top_keys, &weights = p.target.top_weights;
-      auto* const to_keys = reinterpret_cast<std::int64_t*>(const_cast<char*>(Head::row_of(keys, s, h, place)));
-      auto* const to_weights = reinterpret_cast<float*>(const_cast<char*>(Head::row_of(weights, s, h, place)));
-      top.each(u, r, [&](int best, float score, std::int64_t key) {
+      auto* const to_keys =
+          reinterpret_cast<std::int64_t*>(const_cast<char*>(Head::row_of(keys, s, h, place)));
+      auto* const to_weights =
+          reinterpret_cast<float*>(const_cast<char*>(Head::row_of(weights, s, h, place)));
+      top.each(r, [&](int best, float score, std::int64_t key) {
         if (best >= p.target.top_k) return;
-        const float weight =
-            key < 0 ? 0.f : exp2_unit(fmaf(score, p.log2_scale, -shift)) * exp2_unit(rest);
+        const float weight = key < 0 ? 0.f : exp2_unit(fmaf(score, p.log2_scale, -shift)) * exp2_unit(rest);
         to_keys[best * keys.element] = nan ? -1 : key;
         to_weights[best * weights.element] = nan ? shift : weight;
       });
@@ -424,39 +443,42 @@ struct Summarizer {
 };
 
 template <class T, int kD>
-__global__ void __launch_bounds__(384, 1) summary_kernel(const __grid_constant__ HopperSummary p) {
+__global__ void __launch_bounds__(128 * (1 + SummaryParts::kSumsOfPart), 1)
+    summary_kernel(const __grid_constant__ HopperSummary p) {
   // In steps of what is known to be shared memory, so that it is read and written as such.
   extern __shared__ char raw[];
   using Memory = SummaryMemory<kD>;
   auto& memory = *reinterpret_cast<Memory*>(raw + (1024 - shared_address(raw) % 1024) % 1024);
   if (threadIdx.x == 0) {
     barrier_init(&memory.q_full, 1);
-    barrier_init(&memory.q_empty, 2);
+    barrier_init(&memory.q_empty, Memory::kGroups);
+    for (int i = 0; i < Memory::kGroups; ++i) memory.notes[i].rounds = 0;
     for (int i = 0; i < Memory::kStages; ++i) {
       barrier_init(&memory.k_full[i], 1);
-      barrier_init(&memory.k_empty[i], 2);
+      barrier_init(&memory.k_empty[i], Memory::kGroups);
     }
     barriers_ready();
   }
   __syncthreads();
   if (threadIdx.x < 128) {
-    give_registers<24>();
+    give_registers<32>();
     if (threadIdx.x == 0) fetch_summary<kD>(p, memory);
   } else {
-    take_registers<240>();
+    take_registers<160>();
     Summarizer<T, kD> summarizer(p, memory, threadIdx.x % 128, uniform(threadIdx.x / 128) - 1);
-    int rounds = 0;
-    each_summary_work<ByWarps>(p, [&](const SummaryWork& work, int part) { summarizer.compute(work, part, rounds); });
+    each_summary_work<ByWarps>(p, [&](const SummaryWork& work, int part) { summarizer.compute(work, part); });
   }
 }
 
 template <int kD>
 void launch_summary(plugin::Place place, const HopperSummary& parameters, int blocks) {
   constexpr int kBytes = sizeof(SummaryMemory<kD>) + 1024;
+  static_assert(kBytes <= 227 * 1024);
   const auto launch = [&](auto kernel) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
           "get shared memory for summarize_weights");
-    kernel<<<static_cast<unsigned>(blocks), 384, kBytes, static_cast<cudaStream_t>(place.stream)>>>(parameters);
+    kernel<<<static_cast<unsigned>(blocks), 128 + SummaryMemory<kD>::kThreads, kBytes,
+             static_cast<cudaStream_t>(place.stream)>>>(parameters);
     check(cudaGetLastError(), "launch summarize_weights");
   };
   if (parameters.problem.q.number == Number::f16) return launch(summary_kernel<__half, kD>);

@@ -22,13 +22,15 @@ ATTEND_BOTH constexpr std::uint32_t bits_of_rising(std::uint32_t number) {
 ATTEND_BOTH constexpr Rank rank_of(std::uint32_t score_bits, std::uint32_t key) {
   return Rank{rising(score_bits)} << 32 | (0xFFFFFFFFu - key);
 }
-ATTEND_BOTH constexpr std::uint32_t key_of(Rank rank) { return 0xFFFFFFFFu - static_cast<std::uint32_t>(rank); }
+ATTEND_BOTH constexpr std::uint32_t key_of(Rank rank) {
+  return 0xFFFFFFFFu - static_cast<std::uint32_t>(rank);
+}
 ATTEND_BOTH constexpr std::uint32_t score_bits_of(Rank rank) {
   return bits_of_rising(static_cast<std::uint32_t>(rank >> 32));
 }
 
-// A list of 8 that falls, two places in each of four threads: what a newcomer makes of a thread's two, of which
-// `before` is the one in front of them (the largest Rank, where there is none).
+// A list of 8 that falls, two places in each of four threads: what a newcomer makes of a thread's two, of
+// which `before` is the one in front of them (the largest Rank, where there is none).
 struct TwoPlaces {
   Rank first = kNoRank, second = kNoRank;
 
@@ -39,12 +41,17 @@ struct TwoPlaces {
   }
 };
 
-// Whether lists are put in order after so many tiles: 1 to 8, 10, 12, 14, 16, 20 and so on, since newcomers
+// Whether lists are put in order after so many tiles: 1, 2, 3, 4, 6, 8, 12, 16 and so on, since newcomers
 // become as rare as tiles become many.
 ATTEND_BOTH constexpr bool time_to_sort(std::uint32_t tiles) {
-  std::uint32_t step = 1;
-  while (tiles / step >= 8) step *= 2;
-  return tiles != 0 && tiles % step == 0;
+  const std::uint32_t lowest = tiles & (0u - tiles);  // of its bits
+  return tiles != 0 && (tiles == lowest || tiles == 3 * lowest);
+}
+
+// How many tiles are surveyed before all of them are looked at, for a bound that most scores of the first
+// tiles do not reach: of those that hide nothing, so many.
+ATTEND_BOTH constexpr std::int32_t tiles_to_survey(std::int32_t tiles) {
+  return tiles / 4 < 8 ? tiles / 4 : 8;
 }
 
 }  // namespace attend::cuda
