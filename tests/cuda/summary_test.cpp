@@ -2,12 +2,19 @@
 // one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
 #include <set>
 #include <vector>
 
 #include "cuda/cells.h"
 #include "cuda/hopper/fragments.h"
 #include "cuda/hopper/summary_parts.h"
+#include "cuda/hopper/top_ranks.h"
 #include "kernels/attention/cells.h"
 
 namespace attend::cuda {
@@ -22,7 +29,7 @@ TEST(SummaryParts, CoverEveryTileOnceInOrder) {
       EXPECT_GT(parts.end(part), next);
       next = parts.end(part);
     }
-    EXPECT_EQ(next, (queries + 127) / 128);
+    EXPECT_EQ(next, (queries + 191) / 192);
     EXPECT_LE(parts.count(), SummaryParts::kMost);
   }
 }
@@ -75,6 +82,65 @@ TEST(SummaryColumns, AThreadsColumnsAreThoseOfItsSums) {
         EXPECT_EQ(sum_column(thread, sum_of_row(r, e)), column_of_thread(thread % 32, e));
     }
   }
+}
+
+TEST(TopRanks, RiseWithTheScoreAndFallWithTheKey) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> rising_scores = {
+      -inf, -3e38f, -1.5f, -1e-45f, 0.f, 1e-45f, 1.f, std::nextafter(1.f, 2.f), 3e38f, inf};
+  Rank before = kNoRank;
+  for (const float score : rising_scores) {
+    for (const std::uint32_t key : {0xFFFFFFFEu, 0x80000000u, 70'000u, 1u, 0u}) {
+      const Rank rank = rank_of(std::bit_cast<std::uint32_t>(score), key);
+      EXPECT_GT(rank, before) << score << " " << key;
+      EXPECT_EQ(key_of(rank), key);
+      EXPECT_EQ(std::bit_cast<float>(score_bits_of(rank)), score);
+      before = rank;
+    }
+  }
+}
+
+// As four threads do it: each has two places and sees the second place of the thread before it.
+TEST(TopRanks, FourThreadsKeepTheEightLargestInOrder) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Rank> all;
+    TwoPlaces list[4];
+    const int count = round % 40;
+    for (int i = 0; i < count; ++i) {
+      // Few different scores: keys decide among equal ones.
+      const auto score = static_cast<float>(random() % 7) - 3;
+      all.push_back(rank_of(std::bit_cast<std::uint32_t>(score), static_cast<std::uint32_t>(i)));
+    }
+    std::shuffle(all.begin(), all.end(), random);
+    for (const Rank newcomer : all) {
+      Rank before[4] = {~Rank{0}};
+      for (std::size_t q = 1; q < 4; ++q) before[q] = list[q - 1].second;
+      for (std::size_t q = 0; q < 4; ++q) list[q].enter(newcomer, before[q]);
+    }
+    std::sort(all.begin(), all.end(), std::greater<>());
+    all.resize(8, kNoRank);
+    for (std::size_t q = 0; q < 4; ++q) {
+      EXPECT_EQ(list[q].first, all[2 * q]);
+      EXPECT_EQ(list[q].second, all[2 * q + 1]);
+    }
+  }
+}
+
+TEST(TopRanks, ListsAreSortedOftenAtFirst) {
+  std::vector<std::uint32_t> times;
+  for (std::uint32_t tiles = 0; tiles < 80; ++tiles) {
+    if (time_to_sort(tiles)) times.push_back(tiles);
+  }
+  EXPECT_EQ(times, (std::vector<std::uint32_t>{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}));
+}
+
+TEST(TopRanks, AtMostAQuarterOfTheTilesIsSurveyed) {
+  for (std::int32_t tiles = 0; tiles < 200; ++tiles) {
+    EXPECT_LE(4 * tiles_to_survey(tiles), tiles);
+    EXPECT_LE(tiles_to_survey(tiles), 8);
+  }
+  EXPECT_EQ(tiles_to_survey(64), 8);
 }
 
 TEST(MapCells, AreThoseOfTheHost) {

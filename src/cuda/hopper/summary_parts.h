@@ -6,12 +6,12 @@
 
 namespace attend::cuda {
 
-// The queries of a head, in tiles of 128, are cut into at most 32 parts by their number alone: what keys
+// The queries of a head, in tiles of 192, are cut into at most 32 parts by their number alone: what keys
 // receive is added up part by part, and the parts in their order, so that neither batch nor multiprocessors
 // change a bit. A part's tiles are computed one after the other by one block.
 struct SummaryParts {
-  static constexpr int kQueries = 128, kKeys = 128, kMost = 32;
-  static constexpr int kSumsOfPart = 2;  // one for each warpgroup
+  static constexpr int kQueries = 192, kKeys = 128, kMost = 32;
+  static constexpr int kSumsOfPart = 3;  // one for each warpgroup
   std::int32_t tiles = 0, step = 1;
 
   ATTEND_BOTH static constexpr SummaryParts of(std::int64_t queries) {
