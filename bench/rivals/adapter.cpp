@@ -1,5 +1,6 @@
 // attend behind a C ABI, so that Python can call it through ctypes beside its rivals. All tensors are
-// row-major; those without a type are f32. A function returns 0, or 1 after an error that attend_error() tells.
+// row-major; those without a type are f32. A function returns 0, or 1 after an error that attend_error()
+// tells.
 #include <attend/attend.h>
 #include <attend/attention_backward.h>
 #include <attend/matmul.h>
@@ -75,7 +76,8 @@ int attend_forward(AttentionShape shape, int causal, const void* q, const void* 
     const auto input = [&](const void* data) { return dense(data, shape.type(), shape.dims()); };
     RowStateView state;
     if (max != nullptr) state = {TensorView(max, shape.rows()), TensorView(sum, shape.rows())};
-    attention(input(q), input(k), input(v), options_of(causal), dense(out, shape.type(), shape.dims()), state);
+    attention(input(q), input(k), input(v), options_of(causal), dense(out, shape.type(), shape.dims()),
+              state);
   });
 }
 
