@@ -41,7 +41,8 @@ def test_examples_print_what_the_page_says(ports, tmp_path):
 
 def test_the_page_names_every_limit_with_its_default():
     given = subprocess.run([PROGRAM, "serve", "--help"], capture_output=True, text=True, check=True).stdout
-    defaults = dict(re.findall(r"^  (--[a-z-]+) N:INT in \[.*?\]=(\d+)$", given, re.M))
+    options = re.split(r"^ +(?:-\w, )?(?=--)", given, flags=re.M)
+    defaults = dict(match.groups() for option in options if (match := re.match(r"(--[a-z-]+) N\s.*\(default:\s+(\d+)\)", option, re.S)))
     limits = PAGE[PAGE.index("## Limits"):PAGE.index("## Errors")]
     assert len(defaults) >= 10
     for option, value in defaults.items():
