@@ -52,7 +52,7 @@ class GeneratorBatch {
   // chat() does. Throws std::invalid_argument as generate() and chat() do.
   Id add(std::span<const std::int32_t> prompt, const GenerateOptions& options,
          bool ends_without_room = false);
-  void remove(Id id);  // it leaves unfinished; an id that has left already is no fault
+  void remove(Id id);  // it leaves unfinished; an id that has left already is ignored
 
   // Reads what is to be read next of each text, and draws. The texts that ended with this step. An exception
   // is of what all have in common, such as a lack of memory; no text has then changed, but for sources that
