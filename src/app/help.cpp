@@ -82,7 +82,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 // An indented line of notes: an example stays in one piece, to be copied, and what is said of it moves below
-// where there is no room beside it.
+// if it does not fit beside it.
 std::string indented(std::string_view line, int width) {
   const std::size_t begin = line.find_first_not_of(' '), gap = line.find("  ", begin);
   if (draw::text_width(line) <= width || gap == std::string_view::npos) return joined(line, "\n");

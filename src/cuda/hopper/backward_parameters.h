@@ -29,7 +29,7 @@ struct BackwardShape {
 using Backward64 = BackwardShape<64, 128, 3, 1, 1>;
 using Backward128 = BackwardShape<128, 64, 2, 2, 0>;
 
-// All tensors are fetched in boxes of so many rows, of which a tile has one or two.
+// All tensors are fetched in boxes of this many rows; a tile is one or two of them.
 inline constexpr int kBackwardBox = 64;
 
 // How pairs of neighbours are stored.

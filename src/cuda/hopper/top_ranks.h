@@ -41,15 +41,15 @@ struct TwoPlaces {
   }
 };
 
-// Whether lists are put in order after so many tiles: 1, 2, 3, 4, 6, 8, 12, 16 and so on, since newcomers
-// become as rare as tiles become many.
+// Whether lists are put in order after this many tiles: after 1, 2, 3, 4, 6, 8, 12, 16 and so on, since
+// newcomers become rarer with every tile.
 ATTEND_BOTH constexpr bool time_to_sort(std::uint32_t tiles) {
   const std::uint32_t lowest = tiles & (0u - tiles);  // of its bits
   return tiles != 0 && (tiles == lowest || tiles == 3 * lowest);
 }
 
 // How many tiles are surveyed before all of them are looked at, for a bound that most scores of the first
-// tiles do not reach: of those that hide nothing, so many.
+// tiles do not reach. `tiles` counts those that hide nothing.
 ATTEND_BOTH constexpr std::int32_t tiles_to_survey(std::int32_t tiles) {
   return tiles / 4 < 8 ? tiles / 4 : 8;
 }

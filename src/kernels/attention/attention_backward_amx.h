@@ -8,7 +8,7 @@
 
 namespace attend::kernels {
 
-// Only where has_attention_amx(). Rows of keys and values have zeros behind them as attention_amx.h has it,
+// Only where has_attention_amx(). Rows of keys and values are padded with zeros as attention_amx.h says,
 // and BackwardOperands::keys is what weave_amx() made.
 std::int64_t backward_amx_tile_queries() noexcept;
 std::int64_t scratch_size_backward_amx(std::int64_t d, std::int64_t dv) noexcept;
