@@ -17,4 +17,5 @@ else
   cp -r --parents -t "$target" "${parts[@]}"
 fi
 mv "$target/packaging/Dockerfile" "$target/Dockerfile"
+printf '%s\n' Dockerfile .dockerignore >"$target/.dockerignore"  # a change of these builds nothing again
 echo "$target: docker build -t attend $target && docker run -p 8080:8080 attend"

@@ -23,12 +23,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CONTEXT = ROOT / "build/image"
 BASES = {"debian:bookworm-slim": "bookworm"}
+LEFT_OUT = ("Dockerfile", ".dockerignore")  # as .dockerignore says
 PORT = 8080
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
     lines = re.sub(r"\\\n", " ", "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#")))
     return [(name, rest) for name, _, rest in (line.strip().partition(" ") for line in lines.splitlines() if line.strip())]
+
+
+class OtherSteps(Exception):
+    """The folder holds what other steps made of it."""
 
 
 class Stage:
@@ -46,7 +51,13 @@ class Stage:
             self.finished()
 
     def known(self) -> bool:
-        return self.done.exists() and self.steps.hexdigest() in self.done.read_text().split()
+        return self.steps.hexdigest() in self.history()
+
+    def history(self) -> list[str]:
+        return self.done.read_text().split() if self.done.exists() else []
+
+    def forget(self):
+        self.done.unlink()
 
     def finished(self):
         with self.done.open("a") as file:
@@ -60,13 +71,18 @@ class Stage:
         return prefix + ["/usr/bin/env", "-i", "-C", self.folder, *(f"{name}={value}" for name, value in self.environment.items()), *words]
 
     def take(self, name: str, rest: str, stages: dict[str, "Stage"]):
+        before = self.steps.hexdigest()
         self.steps.update(f"{name} {rest}\n".encode())
-        if name == "COPY" and not rest.startswith("--from"):
-            self.steps.update(fingerprint(CONTEXT).encode())
-        if name == "RUN" and not self.known():
+        if name == "COPY":
+            origin = re.match(r"--from=(\S+)", rest)
+            self.steps.update((stages[origin[1]].steps.hexdigest() if origin else fingerprint(CONTEXT)).encode())
+        known = self.known()
+        if not known and self.history()[-1] != before:
+            raise OtherSteps
+        if name == "RUN" and not known:
             print(f"{self.root.name}: {rest}", flush=True)
             subprocess.run(self.command(["/bin/sh", "-c", rest]), check=True)
-        elif name == "COPY" and not self.known():
+        elif name == "COPY" and not known:
             self.copy(rest.split(), stages)
         elif name == "WORKDIR":
             self.folder = rest
@@ -83,7 +99,8 @@ class Stage:
             self.health = json.loads(rest[rest.index("CMD") + 3:])
         elif name not in ("RUN", "COPY", "VOLUME", "EXPOSE"):
             sys.exit(f"image_in_chroot: {name} is not understood here")
-        self.finished()
+        if not known:
+            self.finished()
 
     def copy(self, words: list[str], stages: dict[str, "Stage"]):
         source = CONTEXT
@@ -91,7 +108,7 @@ class Stage:
             source = stages[words.pop(0)[7:]].root
         origin, target = source / words[0].lstrip("/"), self.inside(words[1])
         if origin.is_dir():
-            shutil.copytree(origin, target, dirs_exist_ok=True, symlinks=True)
+            shutil.copytree(origin, target, dirs_exist_ok=True, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(origin, target)
@@ -99,24 +116,39 @@ class Stage:
 
 def fingerprint(folder: Path) -> str:
     digest = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in LEFT_OUT):
         digest.update(f"{file.relative_to(folder)}\n".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
 def build(work: Path) -> Stage:
     stages: dict[str, Stage] = {}
-    stage = None
-    for name, rest in instructions((CONTEXT / "Dockerfile").read_text()):
+    for alias, base, steps in stages_of((CONTEXT / "Dockerfile").read_text()):
+        stages[alias] = Stage(work / alias, base)
+        try:
+            take_all(stages[alias], steps, stages)
+        except OtherSteps:  # begin again from the base
+            stages[alias].forget()
+            stages[alias] = Stage(work / alias, base)
+            take_all(stages[alias], steps, stages)
+    return stages[alias]
+
+
+def stages_of(dockerfile: str) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """The name of each, what it starts from, and its steps."""
+    stages: list[tuple[str, str, list[tuple[str, str]]]] = []
+    for name, rest in instructions(dockerfile):
         if name == "FROM":
             base, _, alias = rest.partition(" AS ")
-            alias = alias or "last"
-            stage = stages[alias] = Stage(work / alias, base)
+            stages.append((alias or "last", base, []))
         else:
-            assert stage is not None
-            stage.take(name, rest, stages)
-    assert stage is not None
-    return stage
+            stages[-1][2].append((name, rest))
+    return stages
+
+
+def take_all(stage: Stage, steps: list[tuple[str, str]], stages: dict[str, Stage]):
+    for name, rest in steps:
+        stage.take(name, rest, stages)
 
 
 def put_model(image: Stage):
