@@ -14,7 +14,7 @@ void add_color_option(CLI::App& app, Globals& globals) {
   };
   app.add_option_function<std::string>("--color", choose,
                                        "auto, always or never (default: auto, which respects NO_COLOR)")
-      ->check(known)
+      ->check(known, "{auto,always,never}")  // as IsMember describes itself: completions offer them
       ->take_last()
       ->type_name("WHEN");
 }

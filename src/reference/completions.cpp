@@ -68,18 +68,24 @@ std::string zsh_options(const std::vector<OptionOutline>& options) {
   return text;
 }
 
+// Cases of "command:option", with the only values that the option takes.
+std::string bash_choices(const std::string& command, const std::vector<OptionOutline>& options) {
+  std::string cases;
+  for (const OptionOutline& option : options) {
+    if (option.choices.empty()) continue;
+    for (const std::string& name : option.names)
+      cases += "    " + command + ":" + name + ") choices='" + joined_by(" ", option.choices) + "' ;;\n";
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::string bash_completion(const ProgramOutline& program) {
-  std::string options, choices;
+  std::string options, choices = bash_choices("", program.options);
   for (const CommandOutline& command : program.commands) {
     options += "    " + command.name + ") options='" + names_in(command.options) + "' ;;\n";
-    for (const OptionOutline& option : command.options) {
-      if (option.choices.empty()) continue;
-      for (const std::string& name : option.names)
-        choices +=
-            "    " + command.name + ":" + name + ") choices='" + joined_by(" ", option.choices) + "' ;;\n";
-    }
+    choices += bash_choices(command.name, command.options);
   }
   const std::string commands = joined_by(" ", command_names(program));
   return "# bash completion for " + program.name + ", written from the program's own help.\n_" +

@@ -94,6 +94,7 @@ def test_bash_completes_commands_options_and_values(reference):
         assert completed(reference, command, "-") == options_of([command]), command
     assert completed(reference, "embed", "--on-overflow", "") == completed(reference, "embed", "--on-overflow", "=") == {"truncate", "error", "split"}
     assert completed(reference, "embed", "--on-overflow", "=", "s") == {"split"}
+    assert completed(reference, "--color", "") == completed(reference, "steps", "--color", "=") == {"auto", "always", "never"}
     assert completed(reference, "embed", "texts") == set()  # which leaves it to bash, for files
 
 
@@ -108,6 +109,8 @@ def test_zsh_and_fish_know_the_same(reference):
         for name in options_of([command]):
             assert re.search(rf"^      '\*{name}[=+]?\[", case, re.MULTILINE), (command, name)
             assert any(f" -{'l' if name.startswith('--') else 's'} {name.lstrip('-')} " in line for line in lines), (command, name)
+        if "--color" in options_of([command]):
+            assert "WHEN:(auto always never)" in case and any("-l color -x -a 'auto always never'" in line for line in lines), command
 
 
 @pytest.mark.parametrize("shell, file", [("zsh", "zsh/site-functions/_attend"), ("fish", "fish/vendor_completions.d/attend.fish")])
