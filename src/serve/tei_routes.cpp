@@ -166,7 +166,13 @@ http::Response server_info(const Context& context) {
                       {"tokenization_workers", threads()},
                       {"version", std::string(version())},
                       {"sha", nullptr},
-                      {"docker_label", nullptr}});
+                      {"docker_label", nullptr},
+                      // TEI's end here; the other limits by the names of their options.
+                      {"max_num_seqs", context.options.max_num_seqs},
+                      {"max_batch_total_tokens", context.options.max_batch_total_tokens},
+                      {"payload_limit", context.options.payload_limit},
+                      {"max_connections", context.options.max_connections},
+                      {"request_timeout", context.options.request_timeout.count()}});
 }
 
 }  // namespace attend::serve

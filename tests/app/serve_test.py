@@ -181,6 +181,8 @@ def test_facts(server, small_bert):
     assert server.get(f"/v1/models/{small_bert.name}") == models["data"][0]
     info = server.get("/info")
     assert (info["model_id"], info["model_dtype"], info["max_client_batch_size"]) == (small_bert.name, "float32", 32)
+    limits = {"max_num_seqs": 16, "max_batch_total_tokens": 65536, "payload_limit": 2_000_000, "max_connections": 1024, "request_timeout": 3600}
+    assert {name: info[name] for name in limits} == limits
     for path in ("/", "/health", "/ping"):
         assert server.ask(path)[::2] == (200, b"")
     headers = server.ask("/embed", {"inputs": "the"})[1]
