@@ -43,7 +43,8 @@ bool colors_wanted(const TerminalFacts& facts, ColorChoice choice) {
 
 TerminalFacts terminal_facts(int fd) {
   TerminalFacts facts;
-  facts.is_terminal = isatty(fd) == 1;
+  // mpirun gives each process a terminal of its own, wherever its own output goes.
+  facts.is_terminal = isatty(fd) == 1 && environment("OMPI_COMM_WORLD_RANK").empty();
   winsize size{};
   if (facts.is_terminal && ioctl(fd, TIOCGWINSZ, &size) == 0) facts.columns = size.ws_col;
   facts.columns_env = environment("COLUMNS");

@@ -46,9 +46,9 @@ def needs_mpi():
         pytest.skip("there is no mpirun")
 
 
-def mpirun(processes, *arguments):
+def mpirun(processes, *arguments, variables={}):
     command = ["mpirun", "-n", str(processes), PROGRAM, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(ANYWHERE), timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, env=environment(ANYWHERE | variables), timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +82,11 @@ def test_divided_texts(model, texts):
     """Pieces of a text are read together, too, and their mean is one process's."""
     arguments = ["embed", str(texts), "-m", str(model), "--max-tokens", "100", "--on-overflow", "split"]
     assert mpirun(2, *arguments, "--mpi").stdout == run(*arguments).out
+
+
+def test_no_colours_in_a_pipe():
+    result = mpirun(2, "bench", "ring", "--quick", variables={"TERM": "xterm-256color"})
+    assert result.returncode == 0 and "ring" in result.stdout and "\x1b" not in result.stdout, result.stdout
 
 
 def test_the_benchmark_counts_what_it_sends():
