@@ -141,6 +141,7 @@ Tensor attention(ConstTensorView q, ConstTensorView k, ConstTensorView v,
 struct KernelChoice {
   std::string_view name;
   std::string_view why;
+  bool rounds_to_bf16 = false;  // it multiplies bf16, whatever q, k and v hold, in every sequence
 };
 KernelChoice attention_kernel(ConstTensorView q, ConstTensorView k, const AttentionOptions& options = {});
 

@@ -16,7 +16,7 @@ namespace attend {
 struct MatmulEpilogue {
   ConstTensorView bias{};  // (n); f32, bf16 or f16
   Activation activation = Activation::none;
-  ConstTensorView residual{};  // the shape and dtype of out, any strides
+  ConstTensorView residual{};  // the shape of out, any strides
 };
 
 // How a packed matrix holds its numbers, and so in which it is multiplied: docs/precision.md.
@@ -49,6 +49,8 @@ class PackedMatrix {
   std::int64_t rows() const noexcept { return rows_; }        // k
   std::int64_t columns() const noexcept { return columns_; }  // n
   PackedAs packed_as() const noexcept { return as_; }
+  // Whether the product rounds its rows to bf16 first: rows that were rounded before then give the same bits.
+  bool rounds_rows() const;
   Device device() const noexcept { return lent_.given() ? lent_.device() : owned_.device(); }
 
   // The transpose, (n, k), of its numbers as they are held, packed as f32: what a gradient is multiplied by
@@ -67,12 +69,12 @@ class PackedMatrix {
 };
 
 // out = activation(a w + bias) + residual: a (..., k) of rank 2 to 4, out (..., n); any strides; f32, bf16 or
-// f16, the same for a, out and residual. Sums are f32 whatever w is held as. out overlaps no input, but may
-// be the residual itself. Each row of out has the same bits whatever the other rows and the number of
-// threads.
+// f16, each of its own. Sums are f32 whatever w is held as; out is rounded once, at the end. out overlaps no
+// input, but may be the residual itself. Each row of out has the same bits whatever the other rows and the
+// number of threads.
 void matmul(ConstTensorView a, const PackedMatrix& w, TensorView out, const MatmulEpilogue& epilogue = {});
 
-// The same for a matrix that is used once. Here all may be f64, too: that is the reference.
+// The same for a matrix that is used once. Here all of them may be f64, too: that is the reference.
 void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue = {});
 
 }  // namespace attend

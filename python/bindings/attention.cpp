@@ -62,8 +62,10 @@ nb::object attention_kernel(nb::handle q_object, nb::handle k_object, const nb::
   const Options options("attention_kernel", keywords);
   const Array q(q_object, "q"), k(k_object, "k");
   const Lift lift(q, options.packed());
-  const auto [name, why] = attend::attention_kernel(lift.up(q, "q"), lift.up(k, "k"), options.get());
-  return named_tuple("KernelChoice")(nb::str(name.data(), name.size()), nb::str(why.data(), why.size()));
+  const attend::KernelChoice choice =
+      attend::attention_kernel(lift.up(q, "q"), lift.up(k, "k"), options.get());
+  const auto text = [](std::string_view words) { return nb::str(words.data(), words.size()); };
+  return named_tuple("KernelChoice")(text(choice.name), text(choice.why));
 }
 
 nb::object log_sum_exp(nb::handle row_state, nb::handle given_stream) {

@@ -3,41 +3,66 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "attention/stored.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "kernels/attention/head_bf16.h"
 
 namespace attend::detail {
 
+// When rows that are not in the form become it: all of them by all threads before anybody reads one; or, of
+// f32, by those who read them, a few at a time, which for few readers takes less than a pass over memory.
+enum class Rounding : std::uint8_t { at_once, on_request };
+
 // Rows of bf16 numbers side by side, as many as `multiple` divides: others are followed by zeros.
 class Bf16Rows {
  public:
-  Bf16Rows(ConstTensorView source, bool packed, std::int64_t multiple)
-      : copy_(in_form(source, multiple)),
-        rows_(copy_.dtype() == DType::bf16 ? copy_.view() : source, packed) {}
+  Bf16Rows(ConstTensorView source, bool packed, std::int64_t multiple, Rounding rounding = Rounding::at_once)
+      : size_(source.size(source.rank() - 1)),
+        padded_((size_ + multiple - 1) / multiple * multiple),
+        on_request_(rounding == Rounding::on_request && source.dtype() == DType::f32 &&
+                    rows_side_by_side(source)),
+        rows_(on_request_ ? source : in_form(source), packed) {}
 
-  std::int64_t row_stride() const noexcept { return rows_.row_stride(); }
+  std::int64_t row_stride() const noexcept { return on_request_ ? padded_ : rows_.row_stride(); }
+  // Not of rows that are rounded on request.
   const std::uint16_t* rows_of(std::int64_t sequence, std::int64_t first_row,
                                std::int64_t head) const noexcept {
     return static_cast<const std::uint16_t*>(rows_.rows_of(sequence, first_row, head));
   }
 
+  // The same for `count` rows, which are rounded into memory of room(count) numbers where that is needed.
+  const std::uint16_t* some_rows(std::int64_t sequence, std::int64_t first_row, std::int64_t head,
+                                 std::int64_t count, std::uint16_t* memory) const noexcept {
+    const void* const rows = rows_.rows_of(sequence, first_row, head);
+    if (!on_request_) return static_cast<const std::uint16_t*>(rows);
+    kernels::narrow_rows(static_cast<const float*>(rows), rows_.row_stride(), count, size_,
+                         reinterpret_cast<bfloat16*>(memory), padded_);
+    return memory;
+  }
+  std::int64_t room(std::int64_t count) const noexcept { return on_request_ ? count * padded_ : 0; }
+
  private:
-  // Nothing (an empty tensor of f32) where the source is in the form already.
-  static Tensor in_form(ConstTensorView source, std::int64_t multiple) {
+  // The source itself where it is in the form already, else a copy in copy_.
+  ConstTensorView in_form(ConstTensorView source) {
+    if (source.dtype() == DType::bf16 && rows_side_by_side(source) && padded_ == size_) return source;
     const int last = source.rank() - 1;
-    const std::int64_t size = source.size(last), padded = (size + multiple - 1) / multiple * multiple;
-    if (source.dtype() == DType::bf16 && rows_side_by_side(source) && padded == size) return {};
     Dims shape = source.shape();
-    shape[last] = padded;
-    Tensor copy(DType::bf16, shape);
-    convert_rows(source, copy.view().slice(last, 0, size));
+    shape[last] = padded_;
+    const std::int64_t count = element_count(shape);
+    copy_.emplace(static_cast<std::size_t>(count) * sizeof(bfloat16));
+    if (padded_ != size_) std::fill_n(copy_->as<bfloat16>(), count, bfloat16{});
+    const TensorView copy(copy_->as<bfloat16>(), shape);
+    convert_rows(source, copy.slice(last, 0, size_));
     return copy;
   }
 
-  Tensor copy_;
+  std::int64_t size_, padded_;
+  bool on_request_;
+  std::optional<Scratch> copy_{};
   StoredRows rows_;
 };
 
@@ -65,7 +90,7 @@ class WovenRows {
 
   std::int64_t size() const noexcept { return tiles_ * tile_size(); }
 
-  // memory: size() numbers, aligned to 64 bytes.
+  // memory: size() numbers, aligned to 64 bytes. Not of rows that are rounded on request.
   void weave_into(std::int32_t* memory) {
     pairs_ = memory;
     parallel_for(tiles_, [this](std::int64_t tile, int) noexcept {
@@ -73,7 +98,7 @@ class WovenRows {
       const std::int64_t within = tile - first_tile(s),
                          tiles = tiles_of(layout_.sequences[static_cast<std::size_t>(s)]);
       finite_[static_cast<std::size_t>(tile)] =
-          weave_tile(s, within / tiles, within % tiles, pairs_ + tile * tile_size());
+          weave_tile(s, within / tiles, within % tiles, pairs_ + tile * tile_size(), nullptr);
     });
   }
 
@@ -83,13 +108,14 @@ class WovenRows {
     return {pairs_ + tile * tile_size(), finite_.data() + tile};
   }
 
-  // One head alone. memory: head_size() numbers; finite: one for each of its tiles.
+  // One head alone. memory: head_size() numbers; finite: one for each of its tiles; room: for the rows of a
+  // tile, where they are rounded on request.
   std::int64_t head_size(std::int64_t keys) const noexcept { return tiles_of(keys) * tile_size(); }
-  void weave_head(std::int64_t s, std::int64_t key_head, std::int32_t* memory,
-                  std::uint8_t* finite) const noexcept {
+  void weave_head(std::int64_t s, std::int64_t key_head, std::int32_t* memory, std::uint8_t* finite,
+                  std::uint16_t* room) const noexcept {
     const std::int64_t tiles = tiles_of(layout_.sequences[static_cast<std::size_t>(s)]);
     for (std::int64_t tile = 0; tile < tiles; ++tile)
-      finite[tile] = weave_tile(s, key_head, tile, memory + tile * tile_size());
+      finite[tile] = weave_tile(s, key_head, tile, memory + tile * tile_size(), room);
   }
 
  private:
@@ -99,11 +125,12 @@ class WovenRows {
   static std::int64_t tiles_of(const SequenceLayout& sequence) noexcept {
     return tiles_of(sequence.key_count);
   }
-  bool weave_tile(std::int64_t s, std::int64_t key_head, std::int64_t tile, std::int32_t* to) const noexcept {
+  bool weave_tile(std::int64_t s, std::int64_t key_head, std::int64_t tile, std::int32_t* to,
+                  std::uint16_t* room) const noexcept {
     const SequenceLayout& sequence = layout_.sequences[static_cast<std::size_t>(s)];
     const std::int64_t key = tile * kernels::kWovenTile;
     const std::int64_t keys = std::min(kernels::kWovenTile, sequence.key_count - key);
-    const std::uint16_t* const rows = rows_.rows_of(s, sequence.key_begin + key, key_head);
+    const std::uint16_t* const rows = rows_.some_rows(s, sequence.key_begin + key, key_head, keys, room);
     return weaving_.weave(rows, rows_.row_stride(), keys, n_, to);
   }
   std::int64_t first_tile(std::int64_t s) const noexcept {
@@ -121,30 +148,59 @@ class WovenRows {
   std::int32_t* pairs_ = nullptr;
 };
 
-// Rows of short sequences, woven by each thread for itself, head after head: that takes less than waiting for
-// the others. Keeps a reference to rows.
-class OwnWovenRows {
+// Keys and values of short sequences, rounded and woven by each thread for itself, head after head: that
+// takes less than waiting for the others. Keeps references to layout, keys and values.
+class OwnHeads {
  public:
   static constexpr std::int64_t kMostKeys = 2 * kernels::kWovenTile;
 
-  OwnWovenRows(const WovenRows& rows, int lanes) : rows_(rows), lanes_(static_cast<std::size_t>(lanes)) {}
+  struct Head {
+    const std::uint16_t* k;
+    kernels::Woven values;
+  };
 
-  // memory: rows.head_size(kMostKeys) numbers of the lane's own, that nobody else writes.
-  kernels::Woven of(std::int64_t s, std::int64_t key_head, int lane, std::int32_t* memory) noexcept {
+  // rows: those that are woven.
+  OwnHeads(const Layout& layout, const Bf16Rows& keys, const Bf16Rows& rows, const WovenRows& values,
+           int lanes)
+      : layout_(layout),
+        keys_(keys),
+        values_(values),
+        woven_size_(values.head_size(layout.longest_keys)),
+        keys_size_(whole_lines(keys.room(layout.longest_keys))),
+        tile_size_(whole_lines(rows.room(std::min(kernels::kWovenTile, layout.longest_keys)))),
+        lanes_(static_cast<std::size_t>(lanes)) {}
+
+  // Floats of memory that a lane needs.
+  std::int64_t room() const noexcept { return woven_size_ + (keys_size_ + tile_size_) / 2; }
+
+  // memory: the lane's own, that nobody else writes.
+  Head of(std::int64_t s, std::int64_t key_head, int lane, float* memory) noexcept {
     Lane& own = lanes_[static_cast<std::size_t>(lane)];
-    if (own.sequence != s || own.key_head != key_head) rows_.weave_head(s, key_head, memory, own.finite);
-    own.sequence = s;
-    own.key_head = key_head;
-    return {memory, own.finite};
+    auto* const woven = reinterpret_cast<std::int32_t*>(memory);
+    auto* const keys = reinterpret_cast<std::uint16_t*>(woven + woven_size_);
+    if (own.sequence != s || own.key_head != key_head) {
+      const SequenceLayout& at = layout_.sequences[static_cast<std::size_t>(s)];
+      own.k = keys_.some_rows(s, at.key_begin, key_head, at.key_count, keys);
+      values_.weave_head(s, key_head, woven, own.finite, keys + keys_size_);
+      own.sequence = s;
+      own.key_head = key_head;
+    }
+    return {own.k, {woven, own.finite}};
   }
 
  private:
   struct alignas(64) Lane {  // a line of the cache
     std::int64_t sequence = -1, key_head = -1;
+    const std::uint16_t* k = nullptr;
     std::uint8_t finite[kMostKeys / kernels::kWovenTile] = {};
   };
+  // Numbers of 16 bits, as many as fill lines of the cache.
+  static std::int64_t whole_lines(std::int64_t numbers) { return (numbers + 31) / 32 * 32; }
 
-  const WovenRows& rows_;
+  const Layout& layout_;
+  const Bf16Rows& keys_;
+  const WovenRows& values_;
+  const std::int64_t woven_size_, keys_size_, tile_size_;
   std::vector<Lane> lanes_;
 };
 

@@ -116,36 +116,47 @@ void forward_rounded(const Layout& layout, ConstTensorView q, ConstTensorView k,
                          options.causal ? RowBlocks::Order::last_to_first : RowBlocks::Order::first_to_last);
   if (blocks.count() == 0) return;
   const Problem<float> problem(layout, {}, {}, {}, options);
-  const Bf16Rows queries(q, layout.packed, 2), keys(k, layout.packed, Kernel::kKeySize),
-      rows(v, layout.packed, 1);
+  const bool alone = layout.longest_keys <= OwnHeads::kMostKeys;
+  const Rounding rounding = alone ? Rounding::on_request : Rounding::at_once;
+  const Bf16Rows queries(q, layout.packed, 2, Rounding::on_request),
+      keys(k, layout.packed, Kernel::kKeySize, rounding), rows(v, layout.packed, 1, rounding);
   WovenRows values(layout, rows, layout.dv, Kernel::weaving(layout.dv));
   const TileOutputs outputs(layout, out, row_state);
 
   // One piece of scratch for all: a thread keeps one for its next call.
   const int lanes = lanes_for(blocks.count());
+  OwnHeads own_heads(layout, keys, rows, values, lanes);
   const std::int64_t kernel_room = whole_lines(Kernel::scratch_size(layout.d, layout.dv));
-  const bool alone = layout.longest_keys <= OwnWovenRows::kMostKeys;
-  const std::int64_t own_room = alone ? whole_lines(values.head_size(layout.longest_keys)) : 0;
-  const std::int64_t lane_room = kernel_room + whole_lines(outputs.room(tile_rows)) + own_room;
+  const std::int64_t out_room = whole_lines(outputs.room(tile_rows));
+  const std::int64_t query_room = whole_lines((queries.room(tile_rows) + 1) / 2);
+  const std::int64_t lane_room =
+      kernel_room + out_room + query_room + (alone ? whole_lines(own_heads.room()) : 0);
   const std::int64_t woven_room = alone ? 0 : whole_lines(values.size());
   const Scratch scratch = Scratch::of<float>(woven_room + lanes * lane_room);
   if (!alone) values.weave_into(scratch.as<std::int32_t>());
-  OwnWovenRows own_values(values, lanes);
 
   const BlockRuns runs(blocks, lanes);
   parallel_for(runs.count(), lanes, [&](std::int64_t run, int lane) noexcept {
     float* const room = scratch.as<float>() + woven_room + lane * lane_room;
-    auto* const own = reinterpret_cast<std::int32_t*>(room + lane_room - own_room);
+    float* const out_rows = room + kernel_room;
+    auto* const query_rows = reinterpret_cast<std::uint16_t*>(out_rows + out_room);
+    float* const own = out_rows + out_room + query_room;
     for (std::int64_t index = runs.begin(run); index < runs.end(run) && !abandoned(); ++index) {
       const auto [s, h, first, last] = blocks[index];
       const SequenceLayout& at = problem.sequence(s);
-      const kernels::HeadBf16 head{problem.head(s, h), queries.rows_of(s, at.query_begin, h),
-                                   keys.rows_of(s, at.key_begin, problem.key_head(h)), queries.row_stride(),
-                                   keys.row_stride()};
       const std::int64_t key_head = problem.key_head(h);
-      Kernel::forward(head, alone ? own_values.of(s, key_head, lane, own) : values.of(s, key_head), first,
-                      last, outputs.tile(s, h, first, room + kernel_room), room);
-      outputs.deliver(s, h, first, last - first, room + kernel_room);
+      const OwnHeads::Head head =
+          alone ? own_heads.of(s, key_head, lane, own)
+                : OwnHeads::Head{keys.rows_of(s, at.key_begin, key_head), values.of(s, key_head)};
+      const kernels::HeadBf16 scored{
+          problem.head(s, h),
+          queries.some_rows(s, at.query_begin + first, h, last - first, query_rows),
+          head.k,
+          queries.row_stride(),
+          keys.row_stride(),
+          first};
+      Kernel::forward(scored, head.values, first, last, outputs.tile(s, h, first, out_rows), room);
+      outputs.deliver(s, h, first, last - first, out_rows);
     }
   });
 }

@@ -78,7 +78,8 @@ constexpr AttentionKernel kKernels[] = {
     {{"fused_amx_bf16",
       "vectors of queries, scores made and used tile by tile, products of bf16 summed in fp32 by tiles of "
       "AMX, "
-      "where the precision is bf16 and the processor has them"},
+      "where the precision is bf16 and the processor has them",
+      true},
      [](DType, const Layout& layout) { return computes_in_tiles(layout); },
      any_sequence,
      forward_amx,
@@ -87,7 +88,8 @@ constexpr AttentionKernel kKernels[] = {
      DType::f32},
     {{"fused_bf16",
       "vectors of queries, scores made and used tile by tile, products of bf16 summed in fp32, where the "
-      "precision is bf16 and the processor has AVX512-BF16"},
+      "precision is bf16 and the processor has AVX512-BF16",
+      true},
      [](DType, const Layout& layout) { return computes_in_bf16(layout); },
      any_sequence,
      forward_bf16,

@@ -3,11 +3,13 @@
 #include <numeric>
 #include <vector>
 
+#include "attention/forward_bf16.h"
 #include "attention/given_row_state.h"
 #include "attention/on_demand.h"
 #include "attention/score_operands.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
+#include "kernels/attention/attention_amx.h"
 #include "kernels/attention/attention_reference.h"
 #include "kernels/attention/weights.h"
 #include "kernels/isa.h"
@@ -18,7 +20,8 @@ namespace {
 struct FusedRows {
   using Number = float;
   using Operands = ScoreOperands;
-  static std::int64_t tile() {
+  static std::int64_t tile(const Layout& layout) {
+    if (computes_in_tiles(layout)) return kernels::amx_tile_queries();
     kernels::require_isa();
     return kernels::stage_tile_queries();
   }
@@ -34,7 +37,7 @@ struct FusedRows {
 struct ReferenceRows {
   using Number = double;
   using Operands = ReferenceOperands;
-  static std::int64_t tile() { return 1; }
+  static std::int64_t tile(const Layout&) { return 1; }
   static std::int64_t scratch(const Layout&) { return 0; }
   static void run(const kernels::Head<double>& head, const kernels::RowStateInput<double>& state,
                   const std::int64_t* queries, std::int64_t, Stage stage, double* out, std::int64_t,
@@ -64,7 +67,7 @@ void rows(const Layout& layout, ConstTensorView q, ConstTensorView k, const Atte
   std::iota(queries.begin(), queries.end(), 0);
   if (!selection.rows.is_all()) queries = selection.rows.list();
   T* const data = out.data<T>();
-  const std::int64_t width = out.size(3), tile = Kernel::tile();
+  const std::int64_t width = out.size(3), tile = Kernel::tile(layout);
   const std::int64_t tiles = (out.size(2) + tile - 1) / tile;
   const std::int64_t tasks = out.size(0) * out.size(1) * tiles;
   const int lanes = lanes_for(tasks);

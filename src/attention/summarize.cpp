@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "attention/forward_bf16.h"
 #include "attention/given_row_state.h"
 #include "attention/on_demand.h"
 #include "attention/score_operands.h"
 #include "base/interrupt.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
+#include "kernels/attention/attention_amx.h"
 #include "kernels/attention/weights.h"
 #include "kernels/isa.h"
 
@@ -19,7 +21,8 @@ namespace {
 struct FusedSummary {
   using Number = float;
   using Operands = ScoreOperands;
-  static std::int64_t tile() {
+  static std::int64_t tile(const Layout& layout) {
+    if (computes_in_tiles(layout)) return kernels::amx_tile_queries();
     kernels::require_isa();
     return kernels::summary_tile_queries();
   }
@@ -36,7 +39,7 @@ struct FusedSummary {
 struct ReferenceSummary {
   using Number = double;
   using Operands = ReferenceOperands;
-  static std::int64_t tile() { return 16; }
+  static std::int64_t tile(const Layout&) { return 16; }
   static std::int64_t scratch(const Layout& layout, const WeightsRequest&) { return layout.longest_keys; }
   static constexpr auto run = kernels::summarize_reference;
 };
@@ -77,7 +80,7 @@ class Summarizer {
         problem_(layout, q, k, options),
         given_(row_state, layout.packed),
         summary_(summary),
-        tile_(Kernel::tile()),
+        tile_(Kernel::tile(layout)),
         scratch_size_(Kernel::scratch(layout, request)) {}
 
   void run() {

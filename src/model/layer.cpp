@@ -39,6 +39,19 @@ HeadViews head_views(const LayerDescription& layer, TensorView projected, Tensor
   return views;
 }
 
+HeldInBf16 held_in_bf16(const LayerDescription& layer, const LayerWeights& weights,
+                        const AttentionOptions& options, const HeadViews& heads) {
+  HeldInBf16 held;
+  const AttentionDescription& attention = layer.attention;
+  // Norms and rotary positions come between the product and attention, in f32.
+  held.projected = layer.kind == LayerKind::whole && attention.query_key_norm == QueryKeyNorm::none &&
+                   attention.positions != PositionKind::rotary && options.precision == Precision::bf16 &&
+                   attention_kernel(heads.q, heads.k, options).rounds_to_bf16;
+  held.attended = held.projected && weights.out.matrix.rounds_rows();
+  held.inner = layer.feed_forward && !layer.feed_forward->gated && weights.down.matrix.rounds_rows();
+  return held;
+}
+
 std::array<TensorView, 2> rotating_views(const LayerDescription& layer, const HeadViews& heads,
                                          TensorView projected) {
   if (heads.q.rank() == 4) return {heads.q, heads.k};

@@ -47,6 +47,18 @@ struct HeadViews {
   RowStateView state{};
 };
 
+// What a layer may write in bf16, because whatever reads it rounds it first: half as much memory to go
+// through, and the same bits.
+struct HeldInBf16 {
+  bool projected = false;  // queries, keys and values
+  bool attended = false;
+  bool inner = false;  // of the feed-forward part, activated
+};
+
+// Where nothing but the layer looks at them. heads: as attention would read them in f32.
+HeldInBf16 held_in_bf16(const LayerDescription& layer, const LayerWeights& weights,
+                        const AttentionOptions& options, const HeadViews& heads);
+
 // What a layer writes. Where no backward pass follows, all layers of a pass share one memory, and
 // x, after_attention and out may be one.
 struct LayerMemory {

@@ -21,6 +21,9 @@ class Operand {
   void multiply(ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue = {}) const;
   void multiply_transposed(ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue = {}) const;
 
+  // Whether rows that were rounded to bf16 before give multiply() the same bits.
+  bool rounds_rows() const { return packed_ != nullptr && packed_->rounds_rows(); }
+
   // How many f32 elements of room a matrix of this shape needs.
   static std::int64_t room_for(std::int64_t in, std::int64_t out);
 

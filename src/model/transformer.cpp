@@ -72,10 +72,16 @@ void Transformer::forward(const TokenBatch& batch, TensorView out, const LayerOb
     const LayerDescription& layer = model.layers[static_cast<std::size_t>(index)];
     const RowRange rows = plan.queries(layer.kind), keys = plan.keys(layer.kind);
     const TensorView stream = rows.of(x);
+    LayerMemory memory = work.memory(layer, rows, keys, stream);
+    if (!observer && !edits.change_heads()) {
+      const HeldInBf16 held = held_in_bf16(layer, weights.layer(index), plan.options(index), memory.heads);
+      memory = work.memory(layer, rows, keys, stream, held);
+      memory.heads.state = {};
+    }
     LayerRun run{.layer = layer,
                  .weights = weights.layer(index),
                  .options = plan.options(index),
-                 .memory = work.memory(layer, rows, keys, stream),
+                 .memory = memory,
                  .room = work.room(rows),
                  .cosines = plan.cosines(index),
                  .sines = plan.sines(index)};

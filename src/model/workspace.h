@@ -47,15 +47,16 @@ class Workspace {
 
   // For a layer with queries in `rows` and keys in `keys`: attention reads the whole text, in which the rows
   // that take no part are zeros.
-  LayerMemory memory(const LayerDescription& layer, RowRange rows, RowRange keys, TensorView stream) {
+  LayerMemory memory(const LayerDescription& layer, RowRange rows, RowRange keys, TensorView stream,
+                     const HeldInBf16& held = {}) {
     const AttentionDescription& attention = layer.attention;
     const std::int64_t q = query_columns(attention), k = key_columns(attention);
-    const TensorView all = first_columns(projected_, q + 2 * k);
+    const TensorView all = first_columns(projected_, q + 2 * k, held.projected);
     const TensorView queries = all.slice(1, 0, projected_columns(layer)),
                      context = all.slice(1, q, q + 2 * k);
     if (layer.kind != LayerKind::whole)
       std::memset(projected_.raw(), 0, static_cast<std::size_t>(projected_.count()) * sizeof(float));
-    const TensorView attended = first_columns(attended_, q);
+    const TensorView attended = first_columns(attended_, q, held.attended);
     LayerMemory memory{.projected = rows.of(queries),
                        .attended = rows.of(attended),
                        .after_attention = stream,
@@ -64,7 +65,7 @@ class Workspace {
                        .heads = head_views(layer, queries, context)};
     if (layer.kind == LayerKind::cross) memory.context = keys.of(context);
     if (layer.feed_forward)
-      memory.product = rows.of(first_columns(product_, product_size(*layer.feed_forward)));
+      memory.product = rows.of(first_columns(product_, product_size(*layer.feed_forward), held.inner));
     memory.heads.attended = attended.split(1, attention.heads, attention.head_size);
     memory.heads.state = {first_columns(state_.max, attention.heads),
                           first_columns(state_.sum, attention.heads)};
@@ -79,9 +80,11 @@ class Workspace {
   TensorView take(std::int64_t columns) {
     return {std::exchange(next_, next_ + tokens_ * columns), Dims{tokens_, columns}};
   }
-  // Rows of fewer columns, still side by side.
-  TensorView first_columns(TensorView view, std::int64_t columns) const {
-    return {view.data<float>(), Dims{tokens_, columns}};
+  // Rows of fewer columns, still side by side; of numbers half as long.
+  TensorView first_columns(TensorView view, std::int64_t columns, bool in_bf16 = false) const {
+    const Dims shape{tokens_, columns};
+    if (in_bf16) return {static_cast<bfloat16*>(view.raw()), shape};
+    return {view.data<float>(), shape};
   }
 
   LayerSizes sizes_;

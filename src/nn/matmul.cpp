@@ -4,7 +4,10 @@
 #include "base/check.h"
 #include "base/rows.h"
 #include "kernels/gelu/gelu_reference.h"
+#include "kernels/isa.h"
+#include "kernels/matmul/matmul_bf16.h"
 #include "kernels/matmul/matmul_reference.h"
+#include "kernels/matmul/tile_product.h"
 #include "nn/host_operations.h"
 #include "nn/packed_bf16.h"
 #include "nn/packed_blocks.h"
@@ -54,9 +57,12 @@ void check(const char* operation, ConstTensorView a, std::int64_t k, std::int64_
   }
 }
 
+// f64 has no part in a product of other types.
 void check_dtypes(const char* operation, ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue) {
-  require_dtype_of(operation, {"out", out}, {"a", a});
-  if (epilogue.residual.given()) require_dtype_of(operation, {"residual", epilogue.residual}, {"a", a});
+  for (const NamedView& tensor : {NamedView{"out", out}, {"residual", epilogue.residual}}) {
+    if (tensor.view.given() && (tensor.view.dtype() == DType::f64) != (a.dtype() == DType::f64))
+      require_dtype_of(operation, tensor, {"a", a});
+  }
   if (epilogue.bias.given() && a.dtype() != DType::f64) refuse_double(operation, {"bias", epilogue.bias});
 }
 
@@ -143,6 +149,12 @@ PackedMatrix::PackedMatrix(std::span<const BlockView> parts, TensorView memory) 
 std::int64_t PackedMatrix::bytes_needed(std::span<const BlockView> parts) {
   check_block_parts(parts);
   return bytes_of_block_parts(parts);
+}
+
+bool PackedMatrix::rounds_rows() const {
+  if (as_ != PackedAs::bf16 || device() != Device{}) return false;
+  kernels::require_isa();
+  return kernels::multiplies_bf16() || kernels::multiplies_tiles();
 }
 
 PackedMatrix PackedMatrix::transposed() const {

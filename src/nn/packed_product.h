@@ -64,6 +64,10 @@ struct Rows {
              (view.stride(1) == 1 || view.size(1) == 1);
   }
   bool staged() const { return view.given() && !direct; }
+  // The same of bf16 numbers.
+  bool short_rows() const {
+    return view.given() && view.dtype() == DType::bf16 && view.rank() == 2 && view.stride(1) == 1;
+  }
   auto* at(std::int64_t row, std::int64_t column) const {
     return view.template data<float>() + row * view.stride(0) + column;
   }
@@ -97,10 +101,12 @@ void for_each_block(const ProductCut& cut, TensorView out_given, const MatmulEpi
                     const Multiply& multiply) {
   const Rows residual(epilogue.residual);
   const Rows out(out_given);
+  const bool rounds = out.short_rows();
   const RowOf<float> bias(epilogue.bias);
   const float* const bias_data = bias.data();
   const std::int64_t out_room = whole_lines(cut.rows * cut.columns);
-  const std::int64_t room = (residual.staged() ? out_room : 0) + (out.staged() ? out_room : 0);
+  const bool out_staged = out.staged() && !rounds;
+  const std::int64_t room = (residual.staged() ? out_room : 0) + (out_staged ? out_room : 0);
   const int lanes = lanes_for(cut.count());
   Tensor scratch(DType::f32, {lanes, room});
   float* const scratch_data = scratch.values<float>().data();
@@ -127,10 +133,14 @@ void for_each_block(const ProductCut& cut, TensorView out_given, const MatmulEpi
       finish.residual = residual_rows;
       finish.residual_row = block.columns;
     }
-    finish.out = out.direct ? out.at(block.row, block.column) : out_rows;
-    finish.out_row = out.direct ? out.view.stride(0) : block.columns;
+    finish.out_row = out_staged ? block.columns : out.view.stride(0);
+    if (rounds) {
+      finish.out_bf16 = out.view.template data<bfloat16>() + block.row * finish.out_row + block.column;
+    } else {
+      finish.out = out_staged ? out_rows : out.at(block.row, block.column);
+    }
     multiply(block, finish);
-    if (out.staged()) scatter(out_rows, out.view, block.row, block.rows, block.column, block.columns);
+    if (out_staged) scatter(out_rows, out.view, block.row, block.rows, block.column, block.columns);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <attend/attention_backward.h>
 #include <attend/isa.h>
 #include <attend/reference.h>
+#include <attend/threads.h>
 #include <attend/weights.h>
 #include <gtest/gtest.h>
 
@@ -312,6 +313,77 @@ TEST_P(Precisions, WeightsOfARowAddUpToOne) {
         values_of(attention_rows(in.q, in.k, in.options, Stage::weights, rows, state));
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     EXPECT_NEAR(sum, packed ? 12 : 6, 1e-4);
+  }
+}
+
+// Of the rounded numbers, in float64: rows in any order, and what is summed up over all of them.
+TEST_P(Precisions, WeightsOnDemandAreThoseOfTheRoundedNumbers) {
+  for (const std::int64_t d : {31, 64}) {
+    AttentionCase c = tiled_case();
+    c.d = d;
+    c.queries = 131;
+    AttentionInputs in = make_inputs(c);
+    in.options.precision = Precision::bf16;
+    in.options.causal = true;
+    in.options.window = {.left = 150, .right = Window::kUnlimited};
+    in.options.query_offset = 170;
+    const Tensor q = copy_of(in.q, DType::bf16), k = copy_of(in.k, DType::bf16);
+    const Tensor exact_q = copy_of(q, DType::f64), exact_k = copy_of(k, DType::f64);
+    AttentionOptions exact = in.options;
+    exact.precision.reset();
+    // Where there are no instructions for bf16, f32 tensors are not rounded.
+    const ConstTensorView given_q = has_bf16() ? in.q : q.view(), given_k = has_bf16() ? in.k : k.view();
+    RowState state(given_q);
+    Tensor out = in.output(DType::f32);
+    attention(given_q, given_k, copy_of(in.v, given_q.dtype()), in.options, out, state);
+
+    RowSelection selection;
+    selection.rows = {130, 0, 7, 64, 64, 3, 129, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50,
+                      51,  1, 2, 4,  5,  6, 8,   9,  10, 11, 12, 13, 14, 15, 16, 17, 18};
+    for (const Stage stage : {Stage::scores, Stage::biased, Stage::weights}) {
+      const Tensor expected = attention_rows(exact_q, exact_k, exact, stage, selection);
+      const double bound = stage == Stage::weights ? 2e-6 : 1e-5;
+      EXPECT_LE(max_abs_difference(attention_rows(given_q, given_k, in.options, stage, selection), expected),
+                bound);
+      EXPECT_LE(
+          max_abs_difference(attention_rows(given_q, given_k, in.options, stage, selection, state), expected),
+          bound);
+    }
+
+    const WeightsRequest request{
+        .top_k = 5, .received = true, .entropy = true, .map_rows = 9, .map_columns = 11};
+    const WeightsSummary expected = summarize_weights(exact_q, exact_k, exact, request);
+    const WeightsSummary found = summarize_weights(given_q, given_k, in.options, request, state);
+    EXPECT_LE(max_abs_difference(found.top_weights, expected.top_weights), 2e-6);
+    EXPECT_LE(max_abs_difference(found.received, expected.received), 2e-5);
+    EXPECT_LE(max_abs_difference(found.entropy, expected.entropy), 2e-5);
+    EXPECT_LE(max_abs_difference(found.map, expected.map), 2e-6);
+    for (const int count : {1, 3}) {
+      set_threads(count);
+      const WeightsSummary again = summarize_weights(given_q, given_k, in.options, request, state);
+      EXPECT_TRUE(same_bits(again.received, found.received));
+      EXPECT_TRUE(same_bits(again.map, found.map));
+      EXPECT_TRUE(same_bits(again.entropy, found.entropy));
+    }
+    set_threads(0);
+  }
+}
+
+// The exponentials of the row state are made apart from the weights, and only where it is wanted.
+TEST_P(Precisions, ARowStateDoesNotChangeTheOutput) {
+  for (int option = 0; option < 5; ++option) {
+    AttentionCase c = tiled_case();
+    c.causal = option == 1;
+    c.sinks = option == 2;
+    c.softcap = c.alibi = option == 3;
+    c.dropout = option == 4;
+    const AttentionInputs in = make_inputs(c);
+    AttentionOptions options = in.options;
+    options.precision = Precision::bf16;
+    Tensor with = in.output(DType::f32);
+    RowState state(in.q);
+    attention(in.q, in.k, in.v, options, with, state);
+    EXPECT_TRUE(same_bits(in_f32(in, in.q, in.k, in.v, options), with)) << option;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <thread>
 
@@ -28,6 +29,32 @@ TEST(Scratch, ACallInsideACallHasItsOwn) {
     std::memset(inner.as<void>(), 1, 2000);
   }
   std::memset(outer.as<void>(), 2, 1000);
+}
+
+TEST(Scratch, CallsInsideACallFindTheirPiecesAgain) {
+  std::thread([] {  // one that keeps nothing yet
+    const auto pieces = [] {
+      const Scratch outer(5 << 20), inner(3 << 20), innermost(1 << 20);
+      return std::array{outer.as<void>(), inner.as<void>(), innermost.as<void>()};
+    };
+    const auto first = pieces();
+    EXPECT_EQ(pieces(), first);
+    const Scratch small(1000);  // takes the smallest that will do
+    EXPECT_EQ(small.as<void>(), first[2]);
+  })
+      .join();
+}
+
+TEST(Scratch, TheLargerPieceIsKeptWhereBothAreTooMuch) {
+  std::thread([] {
+    void* large = nullptr;
+    {
+      const Scratch one(std::size_t{100} << 20), two(std::size_t{90} << 20);
+      large = one.as<void>();
+    }
+    const Scratch again(std::size_t{100} << 20);
+    EXPECT_EQ(again.as<void>(), large);
+  }).join();
 }
 
 TEST(Scratch, NothingIsAPiece) {

@@ -4,6 +4,7 @@
 #include <attend/threads.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -214,6 +215,41 @@ TEST_P(MatmulBf16, ARowHasTheSameBitsInAnyCompanyAndWithAnyThreads) {
       }
     }
     set_threads(0);
+  }
+}
+
+// Rounding at the end, whatever is multiplied; and rows that are bf16 already are multiplied where they lie,
+// if they are whole lines of the cache.
+TEST_P(MatmulBf16, EveryTensorMayHaveATypeOfItsOwn) {
+  for (const auto& [m, k, n] :
+       {std::array<std::int64_t, 3>{1, 64, 50}, {37, 33, 48}, {48, 64, 33}, {270, 416, 100}}) {
+    const Tensor a = random_normal({m, k}, DType::bf16, 1), same = copy_of(a, DType::f32);
+    const Tensor wide = random_normal({m, k + 1}, DType::bf16, 1);
+    const Tensor w = random_weight({k, n}, k, DType::f32, 2), bias = random_normal({n}, DType::f32, 3);
+    const Tensor r = random_normal({m, n}, DType::f32, 4), rounded_r = copy_of(r, DType::bf16);
+    for (const PackedAs as : {PackedAs::f32, PackedAs::bf16, PackedAs::int8}) {
+      const PackedMatrix matrix(w, as);
+      const auto into = [&](DType dtype, ConstTensorView rows, ConstTensorView residual) {
+        Tensor out(dtype, {m, n});
+        matmul(rows, matrix, out, {bias, Activation::gelu, residual});
+        return out;
+      };
+      const Tensor expected = into(DType::f32, same, r);
+      EXPECT_TRUE(same_bits(into(DType::f32, a, r), expected)) << name_of(as) << ' ' << m;
+      for (const DType dtype : {DType::bf16, DType::f16}) {
+        EXPECT_TRUE(same_bits(into(dtype, a, r), copy_of(expected, dtype))) << name_of(as) << ' ' << m;
+        EXPECT_TRUE(same_bits(into(dtype, same, rounded_r), into(dtype, a, copy_of(rounded_r, DType::f32))));
+      }
+      EXPECT_TRUE(same_bits(into(DType::bf16, wide.view().slice(1, 1, k + 1), {}),
+                            into(DType::bf16, copy_of(wide.view().slice(1, 1, k + 1)), {})));
+      Tensor among(DType::bf16, {m, n + 7});  // what is beside out stays as it is
+      for (bfloat16& x : among.values<bfloat16>()) x = to_bfloat16(5);
+      matmul(a, matrix, among.view().slice(1, 3, n + 3), {bias, Activation::gelu, r});
+      EXPECT_TRUE(same_bits(copy_of(among.view().slice(1, 3, n + 3)), copy_of(expected, DType::bf16)));
+      for (const std::int64_t column : {std::int64_t{2}, n + 3}) {
+        for (const double x : values_of(copy_of(among.view().slice(1, column, column + 1)))) ASSERT_EQ(x, 5);
+      }
+    }
   }
 }
 

@@ -19,6 +19,8 @@ namespace HWY_NAMESPACE {
 // Keys that are multiplied together, and those that one product of the values takes.
 constexpr std::int64_t kAmxKeys = 32;
 static_assert(kKeyTile % kAmxKeys == 0 && kLanes == kTileRows);
+// Of queries: with 32 keys, four tiles hold sums and four their factors.
+constexpr int kAmxVectors = 2;
 
 // Products of rows of memory, of which a tile takes 16 as they lie, with kV vectors of columns in pairs: the
 // scores of keys and queries. What is left of a row beyond a multiple of 32 numbers is copied.
@@ -147,7 +149,7 @@ struct AmxScores : ScoreTile<kV> {
     return {visible.begin - visible.begin % kAmxKeys, visible.end};
   }
 
-  void pack_queries() const { products.pack(in.q + this->first * in.q_stride, in.q_stride, this->count); }
+  void pack_queries() const { products.pack(in.query(this->first), in.q_stride, this->count); }
 
   // As ScoreTile::make(), and -inf up to a multiple of kAmxKeys; without the scale if it may be left out.
   bool make_unscaled(std::int64_t first_key, std::int64_t n) {

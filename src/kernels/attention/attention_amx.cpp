@@ -29,8 +29,6 @@ namespace HWY_NAMESPACE {
 
 static_assert(kWovenTile == kKeyTile);
 
-// Two vectors: with 32 keys, four tiles hold sums and four their factors.
-constexpr int kAmxVectors = 2;
 // Tiles of queries that take turns at most.
 constexpr int kAmxTurns = 4;
 
@@ -57,10 +55,10 @@ struct AmxTile : RoundedTile<kV, AmxScores<kV>, WovenTile<kV, TilesOfRows>> {
     return Scores::own_size(d) + Base::own_size(dv);
   }
 
-  AmxTile(const HeadBf16& h, const Woven& v, std::int64_t first_row, std::int64_t rows, float* shared,
-          float* own)
-      : Base(Scores(h, first_row, rows, shared, own), h.head, v, shared + Scores::shared_size(h.head.d),
-             own + Scores::own_size(h.head.d)) {
+  AmxTile(const HeadBf16& h, const Woven& v, std::int64_t first_row, std::int64_t rows, bool wants_state,
+          float* shared, float* own)
+      : Base(Scores(h, first_row, rows, shared, own), h.head, v, wants_state,
+             shared + Scores::shared_size(h.head.d), own + Scores::own_size(h.head.d)) {
     this->begin();
     const KeyRange keys = scores.keys();
     if (keys.begin < keys.end) scores.pack_queries();
@@ -103,7 +101,9 @@ struct AmxTile : RoundedTile<kV, AmxScores<kV>, WovenTile<kV, TilesOfRows>> {
     less[v] = hn::IfThenZeroElse(where, V(less[v]));
   }
 
-  // The stored scores of n keys become weights and join the sums.
+  // The stored scores of n keys become weights and join the sums. Weights are rounded next, so they are made
+  // to few digits; the sum of the row state is made of exponentials of its own, where it is wanted.
+  template <bool kState>
   HWY_INLINE void exponentiate(int v, std::int64_t n) {
     const D d;
     float* const column = s + v * lanes();
@@ -111,17 +111,20 @@ struct AmxTile : RoundedTile<kV, AmxScores<kV>, WovenTile<kV, TilesOfRows>> {
     const V by = times[v], from = less[v];
     Slot sum = sums.tile_sum[v], rounded = this->tile_rounded[v];
     for (std::int64_t j = 0; j < n; j += kTogether) {
-      Slot x[kTogether];
+      Slot x[kTogether], exact[kTogether];
 #pragma GCC unroll 8
-      for (int r = 0; r < kTogether; ++r)
-        x[r] = power_of_two(hn::MulSub(hn::Load(d, column + (j + r) * width), by, from));
+      for (int r = 0; r < kTogether; ++r) {
+        const V power = hn::MulSub(hn::Load(d, column + (j + r) * width), by, from);
+        x[r] = short_power_of_two(power);
+        if constexpr (kState) exact[r] = power_of_two(power);
+      }
       if (HWY_UNLIKELY(this->drops)) {
         for (int r = 0; r < kTogether; ++r) hn::Store(x[r], d, column + (j + r) * width);
       }
 #pragma GCC unroll 4
       for (int r = 0; r < kTogether; r += 2)
         this->keep_pair(x[r], x[r + 1], pairs + (j + r) / 2 * width, rounded);
-      sum = hn::Add(sum, sums.sum_of(x));
+      if constexpr (kState) sum = hn::Add(sum, sums.sum_of(exact));
     }
     sums.tile_sum[v] = sum;
     this->tile_rounded[v] = rounded;
@@ -138,7 +141,7 @@ struct AmxTile : RoundedTile<kV, AmxScores<kV>, WovenTile<kV, TilesOfRows>> {
     this->begin_sums();
     for (int v = 0; v < kV; ++v) {
       follow(v, n);
-      exponentiate(v, n);
+      this->keeps_state ? exponentiate<true>(v, n) : exponentiate<false>(v, n);
     }
     this->end_sums();
     if (this->drops) this->drop(key, 0, n);
@@ -161,7 +164,8 @@ void run_amx_tiles(const HeadBf16& head, const Woven& values, std::int64_t first
   for (int t = 0; t < kMost; ++t, memory += own) {
     const std::int64_t row = first + t * Tile::width;
     if (row >= last) break;
-    tiles[t].emplace(head, values, row, std::min(Tile::width, last - row), scratch, memory);
+    tiles[t].emplace(head, values, row, std::min(Tile::width, last - row), output.max != nullptr, scratch,
+                     memory);
     const KeyRange seen = tiles[t]->scores.keys();
     keys = {std::min(keys.begin, seen.begin), std::max(keys.end, seen.end)};
   }

@@ -17,6 +17,7 @@
 
 #include "kernels/attention/pair_scores-inl.h"
 #include "kernels/attention/rounded_tile-inl.h"
+#include "kernels/simd/power_of_two-inl.h"
 
 #if ATTEND_BF16_PAIRS
 ATTEND_BEFORE_BF16();
@@ -29,19 +30,21 @@ template <int kV>
 struct PairTile : RoundedTile<kV, PairScores<kV>, WovenTile<kV>> {
   using Base = RoundedTile<kV, PairScores<kV>, WovenTile<kV>>;
   using Base::scores, Base::values, Base::sums, Base::width, Base::s, Base::p, Base::o;
+  static constexpr float kLog2E = 1.44269504F;
   std::int64_t added = 0;  // keys of the tile whose values are in o already
 
   static std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
     return PairScores<kV>::scratch_size(d) + Base::shared_size(dv) + Base::own_size(dv);
   }
 
-  PairTile(const HeadBf16& h, const Woven& v, std::int64_t first_row, std::int64_t rows, float* scratch)
-      : Base(PairScores<kV>(h, first_row, rows, scratch), h.head, v,
+  PairTile(const HeadBf16& h, const Woven& v, std::int64_t first_row, std::int64_t rows, bool wants_state,
+           float* scratch)
+      : Base(PairScores<kV>(h, first_row, rows, scratch), h.head, v, wants_state,
              scratch + PairScores<kV>::scratch_size(h.head.d),
              scratch + PairScores<kV>::scratch_size(h.head.d) + Base::shared_size(h.head.dv)) {}
 
-  // A block of scores becomes exponentials and joins the sums: in fp32 for the state of the row, and as
-  // rounded for the output, which is then a true mean of values.
+  // A block of scores becomes exponentials and joins the sums: as rounded for the output, which is then a
+  // true mean of values, and so made to few digits; in fp32 for the state of the row, where that is wanted.
   template <int kR>
   HWY_INLINE void absorb(std::int64_t j, const Slot (&score)[kR][kV]) {
     const D d;
@@ -55,7 +58,8 @@ struct PairTile : RoundedTile<kV, PairScores<kV>, WovenTile<kV>> {
       const V from = sums.shift(sums.base[v]);
       Slot x[kR];
 #pragma GCC unroll 8
-      for (int r = 0; r < kR; ++r) x[r] = exponential(hn::Sub(score[r][v], from));
+      for (int r = 0; r < kR; ++r)
+        x[r] = short_power_of_two(hn::Mul(hn::Sub(score[r][v], from), hn::Set(d, kLog2E)));
       if (HWY_UNLIKELY(this->drops)) {
         for (int r = 0; r < kR; ++r) hn::Store(x[r], d, s + (j + r) * width + v * lanes());
       }
@@ -66,6 +70,9 @@ struct PairTile : RoundedTile<kV, PairScores<kV>, WovenTile<kV>> {
         this->keep_pair(x[r], second, p + (j + r) / 2 * width + v * lanes(), rounded);
       }
       this->tile_rounded[v] = rounded;
+      if (HWY_LIKELY(!this->keeps_state)) continue;
+#pragma GCC unroll 8
+      for (int r = 0; r < kR; ++r) x[r] = exponential(hn::Sub(score[r][v], from));
       sums.add(v, x);
     }
   }
@@ -132,7 +139,7 @@ void run_pair_tile(const HeadBf16& head, const Woven& values, std::int64_t first
     if (last - first <= (kV - 1) * lanes())
       return run_pair_tile<kV - 1>(head, values, first, last, output, scratch);
   }
-  PairTile<kV>(head, values, first, last - first, scratch).run(output);
+  PairTile<kV>(head, values, first, last - first, output.max != nullptr, scratch).run(output);
 }
 
 std::int64_t pair_tile_queries() { return tile_queries(); }

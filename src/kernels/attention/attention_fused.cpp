@@ -192,7 +192,7 @@ struct Tile {
     float* const state_sum = seen + width;
     float* const inverses = seen + 2 * width;
     for (int v = 0; v < kV; ++v) {
-      hn::Store(sums.inverse(v, head.kept, sums.sum[v]), D(), inverses + v * lanes());
+      hn::Store(sums.inverse(head.kept, sums.sum[v]), D(), inverses + v * lanes());
       sums.state(v, state_max, state_sum);
     }
     columns_to_rows(o, width, scores.count, head.dv, output.out + scores.first * output.out_stride,

@@ -32,6 +32,9 @@ struct HeadBf16 {
   const std::uint16_t* q = nullptr;
   const std::uint16_t* k = nullptr;
   std::int64_t q_stride = 0, k_stride = 0;
+  std::int64_t first_query = 0;  // that q begins with
+
+  const std::uint16_t* query(std::int64_t i) const noexcept { return q + (i - first_query) * q_stride; }
 };
 
 // Sizes and options of a head, whatever it multiplies.

@@ -28,8 +28,7 @@ struct PairScores : ScoreTile<kV> {
       : Base(h.head, first_row, rows, scratch), paired(h) {}
 
   void pack_queries() {
-    pairs_to_columns(paired.q + this->first * paired.q_stride, paired.q_stride, this->count, d_pairs, q_pairs,
-                     this->width);
+    pairs_to_columns(paired.query(this->first), paired.q_stride, this->count, d_pairs, q_pairs, this->width);
   }
 
   // The products of kR keys, from `key` on. The scale multiplies the sums: folded into the queries it would

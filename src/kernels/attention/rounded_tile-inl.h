@@ -24,6 +24,7 @@ struct RoundedTile {
   Scores scores;
   static constexpr std::int64_t width = kV * kLanes;
   const bool drops = head.dropout.drops_any();
+  const bool keeps_state;  // whether the sum before rounding is wanted
   float* const s = scores.s;
   float* const seen;      // (kKeyTile, width): scores, kept where values are not finite
   std::int32_t* const p;  // (kKeyTile / 2, width): exponentials in pairs of keys
@@ -39,9 +40,11 @@ struct RoundedTile {
   }
   static HWY_INLINE std::int64_t own_size(std::int64_t dv) { return Values::columns_for(dv) * width; }
 
-  RoundedTile(const Scores& made, const Head<float>& h, const Woven& v, float* shared, float* own)
+  RoundedTile(const Scores& made, const Head<float>& h, const Woven& v, bool wants_state, float* shared,
+              float* own)
       : head(h),
         scores(made),
+        keeps_state(wants_state),
         seen(shared),
         p(reinterpret_cast<std::int32_t*>(seen + kKeyTile * width)),
         values(v, h.dv, seen + (kKeyTile + kKeyTile / 2) * width),
@@ -100,10 +103,11 @@ struct RoundedTile {
     float* const state_sum = seen + width;
     float* const inverses = seen + 2 * width;
     for (int v = 0; v < kV; ++v) {
-      hn::Store(sums.inverse(v, head.kept, rounded_sum[v]), D(), inverses + v * lanes());
-      sums.state(v, state_max, state_sum);
+      hn::Store(sums.inverse(head.kept, rounded_sum[v]), D(), inverses + v * lanes());
+      if (keeps_state) sums.state(v, state_max, state_sum);
     }
     columns_to_rows(o, width, scores.count, head.dv, output.out, output.out_stride, inverses);
+    if (!keeps_state) return;
     for (std::int64_t i = 0; i < scores.count; ++i) {
       output.set_state(i, state_max[i], state_sum[i]);
     }

@@ -103,9 +103,9 @@ struct RunningSums {
   }
 
   // kept / divisor, and 0 for a row without keys.
-  HWY_ATTR HWY_INLINE V inverse(int v, float kept, V divisor) const {
+  static HWY_ATTR HWY_INLINE V inverse(float kept, V divisor) {
     const D d;
-    return hn::IfThenZeroElse(hn::Eq(sum[v], hn::Zero(d)), hn::Div(hn::Set(d, kept), divisor));
+    return hn::IfThenZeroElse(hn::Eq(divisor, hn::Zero(d)), hn::Div(hn::Set(d, kept), divisor));
   }
 
   // The state is that of the row's own maximum, whatever base it was summed with. A NaN score may have been

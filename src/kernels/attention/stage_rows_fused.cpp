@@ -3,10 +3,13 @@
 // query's own place (bias, mask, position) and the softmax follow row by row, along the keys.
 #include "kernels/attention/weights.h"
 
+#include "kernels/isa.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention/stage_rows_fused.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/attention/amx_scores-inl.h"
 #include "kernels/attention/pair_scores-inl.h"
 #include "kernels/attention/stage_row-inl.h"
 
@@ -118,6 +121,28 @@ HWY_ATTR std::int64_t stage_scratch(std::int64_t d) {
 }  // namespace attend::kernels
 HWY_AFTER_NAMESPACE();
 
+#if ATTEND_AMX
+ATTEND_BEFORE_AMX();
+namespace attend::kernels {
+namespace HWY_NAMESPACE {
+
+void run_stage_rows_of_tiles(const HeadBf16& head, const RowStateInput<float>& state,
+                             const std::int64_t* queries, std::int64_t count, Stage stage, float* out,
+                             std::int64_t out_stride, float* scratch) {
+  const TileScope tiles;
+  const ChosenRows<HeadBf16> rows{head, state, queries, count, stage, out, out_stride};
+  stage_tile<kAmxVectors, AmxScores>(rows, scratch);
+}
+
+std::int64_t stage_scratch_of_tiles(std::int64_t d) {
+  return AmxScores<kAmxVectors>::scratch_size(d) + kAmxVectors * kTileRows * (d + 1);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attend::kernels
+ATTEND_AFTER_AMX();
+#endif  // ATTEND_AMX
+
 #if HWY_ONCE
 namespace attend::kernels {
 namespace {
@@ -139,6 +164,10 @@ void stage_rows_fused([[maybe_unused]] const HeadBf16& head,
                       [[maybe_unused]] const std::int64_t* queries, [[maybe_unused]] std::int64_t count,
                       [[maybe_unused]] Stage stage, [[maybe_unused]] float* out,
                       [[maybe_unused]] std::int64_t out_stride, [[maybe_unused]] float* scratch) noexcept {
+#if ATTEND_AMX_TARGETS
+  if (has_extension(Extension::amx))
+    return bf16_set::run_stage_rows_of_tiles(head, state, queries, count, stage, out, out_stride, scratch);
+#endif
 #if HWY_TARGETS & ATTEND_BF16_TARGETS
   bf16_set::run_stage_rows_of_pairs(head, state, queries, count, stage, out, out_stride, scratch);
 #endif
@@ -147,7 +176,11 @@ void stage_rows_fused([[maybe_unused]] const HeadBf16& head,
 std::int64_t stage_tile_queries() noexcept { return HWY_DYNAMIC_DISPATCH(stage_queries)(); }
 
 std::int64_t scratch_size_stage_rows(std::int64_t d) noexcept {
-  return HWY_DYNAMIC_DISPATCH(stage_scratch)(d);
+  std::int64_t size = HWY_DYNAMIC_DISPATCH(stage_scratch)(d);
+#if ATTEND_AMX_TARGETS
+  if (has_extension(Extension::amx)) size = std::max(size, bf16_set::stage_scratch_of_tiles(d));
+#endif
+  return size;
 }
 
 }  // namespace attend::kernels

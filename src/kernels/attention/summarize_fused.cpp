@@ -11,10 +11,13 @@
 
 #include "kernels/attention/weights.h"
 
+#include "kernels/isa.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention/summarize_fused.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/attention/amx_scores-inl.h"
 #include "kernels/attention/lane_state-inl.h"
 #include "kernels/attention/map_tile-inl.h"
 #include "kernels/attention/pair_scores-inl.h"
@@ -26,7 +29,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels {
 namespace HWY_NAMESPACE {
 
-// Scores: ScoreTile<kV> or PairScores<kV>. Top: TopList or TopGathered.
+// Scores: ScoreTile<kV>, PairScores<kV> or AmxScores<kV>. Top: TopList or TopGathered.
 template <int kV, class Scores, class Top>
 struct SummaryTile {
   const Head<float>& head;
@@ -199,42 +202,64 @@ HWY_ATTR void run_tile(const AnyHead& head, const RowStateInput<float>& state, s
   SummaryTile<kV, Scores<kV>, Top<kV>>(head, target, first, rows, scratch).run(state);
 }
 
-template <template <int> class Scores, class AnyHead>
+template <int kV, template <int> class Scores, class AnyHead>
 HWY_ATTR void summarize(const AnyHead& head, const RowStateInput<float>& state, std::int64_t first,
                         std::int64_t last, const SummaryTarget<float>& target, float* scratch) {
-  for (std::int64_t row = first; row < last; row += tile_queries()) {
-    const std::int64_t rows = std::min(tile_queries(), last - row);
+  for (std::int64_t row = first; row < last; row += kV * lanes()) {
+    const std::int64_t rows = std::min(kV * lanes(), last - row);
     if (std::min(target.top_k, options_of(head).keys) <= kLongestTopList) {
-      run_tile<kVectors, Scores, TopList>(head, state, row, rows, target, scratch);
+      run_tile<kV, Scores, TopList>(head, state, row, rows, target, scratch);
     } else {
-      run_tile<kVectors, Scores, TopGathered>(head, state, row, rows, target, scratch);
+      run_tile<kV, Scores, TopGathered>(head, state, row, rows, target, scratch);
     }
   }
+}
+template <int kV, template <int> class Scores>
+HWY_ATTR std::int64_t scratch_to_summarize(std::int64_t d, std::int64_t keep) {
+  return keep <= kLongestTopList ? SummaryTile<kV, Scores<kV>, TopList<kV>>::scratch_size(d, keep)
+                                 : SummaryTile<kV, Scores<kV>, TopGathered<kV>>::scratch_size(d, keep);
 }
 
 HWY_ATTR void run_summary(const Head<float>& head, const RowStateInput<float>& state, std::int64_t first,
                           std::int64_t last, const SummaryTarget<float>& target, float* scratch) {
-  summarize<ScoreTile>(head, state, first, last, target, scratch);
+  summarize<kVectors, ScoreTile>(head, state, first, last, target, scratch);
 }
 #if ATTEND_BF16_PAIRS
 HWY_ATTR void run_summary_of_pairs(const HeadBf16& head, const RowStateInput<float>& state,
                                    std::int64_t first, std::int64_t last, const SummaryTarget<float>& target,
                                    float* scratch) {
-  summarize<PairScores>(head, state, first, last, target, scratch);
+  summarize<kVectors, PairScores>(head, state, first, last, target, scratch);
 }
 #endif
 
 HWY_ATTR std::int64_t summary_queries() { return tile_queries(); }
 
 HWY_ATTR std::int64_t summary_scratch(std::int64_t d, std::int64_t keep) {
-  return keep <= kLongestTopList
-             ? SummaryTile<kVectors, ScoreTile<kVectors>, TopList<kVectors>>::scratch_size(d, keep)
-             : SummaryTile<kVectors, ScoreTile<kVectors>, TopGathered<kVectors>>::scratch_size(d, keep);
+  return scratch_to_summarize<kVectors, ScoreTile>(d, keep);
 }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace attend::kernels
 HWY_AFTER_NAMESPACE();
+
+#if ATTEND_AMX
+ATTEND_BEFORE_AMX();
+namespace attend::kernels {
+namespace HWY_NAMESPACE {
+
+void run_summary_of_tiles(const HeadBf16& head, const RowStateInput<float>& state, std::int64_t first,
+                          std::int64_t last, const SummaryTarget<float>& target, float* scratch) {
+  const TileScope tiles;
+  summarize<kAmxVectors, AmxScores>(head, state, first, last, target, scratch);
+}
+std::int64_t summary_scratch_of_tiles(std::int64_t d, std::int64_t keep) {
+  return scratch_to_summarize<kAmxVectors, AmxScores>(d, keep);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attend::kernels
+ATTEND_AFTER_AMX();
+#endif  // ATTEND_AMX
 
 #if HWY_ONCE
 namespace attend::kernels {
@@ -255,6 +280,10 @@ void summarize_fused([[maybe_unused]] const HeadBf16& head,
                      [[maybe_unused]] const RowStateInput<float>& state, [[maybe_unused]] std::int64_t first,
                      [[maybe_unused]] std::int64_t last, [[maybe_unused]] const SummaryTarget<float>& target,
                      [[maybe_unused]] float* scratch) noexcept {
+#if ATTEND_AMX_TARGETS
+  if (has_extension(Extension::amx))
+    return bf16_set::run_summary_of_tiles(head, state, first, last, target, scratch);
+#endif
 #if HWY_TARGETS & ATTEND_BF16_TARGETS
   bf16_set::run_summary_of_pairs(head, state, first, last, target, scratch);
 #endif
@@ -263,7 +292,11 @@ void summarize_fused([[maybe_unused]] const HeadBf16& head,
 std::int64_t summary_tile_queries() noexcept { return HWY_DYNAMIC_DISPATCH(summary_queries)(); }
 
 std::int64_t scratch_size_summary(std::int64_t d, std::int64_t keep) noexcept {
-  return HWY_DYNAMIC_DISPATCH(summary_scratch)(d, keep);
+  std::int64_t size = HWY_DYNAMIC_DISPATCH(summary_scratch)(d, keep);
+#if ATTEND_AMX_TARGETS
+  if (has_extension(Extension::amx)) size = std::max(size, bf16_set::summary_scratch_of_tiles(d, keep));
+#endif
+  return size;
 }
 
 }  // namespace attend::kernels

@@ -42,7 +42,8 @@ struct SummaryTarget {
 // The larger of two, where NaN is larger than any number.
 inline double larger(double a, double b) noexcept { return b > a || b != b ? b : a; }
 
-// Summaries of rows [first, last), first a multiple of summary_tile_queries(). scratch: 64-byte aligned.
+// Summaries of rows [first, last), first a multiple of summary_tile_queries(), or of amx_tile_queries() where
+// bf16 is multiplied by tiles. scratch: 64-byte aligned.
 void summarize_fused(const Head<float>& head, const RowStateInput<float>& state, std::int64_t first,
                      std::int64_t last, const SummaryTarget<float>& target, float* scratch) noexcept;
 void summarize_fused(const HeadBf16& head, const RowStateInput<float>& state, std::int64_t first,
@@ -54,8 +55,8 @@ std::int64_t scratch_size_summary(std::int64_t d, std::int64_t top_k) noexcept;
 void summarize_reference(const Head<double>& head, const RowStateInput<double>& state, std::int64_t first,
                          std::int64_t last, const SummaryTarget<double>& target, double* scratch) noexcept;
 
-// Rows `queries`, at most stage_tile_queries() of them, in any order: out (count, keys). scratch: 64-byte
-// aligned.
+// Rows `queries`, at most stage_tile_queries() or amx_tile_queries() of them, in any order: out (count,
+// keys). scratch: 64-byte aligned.
 void stage_rows_fused(const Head<float>& head, const RowStateInput<float>& state, const std::int64_t* queries,
                       std::int64_t count, Stage stage, float* out, std::int64_t out_stride,
                       float* scratch) noexcept;

@@ -28,6 +28,13 @@ HWY_ATTR void widen_bfloat16(const bfloat16* from, std::int64_t n, float* to) { 
 HWY_ATTR void widen_float16(const float16* from, std::int64_t n, float* to) { convert(from, n, to); }
 HWY_ATTR void narrow_bfloat16(const float* from, std::int64_t n, bfloat16* to) { convert(from, n, to); }
 HWY_ATTR void narrow_float16(const float* from, std::int64_t n, float16* to) { convert(from, n, to); }
+HWY_ATTR void narrow_bfloat16_rows(const float* from, std::int64_t from_row, std::int64_t rows,
+                                   std::int64_t n, bfloat16* to, std::int64_t to_row) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    convert(from + r * from_row, n, to + r * to_row);
+    std::fill(to + r * to_row + n, to + (r + 1) * to_row, bfloat16{});
+  }
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace attend::kernels
@@ -41,6 +48,7 @@ HWY_EXPORT(widen_bfloat16);
 HWY_EXPORT(widen_float16);
 HWY_EXPORT(narrow_bfloat16);
 HWY_EXPORT(narrow_float16);
+HWY_EXPORT(narrow_bfloat16_rows);
 
 }  // namespace
 
@@ -58,6 +66,11 @@ void narrow_row(const float* from, std::int64_t n, bfloat16* to) noexcept {
 
 void narrow_row(const float* from, std::int64_t n, float16* to) noexcept {
   HWY_DYNAMIC_DISPATCH(narrow_float16)(from, n, to);
+}
+
+void narrow_rows(const float* from, std::int64_t from_row, std::int64_t rows, std::int64_t n, bfloat16* to,
+                 std::int64_t to_row) noexcept {
+  HWY_DYNAMIC_DISPATCH(narrow_bfloat16_rows)(from, from_row, rows, n, to, to_row);
 }
 
 }  // namespace attend::kernels

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <attend/activation.h>
+#include <attend/dtype.h>
 
 #include <cstdint>
 
@@ -14,6 +15,9 @@ struct MatmulFinish {
   const float* residual = nullptr;  // (rows, columns) or null; may be out
   std::int64_t residual_row = 0;
   float* out = nullptr;  // (rows, columns), overlaps nothing else
+  // In its place, rounded to nearest, where the caller keeps 16 bits; subnormal numbers may become 0, which
+  // is what products of bf16 take them for.
+  bfloat16* out_bf16 = nullptr;
   std::int64_t out_row = 0;
 };
 

@@ -21,6 +21,14 @@
 #define ATTEND_AMX 0
 #endif
 
+// The same for code that is no target's.
+#undef ATTEND_AMX_TARGETS
+#if HWY_TARGETS & ATTEND_BF16_TARGETS && defined(__x86_64__)
+#define ATTEND_AMX_TARGETS 1
+#else
+#define ATTEND_AMX_TARGETS 0
+#endif
+
 #if ATTEND_AMX
 
 // Functions between these two, and lambdas with ATTEND_AMX_ATTR, may use them.
