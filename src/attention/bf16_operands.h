@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "attention/stored.h"
 #include "base/parallel.h"
+#include "base/rows.h"
+#include "base/scratch.h"
 #include "kernels/attention/head_bf16.h"
 
 namespace attend::detail {
@@ -15,8 +18,7 @@ namespace attend::detail {
 class Bf16Rows {
  public:
   Bf16Rows(ConstTensorView source, bool packed, std::int64_t multiple)
-      : copy_(in_form(source, multiple)),
-        rows_(copy_.dtype() == DType::bf16 ? copy_.view() : source, packed) {}
+      : rows_(in_form(source, multiple), packed) {}
 
   std::int64_t row_stride() const noexcept { return rows_.row_stride(); }
   const std::uint16_t* rows_of(std::int64_t sequence, std::int64_t first_row,
@@ -25,19 +27,26 @@ class Bf16Rows {
   }
 
  private:
-  // Nothing (an empty tensor of f32) where the source is in the form already.
-  static Tensor in_form(ConstTensorView source, std::int64_t multiple) {
+  // The source, or a copy in memory that is not cleared and that the thread may keep for its next call: to
+  // touch a page for the first time takes as long as to multiply what is on it.
+  ConstTensorView in_form(ConstTensorView source, std::int64_t multiple) {
     const int last = source.rank() - 1;
     const std::int64_t size = source.size(last), padded = (size + multiple - 1) / multiple * multiple;
-    if (source.dtype() == DType::bf16 && rows_side_by_side(source) && padded == size) return {};
+    if (source.dtype() == DType::bf16 && rows_side_by_side(source) && padded == size) return source;
     Dims shape = source.shape();
     shape[last] = padded;
-    Tensor copy(DType::bf16, shape);
-    convert_rows(source, copy.view().slice(last, 0, size));
+    copy_.emplace(static_cast<std::size_t>(element_count(shape)) * sizeof(bfloat16));
+    const TensorView copy(copy_->as<bfloat16>(), shape);
+    convert_rows(source, copy.slice(last, 0, size));
+    if (padded == size) return copy;
+    bfloat16* const numbers = copy.data<bfloat16>();
+    for_each_row(row_count(copy), padded, [&](std::int64_t row, int) noexcept {
+      std::fill(numbers + row * padded + size, numbers + (row + 1) * padded, bfloat16{});
+    });
     return copy;
   }
 
-  Tensor copy_;
+  std::optional<Scratch> copy_;
   StoredRows rows_;
 };
 
