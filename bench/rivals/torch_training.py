@@ -1,9 +1,9 @@
 """A language model of GPT-2's form that learns in PyTorch: the rival of `attend train text`. One process, started by training.py.
 
-    torch_training.py --text FILE --steps N --warmup N --threads N [--compile]    # a JSON line: seconds of a step after the warm-up
+    torch_training.py --text FILE --steps N --warmup N --threads N [--compile] [--bf16]    # a JSON line: seconds of a step after the warm-up
     torch_training.py --text FILE --threads N --judge FOLDER                      # the loss of what attend learned on what it held out
 
-With --steps 0 it is the idle program, whose memory is subtracted.
+--bf16: products and attention under autocast. With --steps 0 it is the idle program, whose memory is subtracted.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def judge(ids: torch.Tensor, folder: Path) -> float:
         return float(model(*windows(ids, places)))
 
 
-def train(ids: torch.Tensor, steps: int, warmup: int, compiled: bool) -> float:
+def train(ids: torch.Tensor, steps: int, warmup: int, compiled: bool, bf16: bool) -> float:
     torch.manual_seed(1)
     model = Gpt2()
     matrices = [value for value in model.parameters() if value.dim() > 1]
@@ -92,7 +92,8 @@ def train(ids: torch.Tensor, steps: int, warmup: int, compiled: bool) -> float:
             start = time.perf_counter()
         ids_now, targets = windows(ids, torch.randint(int(len(ids) * (1 - HELD_OUT)) - LENGTH, (BATCH,)))
         optimiser.zero_grad()
-        loss = run(ids_now, targets)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+            loss = run(ids_now, targets)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
@@ -107,6 +108,7 @@ def main():
     parser.add_argument("--warmup", type=int, default=0)
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--judge", type=Path)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -114,7 +116,7 @@ def main():
     if arguments.judge:
         print(json.dumps({"loss": judge(ids, arguments.judge)}))
     elif arguments.steps:
-        print(json.dumps({"seconds": train(ids, arguments.steps, arguments.warmup, arguments.compile)}))
+        print(json.dumps({"seconds": train(ids, arguments.steps, arguments.warmup, arguments.compile, arguments.bf16)}))
     else:
         torch.ones(256, 256) @ torch.ones(256, 256)  # its threads and libraries are there
 

@@ -53,19 +53,20 @@ class Training:
         self._text.write_text(made_up_text())
         self._folders = 0
 
-    def ours(self, recompute: bool = False, steps: int | None = None) -> tuple[float, float, Path]:
+    def ours(self, recompute: bool = False, precision: str = "f32", steps: int | None = None) -> tuple[float, float, Path]:
         """Seconds a step after the warm-up, memory, and the folder."""
         self._folders += 1
         folder = self._scratch / f"model{self._folders}"
-        given = settings(self._text, steps or self._steps, recompute)
+        given = settings(self._text, steps or self._steps, recompute) | {"training.precision": precision}
         _, memory = run([self._program, "train", "text", "-o", folder, *(f"--set={key}={value}" for key, value in given.items())], self._threads)
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         # tokens_per_second is that of all steps so far.
         taken = [line["step"] * BATCH * LENGTH / line["tokens_per_second"] for line in lines if "tokens_per_second" in line]
         return (taken[-1] - taken[WARMUP - 1]) / (len(taken) - WARMUP), memory, folder
 
-    def theirs(self, compiled: bool = False) -> tuple[float, float]:
-        out, memory = self._torch("--steps", self._steps, "--warmup", WARMUP, *(["--compile"] if compiled else []))
+    def theirs(self, compiled: bool = False, bf16: bool = False) -> tuple[float, float]:
+        flags = [*(["--compile"] if compiled else []), *(["--bf16"] if bf16 else [])]
+        out, memory = self._torch("--steps", self._steps, "--warmup", WARMUP, *flags)
         return json.loads(out)["seconds"], memory
 
     def _torch(self, *arguments) -> tuple[str, float]:
@@ -86,7 +87,8 @@ class Training:
 
     def measure(self) -> tuple[list[Comparison], dict[str, float], list[Memory]]:
         difference = self.difference()
-        ways = {"attend": lambda: self.ours()[:2], "attend, recompute": lambda: self.ours(recompute=True)[:2], "PyTorch": self.theirs}
+        ways = {"attend": lambda: self.ours()[:2], "attend, recompute": lambda: self.ours(recompute=True)[:2],
+                "attend, bf16": lambda: self.ours(precision="bf16")[:2], "PyTorch": self.theirs, "PyTorch, bf16": lambda: self.theirs(bf16=True)}
         if not self._quick:
             try:
                 self.theirs(compiled=True)  # what it compiles stays in its cache
@@ -101,7 +103,7 @@ class Training:
                     print(f"\r\x1b[Ktraining, turn {turn + 1}: {name}: {found[name][-1][0]:.3g} s", end="", file=sys.stderr, flush=True)
         seconds: dict[str, Timing] = {name: timing_of([one for one, _ in turns]) for name, turns in found.items()}
         comparisons = [Comparison(f"training, {BATCH} x {LENGTH} tokens, {ours}", theirs, theirs, flops(), seconds[ours], seconds[theirs], difference)
-                       for ours in ("attend", "attend, recompute") for theirs in ways if theirs.startswith("PyTorch")]
+                       for ours in ("attend", "attend, recompute", "attend, bf16") for theirs in ways if theirs.startswith("PyTorch")]
         our_idle, their_idle = self.idle()
         idle = {name: their_idle if name.startswith("PyTorch") else our_idle for name in ways}
         beyond = {name: median(memory for _, memory in turns) - idle[name] for name, turns in found.items()}

@@ -30,7 +30,8 @@ class Model:
 
     norm_first: the norms come before attention and the feed-forward part, as in GPT-2, and not after them, as in BERT. tied: the output
     layer is the table of words. scaled: scores are divided by the square root of the head size. recompute: less memory, more time, the
-    same bits. dtype: float64 is the reference, in plain loops.
+    same bits. dtype: float64 is the reference, in plain loops. precision: "bf16" rounds what products and attention multiply, forward and
+    backward, where the processor multiplies bf16; parameters, gradients, norms, softmax and sums stay float32.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Model:
         dropout: float = 0.0,
         recompute: bool = False,
         dtype: DType = "float32",
+        precision: Literal["f32", "bf16"] = "f32",
         seed: int = 1,
     ) -> None:
         from .train import Config
@@ -64,7 +66,7 @@ class Model:
         sizes = {"layers": layers, "hidden": hidden, "heads": heads, "inner": 4 * hidden if inner is None else inner}
         choices = {"norm_first": norm_first, "norm": norm, "feed_forward": feed_forward, "positions": positions, "tied": tied}
         rest = {"scaled": scaled, "epsilon": epsilon, "dropout": dropout, "recompute": recompute}
-        config = Config(model={**sizes, **choices, **rest})
+        config = Config(model={**sizes, **choices, **rest}, training={"precision": precision})
         self.kind = kind
         self._core = _core.ModelCore(config._core, kind, vocabulary, length, batch, dtype, seed)
         self._seed = seed

@@ -68,7 +68,8 @@ class Model {
                          integer_from(length, "length", 1)),
                {.sequences = integer_from(batch, "batch", 1),
                 .dropout = config.config.dropout,
-                .recompute = config.config.recompute},
+                .recompute = config.config.recompute,
+                .precision = config.config.precision},
                float_from(dtype)) {
     model_.parameters().initialise(seed_from(seed, "seed"));
   }

@@ -1,4 +1,5 @@
 // attend train: trains a small model, and shows how attention learns.
+#include <attend/isa.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,7 +26,7 @@ namespace attend::app {
 namespace {
 
 struct TrainOptions {
-  std::optional<std::string> config, folder, watch;
+  std::optional<std::string> config, folder, watch, precision;
   std::vector<std::string> settings;
   bool print_config = false, resume = false;
 };
@@ -52,6 +53,8 @@ Try:
                                                  a recurrent network instead of attention
   attend train text --set data.file=book.txt -o book
   attend train pairs --set data.file=pairs.tsv -o tuned
+  attend train text --set data.file=book.txt --precision bf16 -o book
+                                                 the same, multiplying in bf16
   attend train --resume -o book                  continue where it stopped
 
 The folder gets model.safetensors, config.json and tokenizer.json, which
@@ -75,6 +78,7 @@ learn::Config chosen_config(const TrainOptions& options) {
       }
       learn::set_key(config, setting.substr(0, equals), setting.substr(equals + 1));
     }
+    if (options.precision) learn::set_key(config, "training.precision", *options.precision);
     learn::check(config);
     return config;
   } catch (const learn::ConfigError& error) {
@@ -111,6 +115,8 @@ std::string opening(learn::Trainer& trainer, bool resumed) {
   const std::string summary = draw::printable(trainer.task().summary());
   std::string text = trainer.config().task + ", " + std::to_string(trainer.model().parameters().numbers()) +
                      " parameters" + (summary.empty() ? "." : "; " + summary + ".");
+  if (trainer.config().precision == Precision::bf16 && isa(Precision::bf16) == isa())
+    text += " This processor does not multiply bf16, so the training multiplies in f32.";
   if (!resumed) return text;
   if (trainer.finished())
     return "All " + std::to_string(trainer.step()) + " steps have already been taken: " + text;
@@ -130,8 +136,9 @@ void run_train(const TrainOptions& options, const Globals& globals) {
     write_output(learn::to_json(chosen_config(options)));
     return;
   }
-  if (options.resume && (options.config || !options.settings.empty())) {
-    throw UsageError("--resume continues with the saved configuration, so it takes neither CONFIG nor --set");
+  if (options.resume && (options.config || !options.settings.empty() || options.precision)) {
+    throw UsageError(
+        "--resume continues with the saved configuration, so it takes no CONFIG, --set or --precision");
   }
   if (options.resume && !options.folder)
     throw UsageError("--resume needs -o FOLDER, the folder of the training to continue");
@@ -183,6 +190,14 @@ void add_train_command(CLI::App& program, Globals& globals, std::function<void()
   command->add_option("--set", options->settings, "Change the value of a key; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  command
+      ->add_option(
+          "--precision", options->precision,
+          "The numbers in which it multiplies (training.precision): f32, or bf16, which is faster where "
+          "the processor multiplies bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->take_last()
+      ->type_name("TYPE");
   command
       ->add_option("--watch", options->watch,
                    "Show the attention on this text during training (default: an example of the task)")

@@ -69,7 +69,7 @@ struct Operations {
   void (*matmul_packed)(View a, const PackedMatrix& w, Out out, const MatmulEpilogue& epilogue);
   void (*matmul)(View a, View w, Out out, const MatmulEpilogue& epilogue);
   void (*linear)(View x, View w, View bias, Out out);
-  void (*add_linear_gradient)(View x, View d_out, Out d_w, Out d_bias, Out room);
+  void (*add_linear_gradient)(View x, View d_out, Out d_w, Out d_bias, Out room, PackedAs as);
 
   // Row by row or element by element. residual, gamma, beta and the like may be not given.
   void (*add)(View a, View b, Out out);

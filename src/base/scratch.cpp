@@ -29,7 +29,7 @@ void free_piece(Piece& piece) noexcept {
 // The pieces of one thread that are not lent: as many as calls within calls use, those of a pass through a
 // model, of its attention and of the three operands of that.
 struct Kept {
-  std::array<Piece, 6> pieces{};  // empty ones first, then the smaller ones
+  std::array<Piece, 8> pieces{};  // empty ones first, then the smaller ones
 
   ~Kept() {
     for (Piece& piece : pieces) free_piece(piece);

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <attend/precision.h>
+
 #include "model/own_model.h"
 #include "train/optimiser.h"
 
@@ -20,12 +22,13 @@ struct Config {
   bool recompute = false;   // keep only what enters a block, and run the block again in the backward pass
   train::AdamWOptions adamw{};
   train::Schedule schedule{};
-  std::int64_t batch = 64;      // sequences
-  std::int64_t accumulate = 1;  // batches per step
-  std::int64_t seed = 1;        // of the initial values, the data and dropout
-  std::int64_t evaluate = 100;  // every this many steps
-  std::int64_t save = 500;      // every this many steps, and at the end
-  std::int64_t stop_after = 0;  // steps, of this run; 0: all
+  Precision precision = Precision::f32;  // or bf16: of products and attention
+  std::int64_t batch = 64;               // sequences
+  std::int64_t accumulate = 1;           // batches per step
+  std::int64_t seed = 1;                 // of the initial values, the data and dropout
+  std::int64_t evaluate = 100;           // every this many steps
+  std::int64_t save = 500;               // every this many steps, and at the end
+  std::int64_t stop_after = 0;           // steps, of this run; 0: all
 
   std::int64_t pairs = 16, keys = 16, values = 10;  // recall
   std::int64_t distance = 0;                        // recall: words between the pairs and the question

@@ -69,6 +69,8 @@ void check_data(const Config& config) {
 }
 
 void check_training(const Config& config) {
+  if (config.task == "it" && config.precision != Precision::f32)
+    throw ConfigError("training.precision", "it fits two small matrices in float64, and nothing in bf16");
   whole("training.steps", config.schedule.steps, 1, kMostSteps);
   whole("training.batch", config.batch, 1, kLargestModelSize);
   whole("training.accumulate", config.accumulate, 1, kMostAccumulated);

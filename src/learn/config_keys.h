@@ -49,6 +49,7 @@ void each_key(AnyConfig& config, const Visit& visit) {
   visit("training.epsilon", config.adamw.epsilon);
   visit("training.decay", config.adamw.decay);
   visit("training.clip", config.adamw.clip);
+  visit("training.precision", config.precision);
   visit("training.seed", config.seed);
   visit("training.evaluate", config.evaluate);
   visit("training.save", config.save);

@@ -37,7 +37,8 @@ Trainer::Trainer(const Config& config, const fs::path& folder)
   const train::TrainingOptions options{.sequences = task_->sequences(config_.batch),
                                        .dropout = config_.dropout,
                                        .recompute = config_.recompute,
-                                       .guesses = task_->guesses()};
+                                       .guesses = task_->guesses(),
+                                       .precision = config_.precision};
   require_sizes(config_, options);
   const ModelDescription description = task_->description(config_);
   require_memory(config_, description, options);

@@ -25,7 +25,7 @@ const LayerGradients& LayerBackward::learned() const {
 void LayerBackward::through_linear(const LinearWeights& weights, const LinearGradients& sums,
                                    ConstTensorView x, ConstTensorView d_out, TensorView d_x,
                                    ConstTensorView residual) const {
-  if (gradients != nullptr) add_linear_gradient(x, d_out, sums.weight, sums.bias, room.sums);
+  if (gradients != nullptr) add_linear_gradient(x, d_out, sums.weight, sums.bias, room.sums, room.as);
   weights.matrix.multiply_transposed(d_out, d_x, {.residual = residual});
 }
 

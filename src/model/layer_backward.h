@@ -28,6 +28,7 @@ struct BackwardRoom {
   TensorView d_activated{};               // (some rows, size), with a gate
   TensorView factors{};                   // (2, E), where weights learn: for a norm
   TensorView sums{};                      // where weights learn: for add_linear_gradient()
+  PackedAs as = PackedAs::f32;            // what add_linear_gradient() multiplies
 };
 
 struct LayerBackward {

@@ -30,6 +30,8 @@ inline constexpr std::array<std::string_view, 3> names_of(FeedForwardKind) {
   return {"gelu", "gelu_tanh", "swiglu"};
 }
 inline constexpr std::array<std::string_view, 2> names_of(NormKind) { return {"layer", "rms"}; }
+// Those in which a model can learn.
+inline constexpr std::array<std::string_view, 2> names_of(Precision) { return {"f32", "bf16"}; }
 inline constexpr std::array<std::string_view, 5> names_of(PositionKind) {
   return {"none", "sinusoidal", "learned", "rotary", "alibi"};
 }

@@ -60,7 +60,7 @@ class Factor {
  public:
   Factor(ConstTensorView w, const GruRoom& room) : w_(w) {
     if (w.dtype() == DType::f64) return;
-    packed_.emplace(w, room.packed);
+    packed_.emplace(w, room.packed, room.as);
   }
   void product(ConstTensorView a, TensorView out, const MatmulEpilogue& epilogue) const {
     packed_ ? matmul(a, *packed_, out, epilogue) : matmul(a, w_, out, epilogue);
@@ -158,8 +158,9 @@ void gru_backward(ConstTensorView x, const GruWeights& weights, const GruTrace& 
     }
   }
   const ConstTensorView d_gates = as_rows(trace.gates), d_past = as_rows(room.d_past);
-  add_linear_gradient(as_rows(trace.before), d_past, gradients.state, gradients.state_bias, room.gradient);
-  add_linear_gradient(as_rows(x), d_gates, gradients.input, gradients.input_bias, room.gradient);
+  add_linear_gradient(as_rows(trace.before), d_past, gradients.state, gradients.state_bias, room.gradient,
+                      room.as);
+  add_linear_gradient(as_rows(x), d_gates, gradients.input, gradients.input_bias, room.gradient, room.as);
   if (!d_x.given()) return;
   Factor(weights.input.transposed(0, 1), room).product(d_gates, as_rows(d_x), {});
 }

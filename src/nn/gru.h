@@ -2,6 +2,7 @@
 // form: one bias for the input and one for the state, the reset gate after the product.
 #pragma once
 
+#include <attend/matmul.h>
 #include <attend/tensor.h>
 
 #include <cstdint>
@@ -28,11 +29,12 @@ struct GruTrace {
 
 // Memory to work in, contiguous; packed and gradient are 64-byte aligned f32 and not looked at for f64.
 struct GruRoom {
-  TensorView step{};      // (B, 3 E)
-  TensorView carried{};   // (B, E)
-  TensorView d_past{};    // (B, T, 3 E), in the backward pass
-  TensorView packed{};    // gru_packed_room(in, E) or more: a packed matrix
-  TensorView gradient{};  // linear_gradient_room(in, 3 E) and (E, 3 E) or more
+  TensorView step{};            // (B, 3 E)
+  TensorView carried{};         // (B, E)
+  TensorView d_past{};          // (B, T, 3 E), in the backward pass
+  TensorView packed{};          // gru_packed_room(in, E) or more: a packed matrix
+  TensorView gradient{};        // linear_gradient_room(in, 3 E) and (E, 3 E) or more
+  PackedAs as = PackedAs::f32;  // or bf16: what is multiplied
 };
 std::int64_t gru_packed_room(std::int64_t in, std::int64_t width);
 

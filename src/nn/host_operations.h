@@ -23,7 +23,7 @@ void matmul_packed(ConstTensorView a, const PackedMatrix& w, TensorView out, con
 void matmul(ConstTensorView a, ConstTensorView w, TensorView out, const MatmulEpilogue& epilogue);
 void linear(ConstTensorView x, ConstTensorView w, ConstTensorView bias, TensorView out);
 void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
-                         TensorView room);
+                         TensorView room, PackedAs as);
 
 void add(ConstTensorView a, ConstTensorView b, TensorView out);
 void activate(ConstTensorView x, Activation form, TensorView out);

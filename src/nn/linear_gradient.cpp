@@ -9,6 +9,7 @@
 #include "base/rows.h"
 #include "nn/host_operations.h"
 #include "nn/linear.h"
+#include "nn/packed_bf16.h"
 #include "nn/packed_product.h"
 #include "nn/row_sums.h"
 
@@ -20,6 +21,7 @@ constexpr const char* kLinearGradient = "add_linear_gradient";
 // Rows that are multiplied together: x transposed and d_out packed are (in + out) x 4 KiB then, which stays
 // in the outer cache for layers of a few hundred, where all rows of a batch would not.
 constexpr std::int64_t kRows = 1024;
+constexpr std::int64_t kRoundedRows = 2 * kRows;  // of bf16: as many bytes
 
 // (rows, n) -> (n, rows), side by side. Squares of 16 by 16: a cache line on either side.
 void transpose_rows(ConstTensorView x, float* to) {
@@ -79,11 +81,12 @@ std::int64_t packed_floats(std::int64_t rows, std::int64_t columns) {
 }  // namespace
 
 std::int64_t detail::linear_gradient_room(std::int64_t in, std::int64_t out) {
-  return whole_lines(kRows * in) + packed_floats(kRows, out);
+  return std::max(whole_lines(kRows * in) + packed_floats(kRows, out),
+                  bytes_over_rows(kRoundedRows, in, out) / static_cast<std::int64_t>(sizeof(float)));
 }
 
 void detail::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
-                                 TensorView room) {
+                                 TensorView room, PackedAs as) {
   require_floats(kLinearGradient, {"x", x}, 2, 2);
   require_floats(kLinearGradient, {"d_out", d_out}, 2, 2);
   const std::int64_t rows = x.size(0), in = x.size(1), out = d_out.size(1);
@@ -100,16 +103,18 @@ void detail::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, Tenso
     require_dtype_of(kLinearGradient, {"d_bias", d_bias}, {"x", x});
     require_writable(kLinearGradient, {"d_bias", d_bias}, {{"x", x}, {"d_out", d_out}, {"d_w", d_w}});
   }
+  if (as != PackedAs::f32 && as != PackedAs::bf16)
+    refuse(kLinearGradient, "as is ", name_of(as), ", expected f32 or bf16");
   if (rows == 0 || out == 0) return;
   if (in > 0 && x.dtype() == DType::f32 && room.count() < linear_gradient_room(in, out)) {
     refuse(kLinearGradient, "room has ", room.count(), " elements, expected ", linear_gradient_room(in, out));
   }
   on_device(kLinearGradient, &Operations::add_linear_gradient,
-            {{"x", x}, {"d_out", d_out}, {"d_w", d_w}, {"d_bias", d_bias}})(x, d_out, d_w, d_bias, room);
+            {{"x", x}, {"d_out", d_out}, {"d_w", d_w}, {"d_bias", d_bias}})(x, d_out, d_w, d_bias, room, as);
 }
 
 void host::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
-                               TensorView room) {
+                               TensorView room, PackedAs as) {
   const std::int64_t rows = x.size(0), in = x.size(1), out = d_out.size(1);
   if (x.dtype() == DType::f64) {
     if (d_bias.given()) add_column_sums<double>(d_out, d_bias);
@@ -118,13 +123,20 @@ void host::add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorV
   }
   if (d_bias.given()) add_column_sums<float>(d_out, d_bias);
   if (in == 0) return;
+  if (as == PackedAs::bf16 && multiplies_bf16_numbers() && x.stride(1) == 1 && d_out.stride(1) == 1) {
+    for (std::int64_t first = 0; first < rows; first += kRoundedRows) {
+      const std::int64_t last = std::min(rows, first + kRoundedRows);
+      add_product_over_rows(x.slice(0, first, last), d_out.slice(0, first, last), d_w, room.raw());
+    }
+    return;
+  }
   float* const transposed = room.data<float>();
   float* const packed_room = transposed + whole_lines(kRows * in);
   for (std::int64_t first = 0; first < rows; first += kRows) {
     const std::int64_t last = std::min(rows, first + kRows), count = last - first;
     transpose_rows(x.slice(0, first, last), transposed);
     const PackedMatrix packed(d_out.slice(0, first, last),
-                              TensorView(packed_room, {packed_floats(count, out)}));
+                              TensorView(packed_room, {packed_floats(count, out)}), as);
     matmul(ConstTensorView(transposed, {in, count}), packed, d_w, {.residual = d_w});
   }
 }

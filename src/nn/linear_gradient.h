@@ -2,6 +2,7 @@
 // batches, and a batch of several pieces.
 #pragma once
 
+#include <attend/matmul.h>
 #include <attend/tensor.h>
 
 #include <cstdint>
@@ -15,9 +16,9 @@ namespace attend::detail {
 // with any number of threads. Outputs overlap nothing else.
 //
 // room: f32, contiguous, 64-byte aligned, of linear_gradient_room(in, out) elements or more; not looked at
-// for f64.
+// for f64. as: f32, or bf16, in which x and d_out are then multiplied; sums, and all of d_bias, are f32.
 void add_linear_gradient(ConstTensorView x, ConstTensorView d_out, TensorView d_w, TensorView d_bias,
-                         TensorView room);
+                         TensorView room, PackedAs as = PackedAs::f32);
 std::int64_t linear_gradient_room(std::int64_t in, std::int64_t out);
 
 // All gradients of out = x w + bias, written and not added: d_x = d_out w^T, d_w = x^T d_out, d_bias = the

@@ -9,6 +9,7 @@
 #include "kernels/convert/copy_row.h"
 #include "kernels/isa.h"
 #include "kernels/matmul/matmul_bf16.h"
+#include "kernels/matmul/pair_panels.h"
 #include "kernels/matmul/tile_product.h"
 #include "nn/packed_f32.h"
 #include "nn/packed_product.h"
@@ -16,7 +17,7 @@
 namespace attend::detail {
 namespace {
 
-using kernels::kPanelColumns, kernels::pair_count;
+using kernels::kPanelColumns, kernels::pair_count, kernels::kRowsOfTile, kernels::kNumbersOfLine;
 
 std::int64_t bytes_of_pairs(std::int64_t k, std::int64_t n) {
   return element_count({kernels::panel_count(n), pair_count(k), kPanelColumns}) *
@@ -45,10 +46,52 @@ void pack_pairs_of(const T* w, std::int64_t row_step, std::int64_t column_step, 
   }
 }
 
+// A matrix in pieces of some rows and columns, for all threads: those of the same rows follow each other, so
+// that a thread takes rows that it has just written, as far as the last operation gave it these.
+struct Pieces {
+  Pieces(std::int64_t all_rows, std::int64_t all_columns, std::int64_t most_rows, std::int64_t most_columns)
+      : rows(most_rows),
+        columns(most_columns),
+        wide((all_columns + columns - 1) / columns),
+        count((all_rows + rows - 1) / rows * wide) {}
+  std::int64_t row_of(std::int64_t piece) const noexcept { return piece / wide * rows; }
+  std::int64_t column_of(std::int64_t piece) const noexcept { return piece % wide * columns; }
+
+  template <class Body>
+  void for_each(const Body& body) const {
+    parallel_for(count, lanes_for(count), Sharing::neighbours,
+                 [&](std::int64_t piece, int) noexcept { body(row_of(piece), column_of(piece)); });
+  }
+  std::int64_t rows, columns, wide, count;
+};
+
+// The whole of a matrix of f32, whose rows or columns lie side by side, by the instructions that multiply it.
+void pack_quickly(ConstTensorView w, std::uint32_t* panels) {
+  constexpr std::int64_t kFew = 2 * kNumbersOfLine, kMany = 16 * kPanelColumns;
+  const std::int64_t k = w.size(0), n = w.size(1), pairs = pair_count(k);
+  const auto part = [&](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
+    return kernels::PairPanelsOut{std::min(rows, k - row), std::min(columns, n - column),
+                                  panels + column * pairs + row / 2 * kPanelColumns, pairs * kPanelColumns};
+  };
+  const float* const from = w.data<float>();
+  if (w.stride(1) == 1) {
+    const std::int64_t step = w.stride(0);
+    return Pieces(k, n, kFew, kMany).for_each([&](std::int64_t row, std::int64_t column) noexcept {
+      kernels::weave_panels(from + row * step + column, step, part(row, column, kFew, kMany));
+    });
+  }
+  const std::int64_t step = w.stride(1);
+  Pieces(n, k, kFew, kMany).for_each([&](std::int64_t column, std::int64_t row) noexcept {
+    kernels::turn_panels(from + column * step + row, step, part(row, column, kMany, kFew));
+  });
+}
+
 void pack_pairs(ConstTensorView w, void* memory) {
   kernels::require_isa();
   const std::int64_t k = w.size(0), n = w.size(1);
   if (k == 0 || n == 0) return;
+  if (kernels::multiplies_bf16() && w.dtype() == DType::f32 && (w.stride(0) == 1 || w.stride(1) == 1))
+    return pack_quickly(w, static_cast<std::uint32_t*>(memory));
   auto* const data = static_cast<bfloat16*>(memory);
   const std::int64_t size = 2 * pair_count(k) * kPanelColumns;
   with_float_type("matmul", w.dtype(), [&]<class T>(T) {
@@ -248,7 +291,66 @@ void multiply_pairs(ConstTensorView a, const PackedMatrix& w, TensorView out,
   });
 }
 
+// The rows of x transposed, for the blocks of a product: tiles, or rows that fill whole lines.
+class TurnedRows {
+ public:
+  TurnedRows(std::int64_t rows, std::int64_t depth)
+      : rows_(rows), depth_(depth), step_((depth + kNumbersOfLine - 1) / kNumbersOfLine * kNumbersOfLine) {}
+
+  std::int64_t bytes() const noexcept {
+    return (rows_ + kRowsOfTile - 1) / kRowsOfTile * kRowsOfTile * step_ *
+           static_cast<std::int64_t>(sizeof(bfloat16));
+  }
+  std::int64_t row_step() const noexcept { return step_; }
+  std::int64_t place_of(std::int64_t row) const noexcept { return row * step_; }  // of every 16th row
+
+  // x: (depth, rows)
+  void turn(ConstTensorView x, bfloat16* to) const {
+    constexpr std::int64_t kDepth = kNumbersOfLine, kRows = 32 * kRowsOfTile;
+    const bool tiles = kernels::multiplies_tiles();
+    const std::int64_t line = tiles ? kRowsOfTile * kNumbersOfLine : kNumbersOfLine;
+    Pieces(depth_, rows_, kDepth, kRows).for_each([&](std::int64_t first, std::int64_t row) noexcept {
+      kernels::turn_rows(x.data<float>() + first * x.stride(0) + row, x.stride(0),
+                         {.rows = std::min(kRows, rows_ - row),
+                          .depth = std::min(kDepth, depth_ - first),
+                          .to = to + place_of(row) + first / kNumbersOfLine * line,
+                          .sixteen_rows = kRowsOfTile * step_,
+                          .row = tiles ? kNumbersOfLine : step_,
+                          .line = line});
+    });
+  }
+
+ private:
+  std::int64_t rows_, depth_, step_;
+};
+
 }  // namespace
+
+bool multiplies_bf16_numbers() noexcept { return kernels::multiplies_bf16(); }
+
+std::int64_t bytes_over_rows(std::int64_t rows, std::int64_t in, std::int64_t out) {
+  return TurnedRows(in, rows).bytes() + bytes_of_pairs(rows, out);
+}
+
+void add_product_over_rows(ConstTensorView x, ConstTensorView d, TensorView out, void* memory) {
+  const std::int64_t depth = x.size(0), in = x.size(1);
+  const TurnedRows turned(in, depth);
+  auto* const rows = static_cast<bfloat16*>(memory);
+  turned.turn(x, rows);
+  const PackedMatrix packed(
+      d,
+      TensorView(static_cast<char*>(memory) + turned.bytes(), DType::f32,
+                 {bytes_of_pairs(depth, d.size(1)) / static_cast<std::int64_t>(sizeof(float))}, {1}),
+      PackedAs::bf16);
+  const bool tiles = kernels::multiplies_tiles();
+  const ProductCut cut(in, d.size(1), depth, tiles ? kTileGrain : kVectorGrain);
+  multiply_blocks(cut, packed, out, {.residual = out},
+                  [&](const ProductBlock& at, const kernels::MatmulBf16Block& block) noexcept {
+                    const bfloat16* const first = rows + turned.place_of(at.row);
+                    tiles ? kernels::matmul_tiles(first, block)
+                          : kernels::matmul_bf16(first, turned.row_step(), block);
+                  });
+}
 
 const PackedFormat kPackedBf16{PackedAs::bf16, bytes_of_pairs, pack_pairs, transpose_pairs, multiply_pairs};
 

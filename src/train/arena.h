@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/parallel.h"
+
 namespace attend::train {
 
 class Arena {
@@ -47,9 +49,15 @@ class Arena {
   Tensor memory_;
 };
 
-// Sets all elements to 0; the rows must be contiguous.
+// Sets all elements to 0, by all threads; the rows must be contiguous.
 inline void clear(TensorView rows) {
-  std::memset(rows.raw(), 0, static_cast<std::size_t>(rows.count()) * size_of(rows.dtype()));
+  constexpr std::int64_t kPiece = std::int64_t{1} << 18;
+  auto* const bytes = static_cast<char*>(rows.raw());
+  const std::int64_t size = rows.count() * static_cast<std::int64_t>(size_of(rows.dtype()));
+  detail::parallel_for((size + kPiece - 1) / kPiece, [&](std::int64_t piece, int) noexcept {
+    const std::int64_t first = piece * kPiece;
+    std::memset(bytes + first, 0, static_cast<std::size_t>(std::min(kPiece, size - first)));
+  });
 }
 
 // The first `count` rows.

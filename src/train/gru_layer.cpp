@@ -21,7 +21,8 @@ GruRoom room_of(const Pass& pass) {
           .carried = first_rows(room.carried, pass.rows.sequences),
           .d_past = by_sequence(room.d_past, pass.rows),
           .packed = room.packed,
-          .gradient = room.sums};
+          .gradient = room.sums,
+          .as = room.as};
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // How a model guesses tokens: from the vectors that leave it to the loss of their logits, and back.
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <vector>
 
 #include "base/error.h"
+#include "base/rows.h"
 #include "nn/linear_gradient.h"
 #include "train/model.h"
 
@@ -12,16 +14,30 @@ namespace {
 
 constexpr const char* kGuessOperation = "train";
 
+// Rows whose numbers lie side by side: row from_row(i) becomes row to_row(i), for i below `count`.
+template <class FromRow, class ToRow>
+void copy_rows(ConstTensorView from, TensorView to, std::int64_t count, const FromRow& from_row,
+               const ToRow& to_row) {
+  const auto size = static_cast<std::int64_t>(size_of(from.dtype()));
+  const auto* const source = static_cast<const char*>(from.raw());
+  auto* const target = static_cast<char*>(to.raw());
+  const std::int64_t n = from.size(1);
+  detail::for_each_row(count, n, [&](std::int64_t i, int) noexcept {
+    std::memcpy(target + to_row(i) * to.stride(0) * size, source + from_row(i) * from.stride(0) * size,
+                static_cast<std::size_t>(n * size));
+  });
+}
+
 // Rows of `from`, one after the other in `to`; or back.
 void gather(ConstTensorView from, std::span<const std::int64_t> rows, TensorView to) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    copy(from.select(0, rows[i]), to.select(0, static_cast<std::int64_t>(i)));
-  }
+  copy_rows(
+      from, to, std::ssize(rows), [&](std::int64_t i) { return rows[static_cast<std::size_t>(i)]; },
+      [](std::int64_t i) { return i; });
 }
 void scatter(ConstTensorView from, std::span<const std::int64_t> rows, TensorView to) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    copy(from.select(0, static_cast<std::int64_t>(i)), to.select(0, rows[i]));
-  }
+  copy_rows(
+      from, to, std::ssize(rows), [](std::int64_t i) { return i; },
+      [&](std::int64_t i) { return rows[static_cast<std::size_t>(i)]; });
 }
 
 }  // namespace
@@ -37,6 +53,8 @@ void Model::require_output() const {
 }
 
 model::Operand Model::output_matrix() {
+  if (room_.as == PackedAs::bf16)
+    return packed_.operand(description_.tied_output ? places_.words : places_.output);
   const ConstTensorView matrix = description_.tied_output ? parameters_.value(places_.words).transposed(0, 1)
                                                           : parameters_.value(places_.output);
   return {matrix, room_.packed};
@@ -69,9 +87,9 @@ CrossEntropy Model::guess(ConstTensorView hidden, std::span<const std::int32_t> 
     total.right += part.right;
     if (!d_hidden.given()) continue;
     if (description_.tied_output) {
-      add_linear_gradient(logits, picked, parameters_.gradient(places_.words), {}, room_.sums);
+      add_linear_gradient(logits, picked, parameters_.gradient(places_.words), {}, room_.sums, room_.as);
     } else {
-      add_linear_gradient(picked, logits, parameters_.gradient(places_.output), {}, room_.sums);
+      add_linear_gradient(picked, logits, parameters_.gradient(places_.output), {}, room_.sums, room_.as);
     }
     output_matrix().multiply_transposed(logits, picked);
     scatter(picked, some, d_hidden);

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "model/embeddings.h"
 #include "model/pass_plan.h"
+#include "nn/learning.h"
 #include "train/model_memory.h"
 
 namespace attend::train {
@@ -78,6 +79,10 @@ Model::Model(const ModelDescription& description, const TrainingOptions& options
   if (!(options.dropout >= 0 && options.dropout < 1)) {
     refuse(kModelOperation, "dropout is ", options.dropout, ", expected a number from 0 to below 1");
   }
+  if (dtype_ == DType::f64 && options.precision != Precision::f32) {
+    refuse(kModelOperation, "a model in float64 multiplies in float64, not in ", name_of(options.precision));
+  }
+  room_.as = packed_to_learn(options.precision);
   std::uint64_t stream = 0;
   const auto next = [&stream] { return std::exchange(stream, stream + kStreamsOfABlock); };
   const std::int64_t count = description_.layer_count();
@@ -126,7 +131,10 @@ void Model::allocate() {
   plan();
   arena_.allocate(dtype_);
   for (const LayerPlaces& places : places_.layers) {
-    weights_.push_back(layer_weights(parameters_, places, room_.packed));
+    weights_.push_back(layer_weights(parameters_, places, [&](int parameter) {
+      return room_.as == PackedAs::bf16 ? packed_.operand(parameter)
+                                        : model::Operand(parameters_.value(parameter), room_.packed);
+    }));
     gradients_.push_back(layer_gradients(parameters_, places));
   }
   const std::int64_t length = description_.max_tokens();
@@ -223,6 +231,7 @@ model::LayerRun Model::run_of(Pass& pass, std::int64_t index, AttentionOptions& 
 
   options = model::attention_options(layer.attention, {});
   options.key_lengths = keys.lengths;
+  if (room_.as == PackedAs::bf16) options.precision = Precision::bf16;
   options.dropout = pass.dropout;
   options.dropout_seed = random_bits(pass.seed, streams_[at] + (cross ? kCrossWeights : kSelfWeights));
 
@@ -293,7 +302,8 @@ void Model::run_layer_back(Pass& pass, const LayerStack& stack, std::int64_t ind
                            .d_attended = as_matrix(room_.d_attended, rows, q),
                            .d_projected = as_matrix(room_.d_projected, rows, model::projected_columns(layer)),
                            .factors = room_.factors,
-                           .sums = room_.sums};
+                           .sums = room_.sums,
+                           .as = room_.as};
   if (cross) room.d_context = as_matrix(room_.d_context, keys.count(), 2 * model::key_columns(attention));
   const model::HeadViews by_row = model::head_views(layer, room.d_projected, room.d_context);
   room.d_heads = {
@@ -344,6 +354,7 @@ TensorView Model::run_stack(Pass& pass, LayerStack& stack, const Sequences& toke
 }
 
 TensorView Model::forward(Pass& pass, const Batch& batch, const LayerObserver& observer) {
+  packed_.pack(parameters_);
   TensorView source;
   if (source_) source = run_stack(pass, *source_, batch.source, {}, observer);
   return run_stack(pass, tokens_, batch.tokens, source, observer);

@@ -17,6 +17,7 @@
 #include "model/pass_plan.h"
 #include "train/gru_layer.h"
 #include "train/model_parameters.h"
+#include "train/packed_weights.h"
 
 namespace attend::train {
 
@@ -26,6 +27,9 @@ struct TrainingOptions {
   double dropout = 0;          // of embeddings, weights and what each part adds
   bool recompute = false;      // keep only what enters a block, and run the block again in the backward pass
   bool guesses = true;  // tokens; else there is no output layer, and only the vectors of tokens are used
+  // Of products and attention, forward and backward: f32, or bf16 where the processor multiplies bf16.
+  // Parameters, their gradients and moments, norms, softmax and sums are f32 all the same.
+  Precision precision = Precision::f32;
 };
 
 // Sequences of one length, side by side; those that are shorter are filled up, and say how long they are.
@@ -99,6 +103,7 @@ class Model {
   void plan();
   void plan_stack(LayerStack& stack, std::int64_t rows);
   void plan_inside(std::int64_t index, std::int64_t rows);
+  void plan_packed_weights();
   void plan_room(std::int64_t rows);
   bool is_recurrent() const noexcept { return !recurrent_.empty(); }
   void check(const Batch& batch) const;
@@ -143,6 +148,7 @@ class Model {
   std::vector<model::LayerGradients> gradients_;
   std::deque<GruLayer> recurrent_;  // in place of layers
 
+  PackedWeights packed_;  // in bf16 alone: in f32 each matrix is packed where it is used, into one room
   Arena arena_;
   Room room_;
   TensorView d_{}, d_memory_{};                       // (rows, E)

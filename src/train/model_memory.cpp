@@ -6,6 +6,7 @@
 #include "base/memory_limit.h"
 #include "model/layer.h"
 #include "nn/gru.h"
+#include "nn/learning.h"
 #include "nn/linear_gradient.h"
 #include "train/model.h"
 
@@ -107,11 +108,16 @@ std::int64_t logit_rows(std::int64_t vocabulary) {
 }
 
 void RoomSizes::add_matrix(std::int64_t in, std::int64_t out) {
-  packed = std::max(packed, model::Operand::room_for(in, out));
+  if (as_ == PackedAs::bf16) {
+    held += real(PackedWeights::room_for(in, out));
+  } else {
+    packed = std::max(packed, model::Operand::room_for(in, out));
+  }
   sums = std::max(sums, linear_gradient_room(in, out));
 }
 
-RoomSizes::RoomSizes(const ModelDescription& description, const TrainingOptions& options) {
+RoomSizes::RoomSizes(const ModelDescription& description, const TrainingOptions& options)
+    : as_(packed_to_learn(options.precision)) {
   const std::int64_t e = description.hidden_size;
   factors = e;
   if (options.guesses) {
@@ -156,7 +162,7 @@ ModelMemory model_memory(const ModelDescription& description, const TrainingOpti
   numbers += rows * kept_by_layers(description, options);
   numbers += stacks * rows * e * (description.final_norm ? 2 : 1);  // after the last norms; their gradients
   numbers += 2 * real(sizes.factors);
-  if (dtype == DType::f32) numbers += real(sizes.packed) + real(sizes.sums);
+  if (dtype == DType::f32) numbers += real(sizes.packed) + sizes.held + real(sizes.sums);
   numbers += workshop(description, options, rows);
   double tables = stacks * rows * sizeof(std::int32_t);
   if (description.positions == PositionKind::sinusoidal) tables += length * e * size;

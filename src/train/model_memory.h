@@ -29,12 +29,14 @@ void require_memory(const ModelDescription& description, const TrainingOptions& 
 struct RoomSizes {
   RoomSizes(const ModelDescription& description, const TrainingOptions& options);
   std::int64_t packed = 0, sums = 0;  // numbers: of the largest packed matrix, and of its gradient's sums
+  double held = 0;                    // of all packed matrices, where they are held: in bf16
   std::int64_t factors = 0;           // of the longest norm
   std::int64_t attended = 0, projected = 0, context = 0, inner = 0, product = 0;  // columns
   bool gated = false, parallel = false;
 
  private:
   void add_matrix(std::int64_t in, std::int64_t out);
+  PackedAs as_;
 };
 
 // Rows whose logits are made together: at most 16 MiB of f32, so that a large vocabulary takes no more memory

@@ -152,11 +152,11 @@ Layer each_part(const LayerPlaces& places, const Linear& linear, const Norm& nor
 
 }  // namespace
 
-model::LayerWeights layer_weights(Parameters& parameters, const LayerPlaces& places, TensorView packed_room) {
+model::LayerWeights layer_weights(Parameters& parameters, const LayerPlaces& places,
+                                  const std::function<model::Operand(int parameter)>& operand) {
   const auto linear = [&](const LinearPlaces& part) {
     if (part.weight < 0) return model::LinearWeights();
-    return model::LinearWeights{model::Operand(parameters.value(part.weight), packed_room),
-                                value_if(parameters, part.bias)};
+    return model::LinearWeights{operand(part.weight), value_if(parameters, part.bias)};
   };
   return each_part<model::LayerWeights>(
       places, linear, [&](const NormPlaces& part) { return norm_weights(parameters, part); });

@@ -4,6 +4,7 @@
 
 #include <attend/model_description.h>
 
+#include <functional>
 #include <vector>
 
 #include "model/layer_backward.h"
@@ -41,7 +42,9 @@ int add_output(Parameters& parameters, const ModelDescription& description, bool
 // Views of parameters that have memory.
 model::NormWeights norm_weights(Parameters& parameters, const NormPlaces& places);
 model::NormGradients norm_gradients(Parameters& parameters, const NormPlaces& places);
-model::LayerWeights layer_weights(Parameters& parameters, const LayerPlaces& places, TensorView packed_room);
+// operand: the matrix of a parameter.
+model::LayerWeights layer_weights(Parameters& parameters, const LayerPlaces& places,
+                                  const std::function<model::Operand(int parameter)>& operand);
 model::LayerGradients layer_gradients(Parameters& parameters, const LayerPlaces& places);
 
 // Throws std::invalid_argument, in one sentence, for what cannot be trained here: relative positions, sinks,

@@ -67,9 +67,20 @@ void Model::plan() {
   plan_room(rows);
 }
 
+void Model::plan_packed_weights() {
+  for (const LayerPlaces& layer : places_.layers) {
+    for (const LinearPlaces& part : {layer.projected, layer.context, layer.out, layer.up, layer.down})
+      if (part.weight >= 0) packed_.add(parameters_, part.weight, false, arena_);
+  }
+  if (!options_.guesses) return;
+  description_.tied_output ? packed_.add(parameters_, places_.words, true, arena_)
+                           : packed_.add(parameters_, places_.output, false, arena_);
+}
+
 void Model::plan_room(std::int64_t rows) {
   const std::int64_t e = description_.hidden_size;
   const RoomSizes sizes(description_, options_);
+  if (room_.as == PackedAs::bf16) plan_packed_weights();
   if (parameters_.dtype() == DType::f32) {
     arena_.want(room_.packed, {sizes.packed});
     arena_.want(room_.sums, {sizes.sums});

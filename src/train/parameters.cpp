@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "train/arena.h"
 
 namespace attend::train {
 
@@ -48,7 +49,13 @@ void Parameters::initialise(std::uint64_t seed) {
 }
 
 void Parameters::clear_gradients() {
-  std::memset(gradients_.view().raw(), 0, static_cast<std::size_t>(end_) * size_of(dtype()));
+  try {
+    clear(gradients_);
+  } catch (
+      ...) {  // interrupted: they are cleared all the same, because what is there is a part of a gradient
+    std::memset(gradients_.view().raw(), 0, static_cast<std::size_t>(end_) * size_of(dtype()));
+    throw;
+  }
 }
 
 std::int64_t Parameters::numbers() const {

@@ -1,6 +1,7 @@
 // What the layers of a model share while a batch goes through them.
 #pragma once
 
+#include <attend/matmul.h>
 #include <attend/tensor.h>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct Rows {
 
 // Scratch memory of a layer, planned for the largest need of all layers.
 struct Room {
+  PackedAs as = PackedAs::f32;              // what products multiply: f32, or bf16
   TensorView packed{};                      // a matrix as products read it
   TensorView sums{};                        // for add_linear_gradient()
   TensorView factors{};                     // (2, n): a norm's gradients

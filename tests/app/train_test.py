@@ -139,7 +139,7 @@ def test_a_gru_learns_without_attention(tmp_path):
 
 
 @pytest.mark.parametrize("extra", [[], ["--set", "model.dropout=0.2", "--set", "training.accumulate=2", "--set", "model.recompute=true"],
-                                   [*GRU, "--set", "model.dropout=0.2", "--set", "data.distance=5"]])
+                                   [*GRU, "--set", "model.dropout=0.2", "--set", "data.distance=5"], ["--precision", "bf16"]])
 def test_a_resumed_run_ends_in_the_same_bits(tmp_path, extra):
     whole, halves = tmp_path / "whole", tmp_path / "halves"
     assert train(whole, *extra).code == 0
@@ -209,6 +209,26 @@ def test_the_number_of_threads_changes_no_bit(tmp_path, recall):
     for threads in ("1", "3"):
         assert run("train", "-o", str(tmp_path / threads), *SMALL, env={"ATTEND_THREADS": threads}).code == 0
         assert (tmp_path / threads / "training.safetensors").read_bytes() == (recall / "training.safetensors").read_bytes()
+
+
+def test_bf16_is_named_in_the_state_and_said_where_it_is_f32(tmp_path):
+    """On an instruction set that does not multiply bf16 the bits are those of f32; with any number of threads they are the same."""
+    def trained(name: str, *arguments: str, **variables: str) -> tuple[bytes, str]:
+        result = run("train", "-o", str(tmp_path / name), *SMALL, *arguments, env=variables)
+        assert result.code == 0, result.err
+        return (tmp_path / name / "model.safetensors").read_bytes(), " ".join(result.out.split())
+
+    bf16, out = trained("bf16", "--precision", "bf16", ATTEND_THREADS="1")
+    assert bf16 == trained("threads", "--set", "training.precision=bf16", ATTEND_THREADS="3")[0]
+    multiplies = "This processor does not multiply bf16, so the training multiplies in f32." not in out
+    assert multiplies == (bf16 != trained("f32")[0])
+    sentence = "This processor does not multiply bf16, so the training multiplies in f32."
+    narrow, out = trained("narrow", "--precision", "bf16", ATTEND_ISA="scalar")
+    assert sentence in out and narrow == trained("narrow_f32", ATTEND_ISA="scalar")[0]
+    state = safetensors_metadata(tmp_path / "bf16" / "training.safetensors")
+    assert json.loads(state["config"])["training"]["precision"] == "bf16"
+    printed = run("train", "--precision", "bf16", "--print-config")
+    assert json.loads(printed.out)["training"]["precision"] == "bf16"
 
 
 def start(folder: pathlib.Path) -> subprocess.Popen:
@@ -287,6 +307,8 @@ BAD_KEYS = [
     ({"model": {"dropout": 1}}, "model.dropout: 1 is not a number from 0 to 0.99"),
     ({"training": {"rate": "nan"}}, "training.rate: nan is not a number from 0"),
     ({"training": {"rate": -1}}, "training.rate: -1 is not a number from 0"),
+    ({"training": {"precision": "int8"}}, 'training.precision: "int8" is not one of f32, bf16'),
+    ({"task": "it", "training": {"precision": "bf16"}}, "training.precision: it fits two small matrices in float64, and nothing in bf16"),
     ({"training": {"steps": 0}}, "training.steps: 0 is not a number from 1"),
     ({"training": {"batch": 1.5}}, 'training.batch: "1.5" is not a whole number'),
     ({"training": {"rate": [1]}}, "training.rate: is not a number, a string, true or false"),
@@ -314,6 +336,8 @@ def test_refuses_a_bad_config(tmp_path, config, sentence):
     (["no/such.json"], "no/such.json: cannot be read"),
     (["--resume"], "--resume needs -o FOLDER"),
     (["--resume", "recall", "-o", "x"], "--resume continues with the saved configuration"),
+    (["--resume", "--precision", "bf16", "-o", "x"], "so it takes no CONFIG, --set or --precision"),
+    (["--precision", "int8"], "int8"),
 ])
 def test_refuses_a_bad_command_line(tmp_path, arguments, sentence):
     result = run("train", *arguments)

@@ -2,12 +2,17 @@
 
 #include <attend/threads.h>
 
+#include <cmath>
+#include <limits>
+#include <utility>
+
 #include "nn/linear.h"
 #include "support/compare.h"
 #include "support/each_isa.h"
 #include "support/finite_difference.h"
 #include "support/random.h"
 #include "support/refuses.h"
+#include "support/sanitized.h"
 
 namespace attend {
 namespace {
@@ -17,11 +22,11 @@ struct LinearGradients {
 };
 
 // Added to something, which is not lost.
-LinearGradients added(ConstTensorView x, ConstTensorView d_out) {
+LinearGradients added(ConstTensorView x, ConstTensorView d_out, PackedAs as = PackedAs::f32) {
   const std::int64_t in = x.size(1), out = d_out.size(1);
   LinearGradients result{random_normal({in, out}, x.dtype(), 7), random_normal({out}, x.dtype(), 8)};
   Tensor room(DType::f32, {linear_gradient_room(in, out)});
-  add_linear_gradient(x, d_out, result.w, result.bias, room);
+  add_linear_gradient(x, d_out, result.w, result.bias, room, as);
   return result;
 }
 
@@ -55,6 +60,70 @@ TEST_P(LinearGradientOnEachIsa, AgreesWithFloat64) {
   }
 }
 
+class Bf16LinearGradient : public EachIsa {
+ protected:
+  static Tensor rounded(ConstTensorView view) { return copy_of(copy_of(view, DType::bf16), DType::f64); }
+};
+INSTANTIATE_TEST_SUITE_P(Isa, Bf16LinearGradient, testing::ValuesIn(available_isas(Precision::bf16)),
+                         isa_name);
+
+// Against the gradient of the rounded numbers the error is that of f32; against that of the numbers as given
+// it is what rounding them does. Sizes that fill no tile and no line, and more rows than are multiplied
+// together.
+TEST_P(Bf16LinearGradient, AgreesWithFloat64) {
+  const bool rounds_both = isa(Precision::bf16) != isa();
+  const std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 1}, {19, 35}, {64, 48}, {33, 130}, {200, 17}};
+  for (const std::int64_t rows : {1, 2, 31, 33, 1500, 2100}) {
+    for (const auto& [in, out] : sizes) {
+      if (kSanitized && rows * in * out > 500'000) continue;
+      SCOPED_TRACE(testing::Message() << rows << ' ' << in << ' ' << out);
+      const Tensor x = random_normal({rows, in}, DType::f32, 1),
+                   d_out = random_normal({rows, out}, DType::f32, 2);
+      const LinearGradients found = added(x, d_out, PackedAs::bf16);
+      const LinearGradients multiplied =
+          added(rounds_both ? rounded(x) : copy_of(x, DType::f64), rounded(d_out));
+      const LinearGradients exact = added(copy_of(x, DType::f64), copy_of(d_out, DType::f64));
+      EXPECT_LT(max_abs_difference(found.w, multiplied.w), 1e-4);
+      EXPECT_LT(max_abs_difference(found.w, exact.w),
+                0x1p-7 * 4 * std::sqrt(static_cast<double>(rows)) + 0.06);
+      EXPECT_LT(max_abs_difference(found.bias, exact.bias), 1e-4);  // is not rounded
+    }
+  }
+}
+
+TEST_P(Bf16LinearGradient, SameBitsWithAnyThreadsAndStrides) {
+  const Tensor x = random_normal({2100, 40}, DType::f32, 1), d_out = random_normal({2100, 70}, DType::f32, 2);
+  Tensor wide_x = random_normal({2100, 60}, DType::f32, 3), wide = random_normal({2100, 90}, DType::f32, 4);
+  const TensorView some_x = wide_x.view().slice(1, 7, 47), some = wide.view().slice(1, 9, 79);
+  copy(x, some_x);
+  copy(d_out, some);
+  set_threads(1);
+  const LinearGradients expected = added(x, d_out, PackedAs::bf16);
+  const Tensor turned = copy_of(x.view().transposed(0, 1));
+  for (const int count : {1, 2, 3, 8}) {
+    set_threads(count);
+    EXPECT_TRUE(same_bits(added(some_x, some, PackedAs::bf16).w, expected.w)) << count;
+    EXPECT_TRUE(same_bits(added(x, d_out, PackedAs::bf16).w, expected.w)) << count;
+    EXPECT_LT(max_abs_difference(added(turned.view().transposed(0, 1), d_out, PackedAs::bf16).w, expected.w),
+              1e-4);
+  }
+  set_threads(0);
+}
+
+// NaN and infinity reach their own row and column, and no other.
+TEST_P(Bf16LinearGradient, WhatIsNotFiniteStaysInItsPlace) {
+  Tensor x = random_normal({40, 18}, DType::f32, 1), d_out = random_normal({40, 35}, DType::f32, 2);
+  x.values<float>()[3 * 18 + 5] = std::numeric_limits<float>::quiet_NaN();
+  d_out.values<float>()[7 * 35 + 33] = std::numeric_limits<float>::infinity();
+  const LinearGradients found = added(x, d_out, PackedAs::bf16);
+  for (std::int64_t i = 0; i < 18; ++i) {
+    for (std::int64_t j = 0; j < 35; ++j) {
+      const float value = found.w.values<float>()[static_cast<std::size_t>(i * 35 + j)];
+      EXPECT_EQ(std::isfinite(value), i != 5 && j != 33) << i << ' ' << j;
+    }
+  }
+}
+
 TEST(LinearGradient, SameBitsWithAnyThreadsAndStrides) {
   const Tensor x = random_normal({1500, 40}, DType::f32, 1), d_out = random_normal({1500, 70}, DType::f32, 2);
   set_threads(1);
@@ -77,6 +146,8 @@ TEST(LinearGradient, EmptyInputsAndRefusals) {
   const Tensor x(DType::f32, {4, 3}), d_out(DType::f32, {4, 2});
   Tensor d_w(DType::f32, {3, 2}), small(DType::f32, {16});
   EXPECT_REFUSES(add_linear_gradient(x, d_out, d_w, {}, small), "room has 16 elements, expected");
+  EXPECT_REFUSES(add_linear_gradient(x, d_out, d_w, {}, small, PackedAs::int8),
+                 "[add_linear_gradient] as is int8, expected f32 or bf16");
   EXPECT_REFUSES(add_linear_gradient(d_out, x, d_w, {}, small), "d_w has shape (3, 2), expected (2, 3)");
   EXPECT_REFUSES(add_linear_gradient(x, d_w, d_w, {}, small), "d_out has shape (3, 2), expected (4, 2)");
 }

@@ -37,6 +37,21 @@ def test_gradients_by_finite_differences(kind, changes):
         assert sum(slopes) / 2e-5 == pytest.approx(gradients[name][place], rel=1e-5, abs=1e-9), name
 
 
+def test_bf16_gradients_are_close_to_the_exact_ones():
+    shape = {"length": 20, "hidden": 32, "dtype": "float32"}
+    exact, model = tiny(**{**shape, "dtype": "float64"}), tiny(**shape, precision="bf16")
+    exact.load_parameters(model.parameters)
+    ids = RNG.integers(0, 7, (3, 20))
+    assert model.learn(ids) == pytest.approx(exact.learn(ids), rel=1e-2)
+    found, expected = (np.concatenate([gradient.ravel() for gradient in each.gradients.values()]) for each in (model, exact))
+    error = np.linalg.norm(found - expected) / np.linalg.norm(expected)
+    assert error < 2**-5 and (error > 1e-4 or attend.isa("bf16") == attend.isa())
+    with pytest.raises(ValueError, match="a model in float64 multiplies in float64, not in bf16"):
+        tiny(precision="bf16")
+    with pytest.raises(ValueError, match='training.precision: "int8" is not one of f32, bf16'):
+        tiny(dtype="float32", precision="int8")
+
+
 def test_gradients_add_up_and_go():
     model, ids = tiny(), RNG.integers(0, 7, (3, 6))
     model.learn(ids)

@@ -40,6 +40,8 @@ TEST(ModelMemory, MatchesEveryModel) {
         shape.recompute = recompute;
         expect_same(shape, DType::f32);
         expect_same(shape, DType::f64);
+        shape.precision = Precision::bf16;
+        expect_same(shape, DType::f32);
       }
     }
   }

@@ -20,6 +20,7 @@ struct ModelShape : model::OwnModel {
   bool typed = false;  // one more vector, the same for every token: BERT's token type
   double dropout = 0;
   bool recompute = false, guesses = true;
+  Precision precision = Precision::f32;
   void (*change)(LayerDescription& layer) = nullptr;  // of what OwnModel has no settings for, in every layer
 
   ModelDescription description() const {
@@ -31,7 +32,11 @@ struct ModelShape : model::OwnModel {
     return made;
   }
   TrainingOptions options(std::int64_t sequences) const {
-    return {.sequences = sequences, .dropout = dropout, .recompute = recompute, .guesses = guesses};
+    return {.sequences = sequences,
+            .dropout = dropout,
+            .recompute = recompute,
+            .guesses = guesses,
+            .precision = precision};
   }
 };
 
