@@ -108,8 +108,9 @@ class EncoderCases:
 
 
 def agree(group: str, name: str, ours: np.ndarray, theirs: np.ndarray, bound: float) -> float:
-    """1 - the smallest cosine; all vectors have length 1."""
-    least = float((ours.astype(float) * np.asarray(theirs, float)).sum(-1).min())
+    """1 - the smallest cosine. A vector that was made in bf16 is not of length 1, but for two digits."""
+    ours, theirs = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (ours.astype(float), np.asarray(theirs, float)))
+    least = float((ours * theirs).sum(-1).min())
     if not least >= bound:
         raise SystemExit(f"rivals: {group}: the cosine to {name} is {least:.7f}, less than {bound}")
     return 1 - least

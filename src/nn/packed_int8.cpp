@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/error.h"
@@ -23,47 +24,70 @@ using kernels::group_count, kernels::kInt8Group, kernels::kPanelColumns, kernels
 // Where the parts of a packed matrix are.
 struct Int8Layout {
   Int8Layout(std::int64_t k, std::int64_t n)
-      : panel_bytes(group_count(k) * kInt8Group * kPanelColumns), columns(panel_count(n) * kPanelColumns) {}
+      : groups(group_count(k)),
+        panel_bytes(kernels::int8_panel_bytes(groups)),
+        columns(panel_count(n) * kPanelColumns) {}
   std::int64_t scales() const { return columns / kPanelColumns * panel_bytes; }
   std::int64_t sums() const { return scales() + columns * static_cast<std::int64_t>(sizeof(float)); }
-  std::int64_t bytes() const { return sums() + columns * static_cast<std::int64_t>(sizeof(std::int32_t)); }
+  std::int64_t bytes() const { return sums() + columns * static_cast<std::int64_t>(sizeof(float)); }
   // Of a number, in the panels.
   std::int64_t place(std::int64_t row, std::int64_t column) const {
-    return column / kPanelColumns * panel_bytes +
-           (row / kInt8Group * kPanelColumns + column % kPanelColumns) * kInt8Group + row % kInt8Group;
+    return column / kPanelColumns * panel_bytes + kernels::int8_line(row / kInt8Group) +
+           column % kPanelColumns * kInt8Group + row % kInt8Group;
   }
-  std::int64_t panel_bytes, columns;
+  // Of the scale of its block.
+  std::int64_t scale_place(std::int64_t row, std::int64_t column) const {
+    return column / kPanelColumns * panel_bytes + kernels::int8_scales_line(row / kInt8Group, groups) +
+           column % kPanelColumns * static_cast<std::int64_t>(sizeof(float));
+  }
+  std::int64_t groups, panel_bytes, columns;
 };
 
 std::int64_t bytes_of_int8(std::int64_t k, std::int64_t n) {
-  if (k > kernels::kMaxInt8Depth) {
-    refuse("PackedMatrix", "w has ", k, " rows, more than the ", kernels::kMaxInt8Depth,
-           " whose int8 sums fit in 32 bits");
-  }
-  element_count({panel_count(n), group_count(k), kInt8Group * kPanelColumns});  // throws when it is too much
+  // Throws when it is too much. The scales of blocks take less than as much again.
+  element_count({panel_count(n), group_count(k), 2 * kernels::kInt8Line});
   return Int8Layout(k, n).bytes();
 }
 
-// Whole numbers between -127 and 127, by the scale that makes the largest 127. A column with a NaN or an
-// infinity has a scale of NaN, so that all that comes of it is NaN.
-void pack_column(const float* column, std::int64_t k, std::int8_t* to, float& scale, std::int32_t& sum) {
-  float largest = 0, wrong = 0;
-  for (std::int64_t i = 0; i < k; ++i) {
-    largest = std::max(largest, std::abs(column[i]));
-    wrong += column[i] - column[i];
-  }
-  scale = wrong == 0 ? largest / 127 : std::numeric_limits<float>::quiet_NaN();
+// Adding and taking away 1.5 * 2^52 rounds to a whole number, to even halfway.
+double rounded(double x) {
+  constexpr double kRound = 6755399441055744.0;
+  return x + kRound - kRound;
+}
+
+// Whole numbers between -127 and 127. The scale of a column makes its largest 127; that of a block, which is
+// relative to it, the largest of the block. A column with a NaN or an infinity has a scale of NaN, so that
+// all that comes of it is NaN.
+void pack_column(const float* from, std::int64_t k, std::int64_t column, const Int8Layout& layout,
+                 std::int8_t* panels, float& scale, float& sum) {
+  const auto largest_of = [&](std::int64_t first, std::int64_t last) {
+    float largest = 0;
+    for (std::int64_t i = first; i < last; ++i) largest = std::max(largest, std::abs(from[i]));
+    return largest;
+  };
+  float wrong = 0;
+  for (std::int64_t i = 0; i < k; ++i) wrong += from[i] - from[i];
+  scale = wrong == 0 ? largest_of(0, k) / 127 : std::numeric_limits<float>::quiet_NaN();
   sum = 0;
   if (!(scale > 0)) return;
-  // Adding 1.5 * 2^52 rounds to a whole number, to even halfway.
-  constexpr double kRound = 6755399441055744.0;
-  for (std::int64_t i = 0; i < k; ++i) {
-    const double whole = static_cast<double>(column[i]) / static_cast<double>(scale) + kRound - kRound;
-    // A subnormal scale is coarse: the quotient may pass 127.
-    const auto q = static_cast<std::int32_t>(std::clamp(whole, -127.0, 127.0));
-    to[i / kInt8Group * (kInt8Group * kPanelColumns) + i % kInt8Group] = static_cast<std::int8_t>(q);
-    sum += q;
+  double scaled_sum = 0;
+  for (std::int64_t first = 0; first < k; first += kernels::kInt8BlockDepth) {
+    const std::int64_t last = std::min(first + kernels::kInt8BlockDepth, k);
+    const auto share =
+        static_cast<float>(static_cast<double>(largest_of(first, last) / 127) / static_cast<double>(scale));
+    std::memcpy(panels + layout.scale_place(first, column), &share, sizeof(share));
+    const double step = static_cast<double>(share) * static_cast<double>(scale);
+    std::int32_t whole_sum = 0;
+    for (std::int64_t i = first; i < last && step > 0; ++i) {
+      // A subnormal scale is coarse: the quotient may pass 127.
+      const auto q =
+          static_cast<std::int32_t>(std::clamp(rounded(static_cast<double>(from[i]) / step), -127.0, 127.0));
+      panels[layout.place(i, column)] = static_cast<std::int8_t>(q);
+      whole_sum += q;
+    }
+    scaled_sum += static_cast<double>(share) * whole_sum;
   }
+  sum = static_cast<float>(scaled_sum);
 }
 
 void pack_int8(ConstTensorView w, void* memory) {
@@ -72,9 +96,9 @@ void pack_int8(ConstTensorView w, void* memory) {
   const Int8Layout layout(k, n);
   auto* const panels = static_cast<std::int8_t*>(memory);
   auto* const scales = reinterpret_cast<float*>(panels + layout.scales());
-  auto* const sums = reinterpret_cast<std::int32_t*>(panels + layout.sums());
+  auto* const sums = reinterpret_cast<float*>(panels + layout.sums());
   std::fill_n(scales, layout.columns, 0.0F);
-  std::fill_n(sums, layout.columns, 0);
+  std::fill_n(sums, layout.columns, 0.0F);
   if (k == 0 || n == 0) return;
   const int lanes = lanes_for(panel_count(n));
   const LaneScratch<float> scratch(lanes, k);
@@ -85,7 +109,7 @@ void pack_int8(ConstTensorView w, void* memory) {
       const std::int64_t first = panel * kPanelColumns, last = std::min(first + kPanelColumns, n);
       for (std::int64_t j = first; j < last; ++j) {
         copy_row(source + j * w.stride(1), w.stride(0), k, scratch.of(lane), 1);
-        pack_column(scratch.of(lane), k, panels + layout.place(0, j), scales[j], sums[j]);
+        pack_column(scratch.of(lane), k, j, layout, panels, scales[j], sums[j]);
       }
     });
   });
@@ -96,7 +120,9 @@ void transpose_int8(const PackedMatrix& w, void* memory) {
   const auto* const panels = static_cast<const std::int8_t*>(w.memory().raw());
   const auto* const scales = reinterpret_cast<const float*>(panels + layout.scales());
   pack_transpose(w.rows(), w.columns(), memory, [&](std::int64_t row, std::int64_t column) noexcept {
-    return static_cast<float>(panels[layout.place(row, column)]) * scales[column];
+    float share = 0;
+    std::memcpy(&share, panels + layout.scale_place(row, column), sizeof(share));
+    return static_cast<float>(panels[layout.place(row, column)]) * (share * scales[column]);
   });
 }
 
@@ -175,7 +201,7 @@ void multiply_int8(ConstTensorView a, const PackedMatrix& w, TensorView out, con
                    block.panels = panels + at.column * column_bytes;
                    if (at.next_column >= 0) block.ahead = panels + at.next_column * column_bytes;
                    block.b_scales = reinterpret_cast<const float*>(panels + layout.scales()) + at.column;
-                   block.b_sums = reinterpret_cast<const std::int32_t*>(panels + layout.sums()) + at.column;
+                   block.b_sums = reinterpret_cast<const float*>(panels + layout.sums()) + at.column;
                    block.finish = finish;
                    kernels::matmul_int8(block);
                  });

@@ -1,6 +1,7 @@
 // The tiles of the product in whole numbers, each against the plain sum.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -26,7 +27,10 @@ struct Vector {
   static Register load(const std::int8_t* from) {
     return _mm256_load_si256(reinterpret_cast<const __m256i*>(from));
   }
-  static void store(std::int32_t* to, Register x) { _mm256_store_si256(reinterpret_cast<__m256i*>(to), x); }
+  static void keep(Register sum, const float* scales, const float* before, float* to) {
+    const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_load_ps(scales));
+    _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(before), scaled));
+  }
   static Register add_products(Register sum, Register a, Register b) {
     return _mm256_dpbusd_epi32(sum, a, b);
   }
@@ -51,16 +55,23 @@ INSTANTIATE_TEST_SUITE_P(Isa, Int8Tiles, testing::ValuesIn(available_isas(Precis
 // Numbers of the whole range, the ends among them.
 std::int32_t number(Int8Form form, std::int64_t i) {
   const auto q = static_cast<std::int32_t>(i % 7 == 0 ? 255 : i * 37 % 256);
-  return form == Int8Form::u8 ? q : form == Int8Form::s8 ? q - 128 : q * 100 - 5000;
+  return form == Int8Form::s8 ? q - 128 : q;
 }
 
-void expect_exact_sums(const Int8Kernel& kernel) {
-  constexpr std::int64_t kGroups = 19, kDepth = kGroups * kInt8Group, kRow = 320;
+// Of a block and a column: powers of two, so that sums of what they scale are exact as well.
+float scale_of(std::int64_t block, std::int64_t column) {
+  return std::ldexp(1.0F, static_cast<int>(-(block + column) % 4));
+}
+
+void expect_exact_sums(const Int8Kernel& kernel, std::int64_t groups) {
+  const std::int64_t depth = groups * kInt8Group, panel = int8_panel_bytes(groups);
+  constexpr std::int64_t kRow = 704, kMostPanel = 100 * kInt8Line;
   alignas(64) static char a[kMostInt8Rows * kRow];
-  alignas(64) static std::int8_t b[kMostInt8Panels * kGroups * 64];
+  alignas(64) static std::int8_t b[kMostInt8Panels * kMostPanel];
+  ASSERT_LE(panel, kMostPanel);
   for (std::int64_t r = 0; r < kernel.rows; ++r) {
-    for (std::int64_t i = 0; i < kDepth; ++i) {
-      const std::int32_t q = number(kernel.form, r * kDepth + i);
+    for (std::int64_t i = 0; i < depth; ++i) {
+      const std::int32_t q = number(kernel.form, r * depth + i);
       const auto byte = static_cast<std::int8_t>(q);
       const auto word = static_cast<std::int16_t>(q);
       if (kernel.form == Int8Form::s16) {
@@ -70,15 +81,22 @@ void expect_exact_sums(const Int8Kernel& kernel) {
       }
     }
   }
-  for (std::int64_t i = 0; i < kernel.panels * kGroups * 64; ++i)
+  for (std::int64_t i = 0; i < kernel.panels * panel; ++i)
     b[i] = static_cast<std::int8_t>(i % 5 == 0 ? -127 : i * 29 % 255 - 127);
+  for (std::int64_t c = 0; c < kernel.panels * 16; ++c) {
+    for (std::int64_t block = 0; block < int8_blocks(groups); ++block) {
+      const float scale = scale_of(block, c);
+      std::memcpy(b + c / 16 * panel + int8_scales_line(block * kInt8BlockGroups, groups) + c % 16 * 4,
+                  &scale, 4);
+    }
+  }
   for (std::int64_t rows = 1; rows <= kernel.rows; ++rows) {
     for (std::int64_t panels = 1; panels <= kernel.panels; ++panels) {
-      alignas(64) std::int32_t sums[kMostInt8Rows * kMostInt8Panels * 16];
+      alignas(64) float sums[kMostInt8Rows * kMostInt8Panels * 16];
       Int8Tile tile;
       tile.rows = rows;
       tile.panels = panels;
-      tile.groups = kGroups;
+      tile.groups = groups;
       tile.a = a;
       tile.a_row = kRow;
       tile.b = b;
@@ -87,16 +105,24 @@ void expect_exact_sums(const Int8Kernel& kernel) {
       kernel.multiply(tile);
       for (std::int64_t r = 0; r < rows; ++r) {
         for (std::int64_t c = 0; c < panels * 16; ++c) {
-          std::int32_t expected = 0;
-          for (std::int64_t i = 0; i < kDepth; ++i) {
-            expected += number(kernel.form, r * kDepth + i) *
-                        b[c / 16 * kGroups * 64 + i / kInt8Group * 64 + c % 16 * 4 + i % kInt8Group];
+          double expected = 0;
+          for (std::int64_t i = 0; i < depth; ++i) {
+            const std::int64_t group = i / kInt8Group;
+            expected += static_cast<double>(scale_of(group / kInt8BlockGroups, c)) *
+                        number(kernel.form, r * depth + i) *
+                        b[c / 16 * panel + int8_line(group) + c % 16 * 4 + i % kInt8Group];
           }
-          ASSERT_EQ(sums[r * panels * 16 + c], expected) << rows << ' ' << panels << ' ' << r << ' ' << c;
+          ASSERT_EQ(static_cast<double>(sums[r * panels * 16 + c]), expected)
+              << groups << ' ' << rows << ' ' << panels << ' ' << r << ' ' << c;
         }
       }
     }
   }
+}
+
+// A part of a block, whole ones, and some with a part after them.
+void expect_exact_sums(const Int8Kernel& kernel) {
+  for (const std::int64_t groups : {19, 32, 64, 83}) expect_exact_sums(kernel, groups);
 }
 
 TEST_P(Int8Tiles, SumsAreExact) {

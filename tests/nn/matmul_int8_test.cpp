@@ -134,8 +134,8 @@ TEST_P(MatmulInt8, OutliersOfARow) {
   EXPECT_GT(error_of(many), 3 * usual);
 }
 
-// Nothing but the exact sums and the same few roundings of f32: so the bits are the same on every instruction
-// set, whichever packed the matrix.
+// Nothing but sums that are exact and the same few roundings of f32: so the bits are the same on every
+// instruction set, whichever packed the matrix.
 TEST_P(MatmulInt8, TheBitsAreThoseOfEveryOtherInstructionSet) {
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 17, 5}, {13, 50, 33}, {130, 96, 384}}) {
     Tensor a = random_normal({m, k}, DType::f32, 1);
@@ -155,21 +155,36 @@ TEST_P(MatmulInt8, TheBitsAreThoseOfEveryOtherInstructionSet) {
   }
 }
 
-// Sums as large as they get: every product is 255 * 127, at the greatest depth that is taken.
+// Sums as large as they get: every product is 255 * 127. Those of a block are exact, and blocks are added in
+// f32.
 TEST_P(MatmulInt8, TheGreatestSumsFit) {
-  const std::int64_t k = kernels::kMaxInt8Depth;
-  Tensor a(DType::f32, {2, k}), w(DType::f32, {k, 3});
-  for (std::int64_t i = 0; i < k; ++i) {
-    for (std::int64_t r = 0; r < 2; ++r) a.values<float>()[static_cast<std::size_t>(r * k + i)] = 255;
-    for (std::int64_t j = 0; j < 3; ++j)
-      w.values<float>()[static_cast<std::size_t>(i * 3 + j)] = j == 1 ? -127 : 127;
+  for (const std::int64_t k : {128, 70000}) {
+    Tensor a(DType::f32, {2, k}), w(DType::f32, {k, 3});
+    for (std::int64_t i = 0; i < k; ++i) {
+      for (std::int64_t r = 0; r < 2; ++r) a.values<float>()[static_cast<std::size_t>(r * k + i)] = 255;
+      for (std::int64_t j = 0; j < 3; ++j)
+        w.values<float>()[static_cast<std::size_t>(i * 3 + j)] = j == 1 ? -127 : 127;
+    }
+    const auto most = static_cast<float>(255 * 127 * k);
+    const float off = k > 128 ? most * 1e-5f : 0;
+    const Tensor out = int8_product(a, w);
+    for (const std::size_t i : {0U, 2U, 3U}) EXPECT_NEAR(out.values<float>()[i], most, off);
+    EXPECT_NEAR(out.values<float>()[4], -most, off);
+    for (float& value : a.values<float>()) value = -value;
+    EXPECT_NEAR(int8_product(a, w).values<float>()[1], most, off);
   }
-  const float most = static_cast<float>(255 * 127 * k);
-  const Tensor out = int8_product(a, w);
-  for (const std::size_t i : {0U, 2U, 3U}) EXPECT_EQ(out.values<float>()[i], most);
-  EXPECT_EQ(out.values<float>()[4], -most);
-  for (float& value : a.values<float>()) value = -value;
-  EXPECT_EQ(int8_product(a, w).values<float>()[1], most);
+}
+
+// A weight far beyond those around it takes bits from the 127 that share its scale, and from no others.
+TEST_P(MatmulInt8, AWeightFarBeyondOthersCostsItsBlockAlone) {
+  const std::int64_t k = 384;
+  Tensor w = random_normal({k, 1}, DType::f32, 2);
+  const Tensor a = random_normal({1, k}, DType::f32, 1), plain = copy_of(held_columns(w));
+  w.values<float>()[130] = 100;
+  const Tensor held = held_columns(w);
+  for (const std::size_t i : {0U, 127U, 256U, 383U})
+    EXPECT_NEAR(held.values<double>()[i], plain.values<double>()[i], 1e-6);
+  EXPECT_LE(max_abs_difference(int8_product(a, w), held_product(a, w)), 1e-4);
 }
 
 TEST_P(MatmulInt8, AnyStrides) {
@@ -261,14 +276,9 @@ TEST(MatmulInt8Edges, TheTransposeIsThatOfTheNumbersHeld) {
 }
 
 TEST(MatmulInt8Edges, TakesAQuarterOfTheMemory) {
-  EXPECT_EQ(PackedMatrix::bytes_needed(384, 1536, {}, PackedAs::int8), 384 * 1536 + 1536 * 8);
-  EXPECT_EQ(PackedMatrix::bytes_needed(5, 17, {}, PackedAs::int8), 8 * 32 + 32 * 8);
-}
-
-TEST(MatmulInt8Edges, RefusesADepthWhoseSumsCouldOverflow) {
-  const Tensor w(DType::f32, {kernels::kMaxInt8Depth + 1, 1});
-  EXPECT_REFUSES(PackedMatrix(w, PackedAs::int8),
-                 "[PackedMatrix] w has 65281 rows, more than the 65280 whose int8 sums fit in 32 bits");
+  // A number a byte; a scale for each 128; two more numbers a column.
+  EXPECT_EQ(PackedMatrix::bytes_needed(384, 1536, {}, PackedAs::int8), 384 * 1536 + 3 * 1536 * 4 + 1536 * 8);
+  EXPECT_EQ(PackedMatrix::bytes_needed(5, 17, {}, PackedAs::int8), 8 * 32 + 32 * 4 + 32 * 8);
 }
 
 }  // namespace

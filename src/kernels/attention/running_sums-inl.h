@@ -26,6 +26,9 @@ struct RunningSums {
   Slot max[kV];                          // of the scores so far
   Slot base[kV], sum[kV], tile_sum[kV];  // what exponentials are relative to, and their sums
 
+  // The implicit one belongs to no instruction set, and gcc refuses to put NEON's registers into it.
+  HWY_ATTR HWY_INLINE RunningSums() {}
+
   HWY_ATTR HWY_INLINE void begin(float sink) {
     const D d;
     for (int v = 0; v < kV; ++v) {

@@ -28,13 +28,13 @@ HWY_ATTR void multiply_panel(const PanelProducts& p) {
 }
 
 // A panel stays in the first-level cache while all vectors pass, and its sums until they are finished.
-HWY_ATTR void multiply_blocks(const BlockProducts& p, bool vnni) {
+HWY_ATTR void multiply_blocks(const BlockProducts& p, PanelKernel kernel) {
   HWY_ALIGN float sums[kBlockRows * kBlockColumns];
   const std::int64_t bytes = panel_bytes(p.type, p.blocks);
   for (std::int64_t column = 0; column < p.columns; column += kBlockColumns) {
     const PanelProducts panel{p.type, p.panels + column / kBlockColumns * bytes, p.blocks, p.vectors, p.rows,
                               sums};
-    vnni ? panel_products_vnni(panel) : multiply_panel(panel);
+    kernel != nullptr ? kernel(panel) : multiply_panel(panel);
     finish(p.finish, 0, p.rows, column, std::min(kBlockColumns, p.columns - column), sums, kBlockColumns);
   }
 }
@@ -49,10 +49,21 @@ namespace {
 
 HWY_EXPORT(multiply_blocks);
 
+// Null where the instruction set in use has no such instruction.
+PanelKernel panel_kernel() noexcept {
+#if defined(__x86_64__)
+  if (has_extension(Extension::avx512_vnni)) return panel_products_vnni;
+  if (has_extension(Extension::avx_vnni)) return panel_products_avx_vnni;
+#elif defined(__aarch64__)
+  if (has_extension(Extension::neon_dot)) return panel_products_neon_dot;
+#endif
+  return nullptr;
+}
+
 }  // namespace
 
 void block_products(const BlockProducts& products) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply_blocks)(products, has_extension(Extension::avx512_vnni));
+  HWY_DYNAMIC_DISPATCH(multiply_blocks)(products, panel_kernel());
 }
 
 }  // namespace attend::kernels

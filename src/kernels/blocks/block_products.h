@@ -36,7 +36,14 @@ struct PanelProducts {
   float* sums = nullptr;
 };
 
-// With vpdpbusd, where the processor has it (Extension::avx512_vnni); does nothing on others than x86.
+using PanelKernel = void (*)(const PanelProducts&) noexcept;
+
+// By an instruction that multiplies four bytes and adds them up: with its extension (kernels/extensions.h).
+#if defined(__x86_64__)
 void panel_products_vnni(const PanelProducts& products) noexcept;
+void panel_products_avx_vnni(const PanelProducts& products) noexcept;
+#elif defined(__aarch64__)
+void panel_products_neon_dot(const PanelProducts& products) noexcept;
+#endif
 
 }  // namespace attend::kernels

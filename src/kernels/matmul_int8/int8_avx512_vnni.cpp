@@ -3,7 +3,17 @@
 #if defined(__x86_64__)
 
 #include <hwy/base.h>
+
+// gcc 12 takes the unused registers of its own intrinsics for variables that nobody has set (its bug 105593).
+#if !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 #include <immintrin.h>
+#if !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 HWY_PUSH_ATTRIBUTES("avx512f,avx512vnni")
 namespace attend::kernels {
@@ -15,9 +25,14 @@ struct Vector {
   static constexpr int kBytes = 64;
   static Register set(std::int32_t x) { return _mm512_set1_epi32(x); }
   static Register load(const std::int8_t* from) { return _mm512_load_si512(from); }
-  static void store(std::int32_t* to, Register x) { _mm512_store_si512(to, x); }
+  static void keep(Register sum, const float* scales, const float* before, float* to) {
+    const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_load_ps(scales));
+    _mm512_store_ps(to, _mm512_add_ps(_mm512_load_ps(before), scaled));
+  }
+  // Not the intrinsic: with it gcc 12 copies all sums in each step, in a loop within a loop.
   static Register add_products(Register sum, Register a, Register b) {
-    return _mm512_dpbusd_epi32(sum, a, b);
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+    return sum;
   }
 };
 

@@ -17,9 +17,14 @@ struct Vector {
   static Register load(const std::int8_t* from) {
     return _mm256_load_si256(reinterpret_cast<const __m256i*>(from));
   }
-  static void store(std::int32_t* to, Register x) { _mm256_store_si256(reinterpret_cast<__m256i*>(to), x); }
+  static void keep(Register sum, const float* scales, const float* before, float* to) {
+    const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_load_ps(scales));
+    _mm256_store_ps(to, _mm256_add_ps(_mm256_load_ps(before), scaled));
+  }
+  // As in int8_avx512_vnni.cpp.
   static Register add_products(Register sum, Register a, Register b) {
-    return _mm256_dpbusd_avx_epi32(sum, a, b);
+    asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return sum;
   }
 };
 

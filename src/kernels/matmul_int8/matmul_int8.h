@@ -1,5 +1,5 @@
-// The matrix product in whole numbers of 8 bits: sums are exact, and the same on every instruction set; they
-// become f32 with the scales of their row and column, and go on as those of the f32 product do.
+// The matrix product in whole numbers of 8 bits: sums of 128 steps are exact; they become f32 with the scales
+// of their row and column, and go on as those of the f32 product do.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,19 @@
 namespace attend::kernels {
 
 // The most elements of a row outside of its range, and how far the furthest is, counted in widths of the
-// range: 120 * 255 fits in 16 bits.
+// range. Where leaving them in widens a side of the range by no more than this part of it, they are none.
 inline constexpr int kInt8Outliers = 8, kInt8Reach = 120;
-
-// The greatest depth whose sums fit in 32 bits: (255 * 65280 + 8 * 120 * 255) * 127 < 2^31.
-inline constexpr std::int64_t kMaxInt8Depth = 65280;
+inline constexpr float kInt8Widening = 0.2F;
 
 // A row as held: the number of an element is scale * (q - zero). A row that has a NaN or an infinity has a
 // scale of NaN, and so has all that comes of it.
 struct Int8Row {
   float scale;
-  std::int32_t zero;  // as `form` holds it
-  // What is left of the elements whose q is outside of [0, 255]. Of s16, which holds them whole, none.
+  float zero;  // a whole number, as `form` holds it
+  // What is left of the elements whose q is outside of [0, 255].
   struct Outlier {
     std::int32_t group, place;  // of the depth; in the group
-    std::int32_t rest;          // q - 255, or q
+    float rest;                 // q - 255, or q: a whole number
   };
   std::int32_t outlier_count;
   Outlier outliers[kInt8Outliers];
@@ -38,10 +36,10 @@ constexpr std::int64_t int8_row_bytes(std::int64_t depth, Int8Form form) noexcep
 
 // Each row (rows, depth) to whole numbers: 256 of them between the third greatest and the third least of its
 // elements, 0 included, which is then exact, and the few beyond them as they come. One element in a hundred
-// that is ten times as large as the others would else take three bits from all of them. "Third" is that of 16
-// numbers, the greatest at each place modulo 16, which vectors find. Where more than kInt8Outliers are
-// beyond, the range is that of all elements. Filled up to whole groups. `to` is 64-byte aligned, its rows
-// int8_row_bytes() apart.
+// that is ten times as large as the others would else take three bits from all of them. The second or the
+// first stands for the third where it is hardly further out. They are those of 16 numbers, the greatest at
+// each place modulo 16, which vectors find. Where more than kInt8Outliers are beyond, the range is that of
+// all elements. Filled up to whole groups. `to` is 64-byte aligned, its rows int8_row_bytes() apart.
 void quantise_rows(const float* from, std::int64_t from_row, std::int64_t rows, std::int64_t depth,
                    Int8Form form, void* to, Int8Row* scales) noexcept;
 
@@ -51,10 +49,10 @@ struct Int8Block {
   const void* a = nullptr;  // by quantise_rows(), in the form of int8_kernel(); kInt8RowsRead
   std::int64_t a_row = 0;   // bytes
   const Int8Row* a_scales = nullptr;
-  const std::int8_t* panels = nullptr;
-  const std::int8_t* ahead = nullptr;    // what this thread will probably read next, or null
-  const float* b_scales = nullptr;       // (columns) rounded up to whole panels, 64-byte aligned
-  const std::int32_t* b_sums = nullptr;  // the same: the sum of each column
+  const std::int8_t* panels = nullptr;  // int8_panel_bytes(groups) each
+  const std::int8_t* ahead = nullptr;   // what this thread will probably read next, or null
+  const float* b_scales = nullptr;      // (columns) rounded up to whole panels, 64-byte aligned
+  const float* b_sums = nullptr;        // the same: each column added up, its blocks scaled, it itself not
   MatmulFinish finish;
 };
 

@@ -46,17 +46,31 @@ void int8_row_reference(const float* row, std::int64_t n, double* held) noexcept
     }
     return clamp || outliers <= kInt8Outliers;
   };
-  const double factor = std::max(1.0, (low[0] + high[0]) / (kInt8Reach * (low[2] + high[2])));
-  if (!write(low[2] * factor, high[2] * factor, false)) write(low[0], high[0], true);
+  const float allowed = kInt8Widening * (static_cast<float>(high[2]) + static_cast<float>(low[2]));
+  const auto end_of = [&](const double* side) {
+    const auto third = static_cast<float>(side[2]);
+    return *std::find_if(side, side + 2, [&](double x) { return static_cast<float>(x) - third <= allowed; });
+  };
+  const double from = end_of(low), to = end_of(high);
+  const double factor = std::max(1.0, (low[0] + high[0]) / (kInt8Reach * (from + to)));
+  if (!write(from * factor, to * factor, false)) write(low[0], high[0], true);
 }
 
 void int8_column_reference(const float* column, std::int64_t n, double* held) noexcept {
   if (!finite_all(column, n)) return not_a_number(n, held);
-  float largest = 0;
-  for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(column[i]));
-  const double scale = static_cast<float>(largest / 127);
-  for (std::int64_t i = 0; i < n; ++i)
-    held[i] = scale == 0 ? 0 : std::clamp(std::nearbyint(column[i] / scale), -127.0, 127.0) * scale;
+  const auto largest_of = [&](std::int64_t first, std::int64_t last) {
+    float largest = 0;
+    for (std::int64_t i = first; i < last; ++i) largest = std::max(largest, std::abs(column[i]));
+    return largest;
+  };
+  const double whole = largest_of(0, n) / 127;  // in f32
+  for (std::int64_t first = 0; first < n; first += kInt8BlockDepth) {
+    const std::int64_t last = std::min(first + kInt8BlockDepth, n);
+    const double share = static_cast<float>(largest_of(first, last) / 127 / whole), scale = share * whole;
+    for (std::int64_t i = first; i < last; ++i)
+      held[i] =
+          whole == 0 || scale == 0 ? 0 : std::clamp(std::nearbyint(column[i] / scale), -127.0, 127.0) * scale;
+  }
 }
 
 }  // namespace attend::kernels
