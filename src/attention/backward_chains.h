@@ -44,15 +44,14 @@ class BackwardChains {
   template <class Visit>
   void work(const Visit& visit) {
     constexpr int kSpins = 200;
-    const Place* place = nullptr;
-    std::int64_t part = 0;
+    Choice own;
     for (int waited = 0; open_.load(std::memory_order_acquire) > 0 && !abandoned();) {
-      if (!choose(place, part)) {
+      if (!stays(own) && !choose(own)) {
         if (++waited > kSpins) std::this_thread::yield();
         continue;
       }
       waited = 0;
-      go_on(*place, part, visit);
+      go_on(*own.place, own.part, visit);
     }
   }
 
@@ -66,6 +65,12 @@ class BackwardChains {
     const BackwardUnit* unit;
     std::int64_t first_chain;
     bool follows;  // the unit before it
+  };
+
+  // The chain that a thread has, and how much it must have left for the thread to stay with it.
+  struct Choice {
+    const Place* place = nullptr;
+    std::int64_t part = 0, enough = 0;
   };
 
   Chain& chain_of(const Place& place, std::int64_t part) const noexcept {
@@ -86,8 +91,17 @@ class BackwardChains {
     return chain_of(place, part - 1).done.load(std::memory_order_acquire) > next;
   }
 
-  // Takes a chain that can go on: the one this thread had, unless another has much more left.
-  bool choose(const Place*& place, std::int64_t& part) const noexcept {
+  static bool take(Chain& chain) noexcept { return !chain.taken.exchange(true, std::memory_order_acquire); }
+
+  // What others have left only becomes less, so a thread that stays has no need to look at all of them again.
+  bool stays(const Choice& own) const noexcept {
+    if (own.place == nullptr || !ready(*own.place, own.part)) return false;
+    Chain& chain = chain_of(*own.place, own.part);
+    return chain.left.load(std::memory_order_relaxed) >= own.enough && take(chain);
+  }
+
+  // Takes the chain that has most left of those that can go on and that nobody has.
+  bool choose(Choice& own) const noexcept {
     const Place* best = nullptr;
     std::int64_t best_part = 0, most = -1, total = 0, unfinished = 0;
     for (const Place& candidate : units_) {
@@ -104,15 +118,10 @@ class BackwardChains {
       }
     }
     if (best == nullptr) return false;
-    const auto take = [](Chain& chain) { return !chain.taken.exchange(true, std::memory_order_acquire); };
-    if (place != nullptr && ready(*place, part)) {
-      Chain& own = chain_of(*place, part);
-      const std::int64_t slack = unfinished == 0 ? 0 : total / (2 * unfinished);
-      if (own.left.load(std::memory_order_relaxed) + slack >= most && take(own)) return true;
-    }
-    place = best;
-    part = best_part;
-    return take(chain_of(*place, part));
+    // Half of what chains have left on average behind the longest of the others.
+    const std::int64_t enough = most - (unfinished == 0 ? 0 : total / (2 * unfinished));
+    own = {best, best_part, enough};
+    return take(chain_of(*best, best_part));
   }
 
   // The chain's next visit, and those after it in which there is nothing to see. The chain is this thread's.
