@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "attention/backward_chains.h"
 #include "attention/backward_pairs.h"
-#include "attention/backward_schedule.h"
 #include "attention/bias_gradient.h"
 #include "attention/problem.h"
 #include "base/interrupt.h"
@@ -44,7 +44,7 @@ class Backward {
         inverse_(layout, &SequenceLayout::queries),
         delta_(layout, &SequenceLayout::queries),
         bias_(layout, gradients.bias),
-        schedule_(layout, pairs_.tile_queries(), kernels::backward_block_keys(), bias_.strands(),
+        schedule_(layout, shape_of(options), bias_.strands(),
                   [this](std::int64_t s, std::int64_t h) { return bias_.strand_of(s, h); }) {
     if (gradients.alibi_slopes.given()) slope_ = PerHead(layout, &SequenceLayout::queries);
     out_place_ = Placement(out_, layout.packed);
@@ -56,16 +56,22 @@ class Backward {
   }
 
   void run() {
-    const int lanes = lanes_for(schedule_.width());
+    const int lanes = schedule_.lanes();
     const LaneScratch<float> scratch(
         lanes, std::max(kernels::scratch_size_backward(layout_.d, layout_.dv), pairs_.scratch_size()));
-    schedule_.run(
-        lanes, [&](const BackwardUnit& unit) noexcept { prepare(unit); },
-        [&](const BackwardVisit& now, int lane) noexcept { visit(now, scratch.of(lane)); });
+    run_backward(schedule_, lanes,
+                 [&](const BackwardVisit& now, int lane) noexcept { visit(now, scratch.of(lane)); });
     deliver();
   }
 
  private:
+  // Two tiles a visit: more often would cost more than it evens out. Gradients whose rows are not whole
+  // vectors are copied at each visit (gradient_block-inl.h), which is then to be worth it.
+  BackwardSchedule::Shape shape_of(const AttentionOptions& options) const {
+    const bool whole_lines = layout_.d % 16 == 0 && layout_.dv % 16 == 0;
+    return {options.causal, pairs_.tile_queries(), kernels::backward_block_keys(), whole_lines ? 2 : 8};
+  }
+
   void make_heads() {
     const Placement d_out_place = pairs_.all() ? Placement() : Placement(d_out_, layout_.packed);
     const Placement q_place = gradients_.q.given() ? Placement(d_q_, layout_.packed) : Placement();
@@ -93,27 +99,27 @@ class Backward {
   }
 
   // What each row needs, and zeros where its gradient will be added up.
-  void prepare(const BackwardUnit& unit) const noexcept {
-    const std::int64_t s = unit.sequence, row = problem_.sequence(s).query_begin;
-    std::int64_t h = unit.key_head * (layout_.query_heads / layout_.key_heads);
-    for (const BackwardHead& head : group_of(unit, heads_)) {
-      kernels::HeadOutput<const float> forward;
-      forward.out = out_.at(out_place_.offset(s, row, h));
-      forward.out_stride = layout_.dv == 0 ? 0 : out_place_.row_stride;
-      forward.max = max_.at(max_place_.offset(s, row, h));
-      forward.sum = sum_.at(sum_place_.offset(s, row, h));
-      forward.max_stride = max_place_.row_stride;
-      forward.sum_stride = sum_place_.row_stride;
-      if (pairs_.take(s)) {
-        kernels::backward_rows_bf16(head,
-                                    pairs_.heads()[static_cast<std::size_t>(s * layout_.query_heads + h)],
-                                    forward, 0, head.head.queries);
-      } else {
-        kernels::backward_rows(head, forward, 0, head.head.queries);
-      }
-      zero_rows(head.q, head.q_stride, 0, head.head.queries, layout_.d);
-      ++h;
+  void prepare(const BackwardVisit& now) const noexcept {
+    const BackwardUnit& unit = now.unit;
+    const std::int64_t s = unit.sequence, h = unit.key_head * unit.heads + now.head;
+    const std::int64_t row = problem_.sequence(s).query_begin;
+    const std::int64_t first = now.first_tile * unit.tile_queries;
+    const std::int64_t last = std::min(now.end_tile * unit.tile_queries, unit.queries);
+    const auto index = static_cast<std::size_t>(s * layout_.query_heads + h);
+    const BackwardHead& head = heads_[index];
+    kernels::HeadOutput<const float> forward;
+    forward.out = out_.at(out_place_.offset(s, row, h));
+    forward.out_stride = layout_.dv == 0 ? 0 : out_place_.row_stride;
+    forward.max = max_.at(max_place_.offset(s, row, h));
+    forward.sum = sum_.at(sum_place_.offset(s, row, h));
+    forward.max_stride = max_place_.row_stride;
+    forward.sum_stride = sum_place_.row_stride;
+    if (pairs_.take(s)) {
+      kernels::backward_rows_bf16(head, pairs_.heads()[index], forward, first, last);
+    } else {
+      kernels::backward_rows(head, forward, first, last);
     }
+    zero_rows(head.q, head.q_stride, first, last, layout_.d);
   }
 
   void visit(const BackwardVisit& now, float* scratch) const noexcept {
@@ -127,12 +133,14 @@ class Backward {
     target.v_stride = layout_.dv == 0 ? 0 : v_place_.row_stride;
 
     const kernels::KeyRange keys = unit.keys(now.part);
-    if (now.phase == 0) {  // together with the keys that do not exist
+    if (now.opens) {  // together with the keys that do not exist
       const std::int64_t last = now.part == unit.parts - 1 ? at.keys : keys.end;
       zero_rows(target.k, target.k_stride, keys.begin, last, layout_.d);
       zero_rows(target.v, target.v_stride, keys.begin, last, layout_.dv);
     }
-    const std::int64_t first = unit.first_tile(now.group()), last = unit.first_tile(now.group() + 1);
+    if (now.part == 0) prepare(now);
+    const std::int64_t first = now.head * unit.tiles + now.first_tile;
+    const std::int64_t last = now.head * unit.tiles + now.end_tile;
     if (first == last) return;
     const std::int64_t block = kernels::backward_block_keys();
     for (std::int64_t begin = keys.begin; begin < keys.end && !abandoned(); begin += block) {

@@ -6,8 +6,7 @@
 #include "attention/int8_rows.h"
 #include "attention/outputs.h"
 #include "attention/problem.h"
-#include "attention/row_blocks.h"
-#include "base/interrupt.h"
+#include "attention/row_shares.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "kernels/attention/attention_fused.h"
@@ -20,9 +19,15 @@ namespace {
 // What the drivers below need of a kernel's arithmetic.
 struct FusedF32 {
   using Number = float;
-  static std::int64_t rows() {
+  static RowGrain grain(const Layout& layout) {
     kernels::require_isa();
-    return kernels::fused_tile_queries();
+    // Half of the smallest second-level cache that is about. A head beyond it is fetched anew for each block,
+    // from a cache that many cores share.
+    constexpr std::int64_t kNear = std::int64_t{1} << 19;
+    const std::int64_t bytes = layout.longest_keys * (layout.d + layout.dv) * 4;
+    const std::int64_t group = kernels::fused_group_queries();
+    return {group, kernels::fused_tile_queries() / group, bytes > kNear ? kernels::kFusedTiles : 1, 24,
+            1 << 18};
   }
   static std::int64_t scratch(const Layout& layout) {
     return kernels::scratch_size_fused(layout.d, layout.dv);
@@ -32,7 +37,7 @@ struct FusedF32 {
 
 struct ReferenceF64 {
   using Number = double;
-  static std::int64_t rows() { return 16; }
+  static RowGrain grain(const Layout&) { return {16, 1, 1, 1, 1 << 13}; }
   static std::int64_t scratch(const Layout& layout) {
     return kernels::scratch_size_reference(layout.longest_keys);
   }
@@ -43,19 +48,17 @@ template <class Kernel>
 void forward(const Layout& layout, ConstTensorView q, ConstTensorView k, ConstTensorView v,
              const AttentionOptions& options, TensorView out, RowStateView row_state) {
   using T = typename Kernel::Number;
-  const RowBlocks blocks(layout, Kernel::rows());
-  if (blocks.count() == 0) return;
+  const RowShares shares(layout, options.causal, Kernel::grain(layout));
+  if (shares.count() == 0) return;
   const Problem<T> problem(layout, q, k, v, options);
   const Outputs<T> outputs(layout, out, row_state);
-  const int lanes = lanes_for(blocks.count());
-  const LaneScratch<T> scratch(lanes, Kernel::scratch(layout));
+  const LaneScratch<T> scratch(shares.lanes(), Kernel::scratch(layout));
 
-  const BlockRuns runs(blocks, lanes);
-  parallel_for(runs.count(), lanes, [&](std::int64_t run, int lane) noexcept {
-    for (std::int64_t index = runs.begin(run); index < runs.end(run) && !abandoned(); ++index) {
-      const auto [s, h, first, last] = blocks[index];
-      Kernel::forward(problem.head(s, h), first, last, outputs.head(s, h), scratch.of(lane));
-    }
+  parallel_for(shares.begins(), [&](std::int64_t index, int lane) noexcept {
+    const auto [s, h, first, last, opens] = shares[index];
+    kernels::Head<T> head = problem.head(s, h);
+    head.unread = opens;
+    Kernel::forward(head, first, last, outputs.head(s, h), scratch.of(lane));
   });
   outputs.deliver();
 }

@@ -94,11 +94,12 @@ class ClaimPool {
 
   // Until all chunks are done, or the job is abandoned and those that were begun are. At most as many lanes
   // as the pool has.
-  void run(std::int64_t chunks, int lanes, detail::Sharing sharing, detail::ChunkBody body, void* context,
-           WatchedJob& job) {
+  void run(std::int64_t chunks, int lanes, detail::Sharing sharing, const std::int64_t* begins,
+           detail::ChunkBody body, void* context, WatchedJob& job) {
     abandoned_.store(false, std::memory_order_relaxed);
     lanes_.store(lanes, std::memory_order_relaxed);
     sharing_.store(sharing, std::memory_order_relaxed);
+    begins_.store(begins, std::memory_order_relaxed);
     body_.store(body, std::memory_order_relaxed);
     context_.store(context, std::memory_order_relaxed);
     count_.store(chunks, std::memory_order_relaxed);
@@ -146,8 +147,13 @@ class ClaimPool {
   Chunks chunks_of(int lane) const {
     const std::int64_t all = count_.load(std::memory_order_relaxed);
     const int lanes = lanes_.load(std::memory_order_relaxed);
-    if (sharing_.load(std::memory_order_relaxed) == detail::Sharing::turns)
+    const detail::Sharing sharing = sharing_.load(std::memory_order_relaxed);
+    if (sharing == detail::Sharing::turns)
       return {lane, lanes, static_cast<std::uint64_t>((all - lane + lanes - 1) / lanes)};
+    if (sharing == detail::Sharing::given) {
+      const std::int64_t* const begin = begins_.load(std::memory_order_relaxed) + lane;
+      return {begin[0], 1, static_cast<std::uint64_t>(begin[1] - begin[0])};
+    }
     const std::int64_t first = all * lane / lanes;
     return {first, 1, static_cast<std::uint64_t>(all * (lane + 1) / lanes - first)};
   }
@@ -244,6 +250,7 @@ class ClaimPool {
   std::atomic<std::int64_t> count_{0};
   std::atomic<int> lanes_{0};
   std::atomic<detail::Sharing> sharing_{detail::Sharing::turns};
+  std::atomic<const std::int64_t*> begins_{nullptr};
   std::atomic<bool> abandoned_{false};
   std::uint64_t generation_ = 0;
 
@@ -306,7 +313,8 @@ int detail::lanes_for(std::int64_t chunks) {
   return static_cast<int>(std::clamp<std::int64_t>(chunks, 1, threads()));
 }
 
-void detail::run_chunks(std::int64_t chunks, int lanes, Sharing sharing, ChunkBody body, void* context) {
+void detail::run_chunks(std::int64_t chunks, int lanes, Sharing sharing, const std::int64_t* begins,
+                        ChunkBody body, void* context) {
   constexpr std::int64_t kMostChunks = 0xffffffff;
   Threads& all = state();
   std::unique_lock lock(all.job, std::defer_lock);
@@ -321,8 +329,10 @@ void detail::run_chunks(std::int64_t chunks, int lanes, Sharing sharing, ChunkBo
   if (!all.pool) all.pool = std::make_unique<ClaimPool>(threads());
   WatchedJob job(all.pool->abandoned());
   inside_job = true;
-  const auto used = static_cast<int>(std::min<std::int64_t>({lanes, chunks, threads()}));
-  all.pool->run(chunks, used, sharing, body, context, job);
+  int used = std::min(lanes, threads());
+  if (used < lanes) sharing = sharing == Sharing::given ? Sharing::neighbours : sharing;  // given to too many
+  if (sharing != Sharing::given) used = static_cast<int>(std::min<std::int64_t>(used, chunks));
+  all.pool->run(chunks, used, sharing, begins, body, context, job);
   inside_job = false;
   lock.unlock();
   job.rethrow();

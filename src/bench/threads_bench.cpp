@@ -50,13 +50,14 @@ std::vector<Record> on_each_count(const std::vector<int>& counts, const Measure&
   return records;
 }
 
-// A row a case: the time on one thread, then how many times as fast on more.
+// A row a case: the time on one thread, how many times as fast on more, and the share of the peak on all.
 void add_row(draw::Table& table, const std::vector<Record>& records) {
   const std::string& name = records.front().name;
   draw::TableRow row{.label = name.substr(0, name.rfind(", ")),
                      .cells = {format_seconds(records.front().seconds.median)}};
   for (std::size_t i = 1; i < records.size(); ++i)
     row.cells.push_back(draw::format_number(records[i].more.front().second, {.decimals = 2}));
+  row.cells.push_back(draw::format_number(100 * records.back().share_of_peak(), {.decimals = 1}) + "%");
   table.rows.push_back(std::move(row));
 }
 
@@ -67,6 +68,7 @@ Report bench_threads(const BenchSettings& settings) {
   std::vector<ProductCase> products = {{{512, 1536, 384}}, {{1, 1536, 384}}};
   if (!settings.quick) {
     attention.push_back({{1, 8, 8, 1024, 1024, 64}, DType::f32, Direction::backward});
+    attention.push_back({{1, 8, 8, 1024, 1024, 64}, DType::f32, Direction::backward, true});
     attention.push_back({{1, 8, 8, 4096, 4096, 128}});
     attention.push_back({{1, 12, 12, 512, 512, 64}, DType::bf16});
   }
@@ -77,6 +79,7 @@ Report bench_threads(const BenchSettings& settings) {
   draw::Table table{
       .title = "How many times as fast", .label_header = "case", .columns = {{"1 thread"}}, .rows = {}};
   for (std::size_t i = 1; i < counts.size(); ++i) table.columns.push_back({std::to_string(counts[i])});
+  table.columns.push_back({"of the peak"});
   const auto add = [&](const std::string& name, const auto& measure_case) {
     settings.progress("threads " + name);
     std::vector<Record> records = on_each_count(counts, measure_case);

@@ -69,7 +69,7 @@ void multiply_panels(ConstTensorView a_given, const PackedMatrix& w, TensorView 
   kernels::require_isa();
   const RowsInOrder a(a_given);
   const std::int64_t k = w.rows();
-  const ProductCut cut(row_count(a_given), w.columns(), k);
+  const ProductCut cut(row_count(a_given), w.columns(), k, kFloatGrain);
   const auto* const panels = static_cast<const float*>(w.memory().raw());
   for_each_block(cut, out, epilogue,
                  [&](const ProductBlock& at, const kernels::MatmulFinish& finish) noexcept {

@@ -19,7 +19,7 @@ Tensor gathered(ConstTensorView view) {
 }  // namespace
 
 ProductCut::ProductCut(std::int64_t m_given, std::int64_t n_given, std::int64_t k, const ProductGrain& grain)
-    : m(m_given), n(n_given) {
+    : m(m_given), n(n_given), tile_rows(grain.square ? 0 : grain.rows) {
   // Six blocks for each of 16 threads: one that comes late, or is slower, leaves some to the others.
   constexpr std::int64_t kBlocks = 96, kLeastRows = 32;
   const auto parts = [](std::int64_t size, std::int64_t part) { return (size + part - 1) / part; };
@@ -42,6 +42,53 @@ ProductCut::ProductCut(std::int64_t m_given, std::int64_t n_given, std::int64_t 
     most_rows /= 2;
     cut_by(most_rows);
   }
+}
+
+ProductShares::ProductShares(const ProductCut& cut, int lanes) {
+  // Fewer tiles of rows would read the weights too often for what they multiply.
+  constexpr std::int64_t kLeastTiles = 4;
+  const std::int64_t step = cut.tile_rows;
+  const auto tiles_of = [&](std::int64_t block) {
+    return step == 0 ? 1 : (cut.rows_of(block) + step - 1) / step;
+  };
+  std::int64_t total = 0, done = 0;
+  for (std::int64_t block = 0; block < cut.count(); ++block) total += tiles_of(block) * cut.columns_of(block);
+  pieces_.reserve(static_cast<std::size_t>(cut.count() + 4 * lanes));
+  begins_.reserve(static_cast<std::size_t>(lanes) + 1);
+  begins_.push_back(0);
+
+  const auto end_share = [&] {
+    if (lanes > 1 && step > 0 && static_cast<std::int64_t>(pieces_.size()) > begins_.back()) {
+      const Piece last = pieces_.back();
+      const std::int64_t rows = (last.rows / 4 + step - 1) / step * step;
+      if (rows >= kLeastTiles * step) {
+        pieces_.pop_back();
+        for (std::int64_t row = 0; row < last.rows; row += rows)
+          pieces_.push_back({last.block, last.first_row + row, std::min(rows, last.rows - row)});
+      }
+    }
+    begins_.push_back(static_cast<std::int64_t>(pieces_.size()));
+  };
+  for (std::int64_t block = 0; block < cut.count(); ++block) {
+    const std::int64_t tiles = tiles_of(block), columns = cut.columns_of(block);
+    std::int64_t from = 0;
+    const auto add_piece = [&](std::int64_t to) {
+      if (from >= to) return;
+      const std::int64_t row = from * step;
+      pieces_.push_back({block, row, to == tiles ? cut.rows_of(block) - row : (to - from) * step});
+      from = to;
+    };
+    while (static_cast<int>(begins_.size()) < lanes) {
+      const std::int64_t left = total * static_cast<std::int64_t>(begins_.size()) / lanes - done;
+      if (left > tiles * columns) break;
+      const std::int64_t place = (left + columns / 2) / columns;  // the nearest tile
+      add_piece(tiles >= 2 * kLeastTiles ? place : 2 * place >= tiles ? tiles : 0);
+      end_share();
+    }
+    add_piece(tiles);
+    done += tiles * columns;
+  }
+  end_share();
 }
 
 RowsInOrder::RowsInOrder(ConstTensorView given) : rows_(given) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/parallel.h"
 #include "base/rows.h"
@@ -38,6 +40,8 @@ struct ProductGrain {
   bool square;  // whether reading takes longer than multiplying
 };
 inline constexpr ProductGrain kVectorGrain{8, 48, 1 << 19, 8, false};
+inline constexpr ProductGrain kFloatGrain{8, 48, 1 << 17, 8,
+                                          false};  // of f32, whose weights are most to read
 inline constexpr ProductGrain kTileGrain{32, 32, 1 << 21, 32, true};  // of AMX, some eight times as quick
 
 // How a product (m, k) (k, n) is cut: by its shape alone. Blocks of rows are equal and whole tiles; columns
@@ -46,7 +50,33 @@ inline constexpr ProductGrain kTileGrain{32, 32, 1 << 21, 32, true};  // of AMX,
 struct ProductCut {
   ProductCut(std::int64_t m, std::int64_t n, std::int64_t k, const ProductGrain& grain = kVectorGrain);
   std::int64_t count() const { return row_blocks * column_blocks; }
+  // Of a block: blocks come row of blocks after row of blocks.
+  std::int64_t rows_of(std::int64_t block) const { return std::min(rows, m - block / column_blocks * rows); }
+  std::int64_t columns_of(std::int64_t block) const {
+    return std::min(columns, n - block % column_blocks * columns);
+  }
   std::int64_t m, n, rows, columns, row_blocks, column_blocks;
+  std::int64_t
+      tile_rows;  // where a block may be cut by rows; 0: nowhere, because its rows are prepared whole
+};
+
+// The blocks of a product as the threads' shares of it, of the same size for each: a block is cut where one
+// share ends and the next begins. The last of a share is cut further, so that threads that are late leave
+// little to wait for.
+class ProductShares {
+ public:
+  struct Piece {
+    std::int64_t block, first_row, rows;  // rows of the block
+  };
+  ProductShares(const ProductCut& cut, int lanes);
+  const Piece& operator[](std::int64_t index) const { return pieces_[static_cast<std::size_t>(index)]; }
+  std::int64_t count() const { return begins_.back(); }
+  // Where each thread's share begins, and the end.
+  std::span<const std::int64_t> begins() const { return begins_; }
+
+ private:
+  std::vector<Piece> pieces_;
+  std::vector<std::int64_t> begins_;
 };
 
 // One block of a product.
@@ -111,15 +141,17 @@ void for_each_block(const ProductCut& cut, TensorView out_given, const MatmulEpi
   Tensor scratch(DType::f32, {lanes, room});
   float* const scratch_data = scratch.values<float>().data();
 
-  parallel_for(cut.count(), lanes, Sharing::neighbours, [&](std::int64_t index, int lane) noexcept {
+  const ProductShares shares(cut, lanes);
+  parallel_for(shares.begins(), [&](std::int64_t index, int lane) noexcept {
+    const ProductShares::Piece& piece = shares[index];
     ProductBlock block;
     block.lane = lane;
-    block.row = index / cut.column_blocks * cut.rows;
-    block.rows = std::min(cut.rows, cut.m - block.row);
-    block.column = index % cut.column_blocks * cut.columns;
-    block.columns = std::min(cut.columns, cut.n - block.column);
-    const std::int64_t next = index + 1;
-    block.next_column = next < cut.count() ? next % cut.column_blocks * cut.columns : -1;
+    block.row = piece.block / cut.column_blocks * cut.rows + piece.first_row;
+    block.rows = piece.rows;
+    block.column = piece.block % cut.column_blocks * cut.columns;
+    block.columns = cut.columns_of(piece.block);
+    const bool last = index + 1 == shares.count();
+    block.next_column = last ? -1 : shares[index + 1].block % cut.column_blocks * cut.columns;
     float* const residual_rows = scratch_data + lane * room;
     float* const out_rows = residual_rows + (residual.staged() ? out_room : 0);
     kernels::MatmulFinish finish;

@@ -39,7 +39,7 @@ TEST(BackwardProperties, TheSameBitsWithAnyNumberOfThreads) {
   });
 }
 
-// Many units on few threads run strand by strand, few units on many phase by phase: the bits are the same.
+// Many units on few threads stay whole, few units on many are cut into chains: the bits are the same.
 TEST(BackwardProperties, TheSameBitsForLongSequencesOnEveryInstructionSet) {
   for (const std::string& isa : available_isas()) {
     set_isa(isa);

@@ -99,6 +99,32 @@ TEST_P(Isa, SameBitsWithAnyNumberOfThreads) {
   }
 }
 
+// Beyond half a mebibyte of keys and values several tiles of queries take turns at them: nothing that fewer
+// queries alone do not get.
+TEST_P(Isa, TilesInTurnsHaveTheBitsOfOneAlone) {
+  AttentionCase c;
+  c.queries = 800;
+  c.keys = 1100;
+  c.d = c.dv = 64;
+  c.key_heads = 2;
+  c.causal = true;
+  c.offset = CaseOffset::bottom_right;
+  c.window_left = 70;
+  const AttentionInputs in = make_inputs(c);
+  set_threads(1);
+  const Tensor whole = attention(in.q, in.k, in.v, in.options);
+  for (std::int64_t first = 0; first < c.queries; first += 200) {  // too few to take turns
+    AttentionOptions options = in.options;
+    options.query_offset = c.keys - c.queries + first;
+    EXPECT_TRUE(same_bits(attention(in.q.slice(2, first, first + 200), in.k, in.v, options),
+                          whole.view().slice(2, first, first + 200)))
+        << first;
+  }
+  set_threads(8);
+  EXPECT_TRUE(same_bits(attention(in.q, in.k, in.v, in.options), whole));
+  set_threads(0);
+}
+
 TEST(IsaChoice, TheEnvironmentForcesOne) {
   const std::string last = available_isas().back();
   setenv("ATTEND_ISA", last.c_str(), 1);

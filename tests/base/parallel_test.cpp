@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -39,6 +41,37 @@ TEST_F(Parallel, EveryChunkRunsOnceWithAnyNumberOfThreads) {
       }
     }
   }
+}
+
+// Shares of any size, also none, and more of them than there are threads.
+TEST_F(Parallel, EveryChunkOfGivenSharesRunsOnce) {
+  const std::vector<std::vector<std::int64_t>> cuts = {
+      {0, 0}, {0, 7}, {0, 3, 3, 4}, {0, 0, 0, 9}, {0, 50, 60, 100, 100}, {0, 1, 2, 3, 4, 5, 6, 7, 8}};
+  for (const int count : {1, 2, 3, 8}) {
+    set_threads(count);
+    for (const auto& begins : cuts) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(begins.back()));
+      std::atomic<bool> lane_ok{true};
+      parallel_for(std::span<const std::int64_t>(begins), [&](std::int64_t chunk, int lane) noexcept {
+        ++runs[static_cast<std::size_t>(chunk)];
+        if (lane < 0 || lane >= std::min(count, static_cast<int>(begins.size()) - 1)) lane_ok = false;
+      });
+      for (const auto& run : runs) ASSERT_EQ(run.load(), 1);
+      EXPECT_TRUE(lane_ok);
+    }
+  }
+}
+
+// The caller waits in the first chunk of its share until the rest of all shares is done.
+TEST_F(Parallel, OthersDoTheRestOfAGivenShare) {
+  set_threads(3);
+  const std::vector<std::int64_t> begins = {0, 20, 20, 30};
+  std::atomic<int> others{0};
+  parallel_for(std::span<const std::int64_t>(begins), [&](std::int64_t chunk, int) noexcept {
+    if (chunk > 0) ++others;
+    while (chunk == 0 && others < 29) std::this_thread::yield();
+  });
+  EXPECT_EQ(others.load(), 29);
 }
 
 TEST_F(Parallel, NoLaneBeyondThoseAskedFor) {

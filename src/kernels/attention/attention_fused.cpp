@@ -11,6 +11,8 @@
 #define HWY_TARGET_INCLUDE "kernels/attention/attention_fused.cpp"
 #include <hwy/foreach_target.h>
 
+#include <optional>
+
 #include "kernels/attention/running_sums-inl.h"
 #include "kernels/attention/score_tile-inl.h"
 #include "kernels/simd/dropout-inl.h"
@@ -31,15 +33,15 @@ struct Tile {
   std::int64_t filled = 0;  // rows of o that hold something: none before the first tile of keys
   RunningSums<kV> sums;
 
-  static HWY_INLINE std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
-    return ScoreTile<kV>::scratch_size(d) + (dv + kKeyTile) * kV * lanes();
-  }
+  // What a tile keeps from one tile of keys to the next, and what tiles that take turns can share.
+  static HWY_INLINE std::int64_t own_size(std::int64_t d, std::int64_t dv) { return (d + dv) * kV * lanes(); }
+  static HWY_INLINE std::int64_t shared_size() { return 3 * kKeyTile * kV * lanes(); }
 
-  HWY_ATTR Tile(const Head<float>& h, std::int64_t first_row, std::int64_t rows, float* scratch)
+  HWY_ATTR Tile(const Head<float>& h, std::int64_t first_row, std::int64_t rows, float* shared, float* own)
       : head(h),
-        scores(h, first_row, rows, scratch),
-        o(scratch + ScoreTile<kV>::scratch_size(h.d)),
-        seen(o + h.dv * width) {}
+        scores(h, first_row, rows, own, shared),
+        o(own + h.d * width),
+        seen(shared + 2 * kKeyTile * width) {}
 
   // A block of scores becomes exponentials in s and joins the sums.
   template <int kR>
@@ -209,7 +211,7 @@ struct Tile {
     }
   }
 
-  HWY_ATTR void run(const HeadOutput<float>& output) {
+  HWY_ATTR void begin(const HeadOutput<float>& output) {
     sums.begin(head.sink);
     const KeyRange keys = scores.keys();
     if (keys.begin < keys.end) scores.pack_queries();
@@ -218,6 +220,11 @@ struct Tile {
       prefetch_rows(head.q, head.q_stride, head.d, last, std::min(last + width, head.queries));
       prefetch_rows(output.out, output.out_stride, head.dv, scores.first, last);
     }
+  }
+
+  HWY_ATTR void run(const HeadOutput<float>& output) {
+    begin(output);
+    const KeyRange keys = scores.keys();
     for (std::int64_t key = keys.begin; key < keys.end;) {
       const std::int64_t next = scores.next_tile(key, keys.end);
       key_tile(key, next - key);
@@ -233,18 +240,53 @@ HWY_ATTR void run_tile(const Head<float>& head, std::int64_t first, std::int64_t
   if constexpr (kV > 1) {
     if (last - first <= (kV - 1) * lanes()) return run_tile<kV - 1>(head, first, last, output, scratch);
   }
-  Tile<kV>(head, first, last - first, scratch).run(output);
+  Tile<kV>(head, first, last - first, scratch, scratch + Tile<kV>::shared_size()).run(output);
+}
+
+// Whole tiles of queries that take turns at each tile of keys, which is fetched from afar once for all.
+HWY_ATTR void run_tiles(const Head<float>& head, std::int64_t first, int count,
+                        const HeadOutput<float>& output, float* scratch) {
+  using Whole = Tile<kVectors>;
+  std::optional<Whole> tiles[kFusedTiles];
+  Head<float> read = head;  // by the first of the tiles
+  read.unread = false;
+  const std::int64_t own_size = Whole::own_size(head.d, head.dv);
+  KeyRange all{head.keys, 0};
+  for (int i = 0; i < count; ++i) {
+    Whole& tile = tiles[i].emplace(i == 0 ? head : read, first + i * tile_queries(), tile_queries(), scratch,
+                                   scratch + Whole::shared_size() + i * own_size);
+    tile.begin(output);
+    all.begin = std::min(all.begin, tile.scores.keys().begin);
+    all.end = std::max(all.end, tile.scores.keys().end);
+  }
+  for (std::int64_t key = all.begin; key < all.end;) {
+    const std::int64_t next = ScoreTile<kVectors>::next_tile(key, all.end);
+    for (int i = 0; i < count; ++i) {
+      const KeyRange seen = tiles[i]->scores.keys();
+      const std::int64_t from = std::max(key, seen.begin), to = std::min(next, seen.end);
+      if (from < to) tiles[i]->key_tile(from, to - from);
+    }
+    key = next;
+  }
+  for (int i = 0; i < count; ++i) tiles[i]->finish(output);
 }
 
 HWY_ATTR void run(const Head<float>& head, std::int64_t first, std::int64_t last,
                   const HeadOutput<float>& output, float* scratch) {
-  run_tile<kVectors>(head, first, last, output, scratch);
+  const std::int64_t whole = (last - first) / tile_queries();
+  if (whole > 1) {
+    run_tiles(head, first, static_cast<int>(whole), output, scratch);
+    first += whole * tile_queries();
+  }
+  for (; first < last; first += tile_queries())
+    run_tile<kVectors>(head, first, std::min(first + tile_queries(), last), output, scratch);
 }
 
 HWY_ATTR std::int64_t queries() { return tile_queries(); }
+HWY_ATTR std::int64_t group_queries() { return lanes(); }
 
 HWY_ATTR std::int64_t scratch_size(std::int64_t d, std::int64_t dv) {
-  return Tile<kVectors>::scratch_size(d, dv);
+  return Tile<kVectors>::shared_size() + kFusedTiles * Tile<kVectors>::own_size(d, dv);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -257,11 +299,13 @@ namespace {
 
 HWY_EXPORT(run);
 HWY_EXPORT(queries);
+HWY_EXPORT(group_queries);
 HWY_EXPORT(scratch_size);
 
 }  // namespace
 
 std::int64_t fused_tile_queries() noexcept { return HWY_DYNAMIC_DISPATCH(queries)(); }
+std::int64_t fused_group_queries() noexcept { return HWY_DYNAMIC_DISPATCH(group_queries)(); }
 
 std::int64_t scratch_size_fused(std::int64_t d, std::int64_t dv) noexcept {
   return HWY_DYNAMIC_DISPATCH(scratch_size)(d, dv);

@@ -62,6 +62,7 @@ struct Head {
   T sink = kMinusInfinity<T>;  // -inf = none
   DropoutStream dropout;       // which weights reach no value
   T kept = 1;                  // what the others are multiplied with
+  bool unread = false;         // keys and values are far: whoever reads them first asks for them ahead
 
   // What dropout makes of the weight of key j.
   T dropped(std::int64_t i, std::int64_t j, T weight) const noexcept {

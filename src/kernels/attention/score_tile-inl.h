@@ -43,7 +43,11 @@ struct ScoreTile {
 
   // scratch: scratch_size(head.d) floats, aligned to a vector.
   HWY_ATTR ScoreTile(const Head<float>& h, std::int64_t first_row, std::int64_t rows, float* scratch)
-      : head(h), first(first_row), count(rows), q(scratch), s(q + h.d * width), extra(s + kKeyTile * width) {}
+      : ScoreTile(h, first_row, rows, scratch, scratch + h.d * kV * lanes()) {}
+  // The scores apart from the queries: tiles that take turns need room for them once.
+  HWY_ATTR ScoreTile(const Head<float>& h, std::int64_t first_row, std::int64_t rows, float* queries,
+                     float* room)
+      : head(h), first(first_row), count(rows), q(queries), s(room), extra(s + kKeyTile * width) {}
 
   // Ranges move with the query, so the first row's begin and the last row's end enclose them all. The begin
   // is rounded down to the group of keys it falls in, so that a key's place in its group depends on the key
@@ -122,7 +126,7 @@ struct ScoreTile {
   HWY_ATTR HWY_INLINE void for_each_plain_block(std::int64_t first_key, std::int64_t n, const Body& body) {
     const float* const k = head.key(first_key);
     for_each_block<rows_beside(kV)>(n, [&]<int kR>(std::int64_t j) HWY_ATTR {
-      if (first == 0) {  // the first to read this head
+      if (head.unread) {
         prefetch_rows(head.k, head.k_stride, head.d, first_key + j + kR);
         prefetch_rows(head.v, head.v_stride, head.dv, first_key + j);
       }

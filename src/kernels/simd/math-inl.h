@@ -33,9 +33,9 @@ HWY_ATTR HWY_INLINE void exponentials(Slot (&x)[kN]) {
   const D d;
   const DI di;
   const V log2e = hn::Set(d, 1.44269504f);
-  // 1.5 * 2^23: adding it rounds to a whole number, which stands in the low bits. With AVX2 the exponent's
-  // bias of 127 is part of it, which saves an addition.
-  constexpr bool kBiased = HWY_TARGET == HWY_AVX2;
+  // 1.5 * 2^23: adding it rounds to a whole number, which stands in the low bits. Where additions and FMAs
+  // share pipes, as on Intel's processors, the exponent's bias of 127 is part of it, which saves an addition.
+  constexpr bool kBiased = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL;
   const V magic = hn::Set(d, kBiased ? 12582912.0f + 127.0f : 12582912.0f);
   Slot shifted[kN], f[kN], p[kN];
 #pragma GCC unroll 4
