@@ -46,6 +46,7 @@ struct Consumer {
   float o[kD / 2], s[kKeys / 2], largest[2], reference[2], sum[2], alpha[2];
   std::uint32_t weights[kKeys / 4];
   int taken = 0;         // tiles of keys so far
+  int checks = 0;        // of those, whose values were looked at
   bool strange = false;  // a value of a tile with hidden keys was not finite
   // Of the options, for each work or tile:
   BiasTile<kBias ? kKeys / 2 : 2> bias;
@@ -67,16 +68,16 @@ struct Consumer {
   __device__ int row(int r) const { return warpgroup * 64 + sum_row(thread, 2 * r); }
 
   __device__ __forceinline__ void multiply_keys(std::uint32_t q, int at) {
-    const std::uint32_t k = shared_address(memory.k[at]);
+    const Operand queries = Operand::of_rows(q), keys = Operand::of_rows(shared_address(memory.k[at]));
 #pragma unroll
     for (int step = 0; step < kD / 16; ++step)
-      multiply_shared(T{}, s, row_operand(q, Shape::kQueries, step), row_operand(k, kKeys, step), step != 0);
+      multiply_shared(T{}, s, queries.row_step(Shape::kQueries, step), keys.row_step(kKeys, step), step != 0);
   }
   __device__ __forceinline__ void multiply_values(int at) {
-    const std::uint32_t v = shared_address(memory.v[at]);
+    const Operand values = Operand::of_columns(shared_address(memory.v[at]), kKeys);
 #pragma unroll
     for (int step = 0; step < kKeys / 16; ++step)
-      multiply_registers(T{}, o, weights + 4 * step, column_operand(v, kKeys, step), 1);
+      multiply_registers(T{}, o, weights + 4 * step, values.column_step(step), 1);
   }
 
   // Where the rows of a mask and a bias are, and what else stays for all tiles of keys.
@@ -264,8 +265,10 @@ struct Consumer {
 
   // The values of a tile with hidden keys may be used once they are numbers, see check_values().
   __device__ __forceinline__ void wait_for_check() {
-    barrier_wait(&memory.v_checked[stage()], phase());
-    strange |= *reinterpret_cast<const volatile std::uint32_t*>(memory.found[stage()]) != 0;
+    const int at = checks % Shape::kStages;
+    barrier_wait(&memory.v_checked[at], checks / Shape::kStages & 1);
+    strange |= *reinterpret_cast<const volatile std::uint32_t*>(memory.found[at]) != 0;
+    ++checks;
   }
 
   // The scores of a tile are there: weights out of them.
@@ -409,8 +412,9 @@ struct Consumer {
 template <class T, class Shape, Variant kVariant>
 __global__ void __launch_bounds__(384, 1) hopper_kernel(const __grid_constant__ HopperParameters p) {
   extern __shared__ char raw[];
-  auto& memory = *reinterpret_cast<HopperMemory<Shape>*>((reinterpret_cast<std::uintptr_t>(raw) + 1023) &
-                                                         ~std::uintptr_t{1023});
+  // Counted from `raw`, not rounded up as a number: else the compiler no longer knows that it is shared
+  // memory, and has addresses of two registers.
+  auto& memory = *reinterpret_cast<HopperMemory<Shape>*>(raw + (-shared_address(raw) & 1023));
   if (threadIdx.x == 0) memory.init();
   __syncthreads();
   if (threadIdx.x < 128) {
