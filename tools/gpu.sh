@@ -30,11 +30,11 @@ echo "== the grid and the promises by the portable kernel"
 ATTEND_CUDA_KERNEL=portable timeout 120 ./attend_gpu_test --gtest_brief=1 --gtest_filter='*EveryPair*:GpuPromises*' || status=1
 
 if command -v compute-sanitizer >/dev/null; then
-  for tool in memcheck racecheck synccheck; do
+  for tool in memcheck initcheck racecheck synccheck; do
     echo "== compute-sanitizer, $tool"
     # Calls that are meant to fail, as asking for too much memory is, are no finding.
     timeout 90 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 1 ./attend_gpu_test --gtest_brief=1 \
-      --gtest_filter='GpuMemory*:GpuPromises.W*:GpuPromises.D*:GpuStream.AGraph*:GpuStream.ATensor*' || status=1
+      --gtest_filter='GpuEveryKernel*:GpuMemory*:GpuStream.AGraph*:GpuStream.ATensor*' || status=1
   done
 else
   echo "== left out: there is no compute-sanitizer"

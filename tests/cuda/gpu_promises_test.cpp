@@ -105,6 +105,66 @@ TEST(GpuPromises, WhatAKeyHoldsThatTakesNoPartChangesNothing) {
   }
 }
 
+// Keys are computed from the last tile to the first, and here every third row's scores grow on the way, every
+// third's fall: what weights are relative to changes often, in some rows of a warp and not in others. By a
+// little, by more than a weight may grow, and by more than an exponent holds.
+TEST(GpuPromises, ScoresThatGrowFromTileToTileAreExactAndRowsStayTheirOwn) {
+  ATTEND_NEEDS_GPU();
+  constexpr std::int64_t kRows = 130, kKeys = 700;
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const std::int64_t d : {64, 128}) {
+      for (const float growth : {0.02f, 0.3f, 8.f}) {
+        Tensor q = random_normal({1, 1, kRows, d}, DType::f32, 1),
+               k = random_normal({1, 1, kKeys, d}, DType::f32, 2);
+        const Tensor v = random_normal({1, 1, kKeys, d}, dtype, 3);
+        for (std::int64_t i = 0; i < kRows; ++i)
+          q.values<float>()[static_cast<std::size_t>(i * d)] = static_cast<float>(i % 3 - 1) * 4;
+        for (std::int64_t j = 0; j < kKeys; ++j)
+          k.values<float>()[static_cast<std::size_t>(j * d)] = growth * static_cast<float>(kKeys - j);
+        Tensor turned(DType::f32, q.shape());
+        for (std::int64_t i = 0; i < kRows; ++i)
+          copy(q.view().slice(2, i, i + 1), turned.view().slice(2, kRows - 1 - i, kRows - i));
+        const Tensor here_q = copy_of(q, dtype), here_k = copy_of(k, dtype);
+        Tensor expected(DType::f64, q.shape());
+        reference::attention(here_q, here_k, v, {}, expected);
+        const Tensor k_there = to_gpu(here_k), v_there = to_gpu(v);
+        const Tensor found = made(to_gpu(here_q), k_there, v_there, {});
+        EXPECT_LE(max_abs_difference(found, expected), 0.02) << name_of(dtype) << " " << d << " " << growth;
+        const Tensor found_turned = made(to_gpu(copy_of(turned, dtype)), k_there, v_there, {});
+        for (std::int64_t i = 0; i < kRows; ++i) {
+          ASSERT_TRUE(same_bits(found_turned.view().slice(2, kRows - 1 - i, kRows - i),
+                                found.view().slice(2, i, i + 1)))
+              << "row " << i;
+        }
+      }
+    }
+  }
+}
+
+// Wherever it is in a tile: each head has its NaN at another key.
+TEST(GpuPromises, ANanKeyThatIsSeenIsNeverLost) {
+  ATTEND_NEEDS_GPU();
+  constexpr std::int64_t kKeys = 150;
+  for (const DType dtype : kTypes) {
+    for (const std::int64_t d : {64, 128}) {
+      const Tensor q = to_gpu(random_normal({1, kKeys, 12, d}, dtype, 1)),
+                   v = to_gpu(random_normal({1, kKeys, kKeys, d}, dtype, 2));
+      Tensor k = random_normal({1, kKeys, kKeys, d}, DType::f32, 3);
+      for (std::int64_t h = 0; h < kKeys; ++h) fill(k.view().slice(1, h, h + 1).slice(2, h, h + 1), kNaN);
+      const Tensor k_there = to_gpu(copy_of(k, dtype));
+      Tensor mask(DType::boolean, {1, kKeys});
+      fill(mask, 1);
+      const Tensor mask_there = to_gpu(mask);
+      for (const bool masked : {false, true}) {
+        AttentionOptions options;
+        if (masked) options.mask = mask_there;
+        for (const double value : values_of(made(q, k_there, v, options)))
+          ASSERT_TRUE(std::isnan(value)) << name_of(dtype) << " " << d << (masked ? " masked" : "");
+      }
+    }
+  }
+}
+
 TEST(GpuPromises, RowsWithoutKeysAreZeroAndHugeScoresFine) {
   ATTEND_NEEDS_GPU();
   for (const DType dtype : kTypes) {

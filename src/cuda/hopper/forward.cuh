@@ -12,15 +12,13 @@
 #include "cuda/error.h"
 #include "cuda/hopper/exp2.h"
 #include "cuda/hopper/forward_fetch.cuh"
+#include "cuda/hopper/forward_guess.cuh"
 #include "cuda/hopper/forward_output.cuh"
 #include "cuda/hopper/forward_scores.cuh"
 #include "cuda/hopper/wgmma.h"
 
 namespace attend::cuda {
 
-// Scores of so many powers of 2 lie so far apart that only the largest counts: a unit that is itself a power
-// of 2 then makes its shift exact, where rounding alone could exceed what an exponent holds.
-inline constexpr float kEnormous = 1 << 27;
 // By how many powers of 2 weights may exceed 1: far from the 16 that f16 holds.
 inline constexpr float kGrowth = 8;
 
@@ -32,10 +30,12 @@ struct Consumer {
   static constexpr bool kMask = kEvery || kVariant == Variant::masked,
                         kBias = kEvery || kVariant == Variant::biased;
   static constexpr bool kSlope = kEvery || kVariant == Variant::sloped;
+  // See forward_guess.cuh. Beyond 128 it takes too many registers.
+  static constexpr bool kGuesses = kVariant == Variant::plain && kD <= 128, kApart = kGuesses && kD == 64;
   // Whether a row's weights may stay relative to what is no longer its largest score, so that most outputs
   // need no rescaling. Asking costs time, too: it pays from 128 columns on (a tenth at 256), and not beside
   // slopes. Dropout multiplies weights, which f16 must still hold.
-  static constexpr bool kKeepsReference = kD > 64 && kVariant != Variant::sloped && !kEvery;
+  static constexpr bool kKeepsReference = kD > 64 && !kGuesses && kVariant != Variant::sloped && !kEvery;
   // Where scores take multiply-adds, these have no time for exponentials.
   static constexpr int kPolynomialEvery =
       kVariant == Variant::plain || kVariant == Variant::masked ? Shape::kPolynomialEvery : 0;
@@ -45,7 +45,11 @@ struct Consumer {
   const int thread, warpgroup;
   float o[kD / 2], s[kKeys / 2], largest[2], reference[2], sum[2], alpha[2];
   std::uint32_t weights[kKeys / 4];
+  std::conditional_t<kGuesses, GuessedWeights<T, kKeys / 2, kApart, Shape::kPolynomialEvery>, NoGuess> guess;
+  std::uint32_t zero;    // as nobody knows before the kernel runs, see round_weights()
+  bool raised;           // a reference of the warp has changed
   int taken = 0;         // tiles of keys so far
+  int checks = 0;        // of those, whose values were looked at
   bool strange = false;  // a value of a tile with hidden keys was not finite
   // Of the options, for each work or tile:
   BiasTile<kBias ? kKeys / 2 : 2> bias;
@@ -55,7 +59,7 @@ struct Consumer {
   float slope;
 
   __device__ Consumer(const HopperParameters& parameters, HopperMemory<Shape>& shared, int t, int w)
-      : p(parameters), memory(shared), thread(t), warpgroup(w) {
+      : p(parameters), memory(shared), thread(t), warpgroup(w), zero(parameters.problem.d < 0) {
 #pragma unroll
     for (int x = 0; x < kKeys / 4; ++x) weights[x] = 0;
 #pragma unroll
@@ -67,16 +71,16 @@ struct Consumer {
   __device__ int row(int r) const { return warpgroup * 64 + sum_row(thread, 2 * r); }
 
   __device__ __forceinline__ void multiply_keys(std::uint32_t q, int at) {
-    const std::uint32_t k = shared_address(memory.k[at]);
+    const Operand queries = Operand::of_rows(q), keys = Operand::of_rows(shared_address(memory.k[at]));
 #pragma unroll
     for (int step = 0; step < kD / 16; ++step)
-      multiply_shared(T{}, s, row_operand(q, Shape::kQueries, step), row_operand(k, kKeys, step), step != 0);
+      multiply_shared(T{}, s, queries.row_step(Shape::kQueries, step), keys.row_step(kKeys, step), step != 0);
   }
   __device__ __forceinline__ void multiply_values(int at) {
-    const std::uint32_t v = shared_address(memory.v[at]);
+    const Operand values = Operand::of_columns(shared_address(memory.v[at]), kKeys);
 #pragma unroll
     for (int step = 0; step < kKeys / 16; ++step)
-      multiply_registers(T{}, o, weights + 4 * step, column_operand(v, kKeys, step), 1);
+      multiply_registers(T{}, o, weights + 4 * step, values.column_step(step), 1);
   }
 
   // Where the rows of a mask and a bias are, and what else stays for all tiles of keys.
@@ -163,10 +167,10 @@ struct Consumer {
   __device__ __forceinline__ float power(float x, int pair) const {
     if (kPolynomialEvery == 0 || pair % (kPolynomialEvery + (kPolynomialEvery == 0)) != 0)
       return exp2_unit(x);
-    const float clamped = fmaxf(x, -126.f);
+    const float clamped = larger_or_nan(x, -126.f);
     const float whole = clamped + 12582912.f;  // 1.5 * 2^23: rounds to a whole number in its low bits
     const float y = exp2_polynomial(clamped - (whole - 12582912.f));
-    const float result = __int_as_float(__float_as_int(y) + (__float_as_int(whole) << 23));
+    const float result = y * __int_as_float((__float_as_int(whole) << 23) + 0x3F800000);
     return kClamped && x < -126.f ? 0.f : result;
   }
 
@@ -194,10 +198,45 @@ struct Consumer {
     const bool none = kHidden && now == -CUDART_INF_F;  // no key of the row so far
     alpha[r] = none ? 1.f : exp2_unit((reference[r] - now) * p.log2_unit);
     reference[r] = now;
-    const float unit = fabsf(now * p.log2_unit) < kEnormous ? p.log2_unit : p.enormous_unit;
+    const float unit = unit_around(p, now);
     return {unit, none ? 0.f : now * unit};
   }
 
+  // The weights of the tile beside its scores, which stay until it is known that these are right.
+  template <bool kHidden>
+  __device__ __forceinline__ void guess_weights() {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) guess.template make<kHidden, false>(s, r);
+  }
+  // A state tells the largest score, here that of this thread's columns.
+  __device__ __forceinline__ void note_largest() {
+    if (p.target.max.data == nullptr) return;
+#pragma unroll
+    for (int x = 0; x < kKeys / 2; x += 2)
+      largest[x >> 1 & 1] = fmaxf(largest[x >> 1 & 1], fmaxf(s[x], s[x + 1]));
+  }
+  template <bool kFirst>
+  __device__ __forceinline__ void settle_weights() {
+    bool mine[2] = {true, true};
+    if constexpr (!kFirst) {
+      const float nothing = kApart ? *static_cast<const volatile float*>(&memory.nothing) : 0.f;
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        guess.add_up(r, nothing);
+        mine[r] = guess.too_large(r);
+      }
+    }
+    raised = kFirst || __any_sync(~0u, mine[0] || mine[1]);
+    if (raised) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        alpha[r] = guess.raise(p, s, r, largest_of_row(r), mine[r], thread, reference[r]);
+        sum[r] *= alpha[r];
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) sum[r] += guess.added[r];
+  }
   // s becomes the weights of the tile, relative to the largest score so far.
   template <bool kHidden>
   __device__ __forceinline__ void softmax() {
@@ -259,24 +298,40 @@ struct Consumer {
 
   __device__ __forceinline__ void round_weights() {
 #pragma unroll
-    for (int x = 0; x < kKeys / 4; ++x) weights[x] = packed(T{}, s[2 * x], s[2 * x + 1]);
+    for (int x = 0; x < kKeys / 4; ++x) {
+      if constexpr (kGuesses) {
+        // They were made while those of the tile before were still being multiplied. Without an operation
+        // between, the assembler would put both into the same registers, and make products wait (C7513).
+        weights[x] = kApart ? guess.packed_pair(x) : guess.packed_pair(x) | zero;
+      } else {
+        weights[x] = packed(T{}, s[2 * x], s[2 * x + 1]);
+      }
+    }
   }
 
   // The values of a tile with hidden keys may be used once they are numbers, see check_values().
   __device__ __forceinline__ void wait_for_check() {
-    barrier_wait(&memory.v_checked[stage()], phase());
-    strange |= *reinterpret_cast<const volatile std::uint32_t*>(memory.found[stage()]) != 0;
+    const int at = checks % Shape::kStages;
+    barrier_wait(&memory.v_checked[at], checks / Shape::kStages & 1);
+    strange |= *reinterpret_cast<const volatile std::uint32_t*>(memory.found[at]) != 0;
+    ++checks;
   }
 
   // The scores of a tile are there: weights out of them.
-  template <bool kHidden>
+  template <bool kHidden, bool kFirst = false>
   __device__ __forceinline__ void weigh(const Work<Shape>& work, int tile) {
     if constexpr (kVariant == Variant::capped && !kHidden) return softmax_under_cap();
     apply_options<kHidden>(work, tile);
     if constexpr (kVariant == Variant::biased) {
       if (tile > work.tiles.begin) ask_bias(tile - 1);  // as early as there is room for it
     }
-    softmax<kHidden || kHidesAnywhere>();
+    if constexpr (kGuesses) {
+      if (!kFirst) guess_weights<kHidden>();
+      note_largest();
+      if (kFirst || !kApart) settle_weights<kFirst>();
+    } else {
+      softmax<kHidden || kHidesAnywhere>();
+    }
     if (kEvery && p.problem.drops()) drop(work, tile);
   }
 
@@ -299,8 +354,9 @@ struct Consumer {
     if (thread == 0) barrier_arrive(&memory.k_empty[stage()]);
     weigh<kHidden>(work, tile);
     products_wait<0>();
-    if (thread == 0) barrier_arrive(&memory.v_empty[before]);
-    if (!kKeepsReference || __any_sync(~0u, alpha[0] != 1 || alpha[1] != 1)) {
+    if (thread % 32 == 0) barrier_arrive(&memory.v_empty[before]);
+    if constexpr (kApart) settle_weights<false>();
+    if (kGuesses ? raised : !kKeepsReference || __any_sync(~0u, alpha[0] != 1 || alpha[1] != 1)) {
 #pragma unroll
       for (int x = 0; x < kD / 2; ++x) o[x] *= alpha[x >> 1 & 1];
     }
@@ -336,7 +392,7 @@ struct Consumer {
     pair_arrive(2 - warpgroup);
     products_wait<1>();
     if (!first) {
-      if (thread == 0) barrier_arrive(&memory.v_empty[before]);
+      if (thread % 32 == 0) barrier_arrive(&memory.v_empty[before]);
       finish(before_it);
     }
 #pragma unroll
@@ -349,7 +405,7 @@ struct Consumer {
     strange = false;
     products_wait<0>();
     if (thread == 0) barrier_arrive(&memory.k_empty[stage()]);
-    weigh<true>(work, work.tiles.end - 1);
+    weigh<true, true>(work, work.tiles.end - 1);
     round_weights();
     wait_for_check();
   }
@@ -394,8 +450,14 @@ struct Consumer {
       // this makes up for both.
       const float shift = __fmul_rn(reference[r], p.log2_unit);
       float rounding = fabsf(shift) < kEnormous ? exp2_unit(-fmaf(reference[r], p.log2_unit, -shift)) : 1.f;
-      if (largest[r] != reference[r]) rounding *= exp2_unit((reference[r] - largest[r]) * p.log2_unit);
-      const RowEnd end = end_of_row(p, largest[r], sum[r], rounding, sink);
+      if (!kGuesses && largest[r] != reference[r])
+        rounding *= exp2_unit((reference[r] - largest[r]) * p.log2_unit);
+      RowEnd end = end_of_row(p, kGuesses ? reference[r] : largest[r], sum[r], rounding, sink);
+      if (kGuesses && p.target.max.data != nullptr) {
+        largest[r] = fmaxf(largest[r], __shfl_xor_sync(~0u, largest[r], 1));
+        largest[r] = fmaxf(largest[r], __shfl_xor_sync(~0u, largest[r], 2));
+        end.tell_largest(p, reference[r], largest[r]);
+      }
       const bool exists = i <= work.last(p);
       const std::int64_t at = work.sequence(p).query_begin + (exists ? i : work.last(p));
       if (exists && thread % 4 == 0) store_state(p, work, at, isnan(end.sum) ? end.sum : end.max, end.sum);
@@ -409,8 +471,9 @@ struct Consumer {
 template <class T, class Shape, Variant kVariant>
 __global__ void __launch_bounds__(384, 1) hopper_kernel(const __grid_constant__ HopperParameters p) {
   extern __shared__ char raw[];
-  auto& memory = *reinterpret_cast<HopperMemory<Shape>*>((reinterpret_cast<std::uintptr_t>(raw) + 1023) &
-                                                         ~std::uintptr_t{1023});
+  // Counted from `raw`, not rounded up as a number: else the compiler no longer knows that it is shared
+  // memory, and has addresses of two registers.
+  auto& memory = *reinterpret_cast<HopperMemory<Shape>*>(raw + (-shared_address(raw) & 1023));
   if (threadIdx.x == 0) memory.init();
   __syncthreads();
   if (threadIdx.x < 128) {

@@ -105,23 +105,32 @@ __device__ __forceinline__ void read_bias_ahead(const HopperParameters& p, const
 
 // A weight of 0 times NaN is NaN, so where keys are hidden their values must be numbers. If any value of the
 // tile is not, zeros take its place for the product, and add_strange() adds those that take part at the end.
-// Every tile passes through here, so that its barriers' phases are those of the tile; an open one is not
-// looked at.
+// Every tile passes through here; of those that are not looked at nobody is told.
 template <class T, class Shape, bool kReadsBias>
 __device__ void check_values(const HopperParameters& p, HopperMemory<Shape>& memory, int checker, bool all) {
-  int checked = 0;
+  int passed = 0, checks = 0;
+  std::uint32_t told = 0;  // what `found` says, a bit a stage; it is mostly 0 and stays so
   for_each_work<Shape>(p, [&](const Work<Shape>& work) {
-    for (int tile = work.tiles.end - 1; tile >= work.tiles.begin; --tile, ++checked) {
-      const int stage = checked % Shape::kStages, phase = checked / Shape::kStages & 1;
+    for (int tile = work.tiles.end - 1; tile >= work.tiles.begin; --tile, ++passed) {
+      const int stage = passed % Shape::kStages, phase = passed / Shape::kStages & 1;
       if constexpr (kReadsBias) read_bias_ahead(p, work, tile, checker);
       barrier_wait(&memory.v_full[stage], phase);
-      const bool found =
-          (all || work.hides(tile)) && clear_strange_values<T, Shape>(memory.v[stage], checker);
+      const bool looked_at = all || work.hides(tile);
+      const bool found = looked_at && clear_strange_values<T, Shape>(memory.v[stage], checker);
+      // Consumers ask about the first tile of a work whether or not it hides a key.
+      const bool asked_for = looked_at || tile == work.tiles.end - 1;
       if (threadIdx.x % 32 == 0) {
-        memory.found[stage][checker] = found;
-        barrier_arrive(&memory.v_checked[stage]);
+        if (asked_for) {
+          const int at = checks % Shape::kStages;
+          if (found != ((told >> at & 1) != 0)) {
+            memory.found[at][checker] = found;
+            told ^= 1u << at;
+          }
+          barrier_arrive(&memory.v_checked[at]);
+        }
         barrier_arrive(&memory.v_empty[stage]);
       }
+      checks += asked_for;
     }
   });
 }

@@ -91,6 +91,15 @@ __device__ __forceinline__ void store_row(const HopperParameters& p, const float
 // multiplied with, and its state as others know it.
 struct RowEnd {
   float factor, max, sum;
+
+  // The row's largest score may be more than its weights are relative to, and than its sink.
+  __device__ __forceinline__ void tell_largest(const HopperParameters& p, float reference, float largest) {
+    const float more = largest * p.natural_unit;
+    if (!(more > max)) return;
+    const bool is_sink = max != reference * p.natural_unit;
+    sum *= exp2_unit(is_sink ? (max - more) * kLog2e : (reference - largest) * p.log2_unit);
+    max = more;
+  }
 };
 
 __device__ __forceinline__ RowEnd end_of_row(const HopperParameters& p, float largest, float sum,

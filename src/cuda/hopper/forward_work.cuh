@@ -12,8 +12,9 @@ constexpr bool hides_anywhere(Variant variant) {
 }
 
 // Full: the copy engine has brought a tile. Checked: the values of a tile with hidden keys are numbers, see
-// check_values(). Empty: everybody is done with it, two warpgroups, and for values kCheckers warps.
-inline constexpr int kCheckers = 3;
+// check_values(). Empty: everybody is done with it, two warpgroups; with values, every warp for itself, since
+// what it read of `found` is then over, too.
+inline constexpr int kCheckers = 3, kConsumers = 8;
 
 template <class Shape>
 struct HopperMemory {
@@ -23,9 +24,11 @@ struct HopperMemory {
   std::uint64_t q_full[Shape::kQueryStages], q_empty[Shape::kQueryStages];
   std::uint64_t k_full[Shape::kStages], k_empty[Shape::kStages];
   std::uint64_t v_full[Shape::kStages], v_checked[Shape::kStages], v_empty[Shape::kStages];
+  float nothing;                                    // 0, see GuessedWeights
   volatile unsigned char found[Shape::kStages][4];  // by a checker: values that were no numbers
 
   __device__ void init() {
+    nothing = 0;
     for (int i = 0; i < Shape::kQueryStages; ++i) {
       barrier_init(&q_full[i], 1);
       barrier_init(&q_empty[i], 2);
@@ -35,7 +38,7 @@ struct HopperMemory {
       barrier_init(&k_empty[i], 2);
       barrier_init(&v_full[i], 1);
       barrier_init(&v_checked[i], kCheckers);
-      barrier_init(&v_empty[i], 2 + kCheckers);
+      barrier_init(&v_empty[i], kConsumers + kCheckers);
       for (int w = 0; w < 4; ++w) found[i][w] = 0;
     }
     barriers_ready();
