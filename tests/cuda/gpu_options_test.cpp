@@ -128,6 +128,20 @@ TEST(GpuOptions, AloneAndTogetherTheyAreExact) {
   }
 }
 
+// Tiles of keys before, beside and after their queries, with slopes that are added in two ways (forward.cuh).
+TEST(GpuOptions, SlopesAreExactOnBothSidesOfTheQueries) {
+  ATTEND_NEEDS_GPU();
+  for (const std::int64_t d : {64, 128}) {
+    const Inputs in({1, 6, 300, d}, {1, 2, 900, d}, DType::bf16);
+    for (const std::int64_t offset : {0, 331, 600}) {
+      AttentionOptions options;
+      options.query_offset = offset;
+      options.alibi_slopes = {0, 0.004, 0.1, 1.99, 2.01, 300};
+      EXPECT_LE(max_abs_difference(on_gpu(in, options), exact(in, options)), 0.02) << d << " " << offset;
+    }
+  }
+}
+
 // A cap that most scores are far below, some at, and some far above, in every row of a warp or in one.
 TEST(GpuOptions, ACapIsExactAtAnySizeOfScoresAndRowsStayTheirOwn) {
   ATTEND_NEEDS_GPU();

@@ -57,6 +57,7 @@ struct Consumer {
   std::uint32_t mask[2];
   const std::uint32_t* mask_rows[2];
   float slope;
+  float below[kVariant == Variant::sloped ? 2 : 1];  // what is still to be taken off a row's scores
 
   __device__ Consumer(const HopperParameters& parameters, HopperMemory<Shape>& shared, int t, int w)
       : p(parameters), memory(shared), thread(t), warpgroup(w), zero(parameters.problem.d < 0) {
@@ -126,7 +127,7 @@ struct Consumer {
   template <bool kHidden>
   __device__ __forceinline__ void apply_options(const Work<Shape>& work, int tile) {
     if constexpr (kVariant == Variant::capped) cap(s, p.to_cap);
-    if constexpr (kVariant == Variant::sloped) add_slope(s, slope, position(work, tile));
+    if constexpr (kVariant == Variant::sloped) add_distances(work, tile);
     if constexpr (kVariant == Variant::biased) bias.add_to(s, p.problem.scale, p.bias.number);
     if constexpr (kEvery) apply_every(work, tile);
     if constexpr (kHidden || kMask) {
@@ -136,6 +137,26 @@ struct Consumer {
         const std::uint32_t of_mask = masks ? mask[r] : ~0u;
         hide(s, r, kHidden ? of_mask & seen(work, tile, r) : of_mask);
       }
+    }
+  }
+  // Distances to keys that all lie on one side of the warpgroup's queries rise or fall with the columns alike:
+  // a row's part of them is left to the shift of its exponents. Up to a slope of 2, as the width of a tile of
+  // a steeper one would cost scores precision that counts.
+  __device__ __forceinline__ void add_distances(const Work<Shape>& work, int tile) {
+    const float at = position(work, tile);
+    const std::int64_t ahead = work.first + warpgroup * 64 + work.sequence(p).query_offset -
+                               std::int64_t{tile} * kKeys;
+    const bool left = ahead >= kKeys - 1, right = ahead + 63 <= 0;
+    if (slope <= 2 * p.slope_unit && (left || right)) {
+      const float rising = left ? slope : -slope;
+#pragma unroll
+      for (int x = 0; x < kKeys / 2; ++x)
+        s[x] = __fmaf_rn(rising, static_cast<float>(sum_column(0, x)), s[x]);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) below[r] = rising * (at + 8 * r);
+    } else {
+      add_slope(s, slope, at);
+      below[0] = below[1] = 0;
     }
   }
   // One option after the other: what only one of them needs takes no registers from the rest.
@@ -178,6 +199,7 @@ struct Consumer {
     float a = s[2 * r];
 #pragma unroll
     for (int x = 2 * r; x < kKeys / 2; x += 4) a = fmaxf(a, fmaxf(s[x], s[x + 1]));
+    if constexpr (kVariant == Variant::sloped) a -= below[r];  // which is the thread's own
     a = fmaxf(a, __shfl_xor_sync(~0u, a, 1));
     return fmaxf(a, __shfl_xor_sync(~0u, a, 2));
   }
@@ -242,7 +264,8 @@ struct Consumer {
   __device__ __forceinline__ void softmax() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const Measure by = measure<kHidden>(r, largest_of_row(r));
+      Measure by = measure<kHidden>(r, largest_of_row(r));
+      if constexpr (kVariant == Variant::sloped) by.shift = __fmaf_rn(below[r], by.unit, by.shift);
       float added = 0;
 #pragma unroll
       for (int x = 2 * r; x < kKeys / 2; x += 4) {
