@@ -13,6 +13,12 @@ struct ForwardTarget {
 void portable_forward(plugin::Place place, const plugin::Attention& call, const Problem& problem,
                       const ForwardTarget& target);
 
+// The same for sequences of up to kMostDecodedQueries queries, their keys cut into pieces, with heads of up
+// to 256. portable_forward() asks for it, and leaves the other sequences alone.
+bool portable_decode_takes(const plugin::Attention& call);
+void portable_decode(plugin::Place place, const plugin::Attention& call, const Problem& problem,
+                     const ForwardTarget& target);
+
 // wgmma and TMA: compute capability 9.0, 16-bit types; head sizes up to 128 with every option, up to 256 with
 // causal, windows, lengths and sinks.
 bool hopper_takes(plugin::Place place, const plugin::Attention& call);

@@ -5,6 +5,7 @@
 // A row's result depends on its own keys alone: tiles of keys start at multiples of 32, and a tile in which a
 // row has no key multiplies its sums by exactly 1 and adds exactly 0.
 #include "cuda/attention.h"
+#include "cuda/decode_plan.h"
 #include "cuda/error.h"
 #include "cuda/head.cuh"
 
@@ -169,9 +170,17 @@ void launch(plugin::Place place, const plugin::Attention& call, const Problem& p
 
 void portable_forward(plugin::Place place, const plugin::Attention& call, const Problem& problem,
                       const ForwardTarget& target) {
-  if (call.dv <= 4 * kLanes) return launch<4>(place, call, problem, target);
-  if (call.dv <= 8 * kLanes) return launch<8>(place, call, problem, target);
-  launch<16>(place, call, problem, target);
+  Problem rest = problem;
+  if (problem.few == 0 && portable_decode_takes(call)) {
+    std::int64_t few = 0;
+    for (std::int64_t s = 0; s < call.sequence_count; ++s) few += call.sequences[s].queries <= kMostDecodedQueries;
+    if (few != 0) portable_decode(place, call, problem, target);
+    if (few == call.sequence_count) return;
+    rest.few = kMostDecodedQueries;
+  }
+  if (call.dv <= 4 * kLanes) return launch<4>(place, call, rest, target);
+  if (call.dv <= 8 * kLanes) return launch<8>(place, call, rest, target);
+  launch<16>(place, call, rest, target);
 }
 
 }  // namespace attend::cuda

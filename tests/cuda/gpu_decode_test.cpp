@@ -79,6 +79,50 @@ TEST(GpuDecode, EveryHeadSizeGroupLengthAndOptionIsExact) {
   EXPECT_EQ(kernels.count("portable") != 0, kernel_is_asked());
 }
 
+// What no tensor core takes is cut into pieces as well: f32, and dropout, whose coins are the host's.
+TEST(GpuDecode, F32IsExactWithEveryOption) {
+  ATTEND_NEEDS_GPU();
+  std::uint64_t seed = 1;
+  for (const std::int64_t d : {3, 40, 128, 256}) {
+    for (const std::int64_t group : {1, 4, 20}) {
+      for (const std::int64_t keys : {1, 33, 600, 4500}) {
+        AttentionCase c;
+        c.batch = 2;
+        c.key_heads = 2;
+        c.group = group;
+        c.queries = static_cast<std::int64_t>(seed % 8) + 1;
+        c.keys = keys;
+        c.d = d;
+        c.dv = seed % 5 == 0 ? d / 2 : d;
+        c.dtype = DType::f32;
+        c.causal = seed % 3 == 1;
+        c.offset = seed % 3 == 1 ? CaseOffset::bottom_right : CaseOffset::top_left;
+        c.window_left = seed % 7 == 0 ? 100 : -1;
+        c.key_lengths = seed % 4 == 0;
+        c.sinks = seed % 6 == 0;
+        c.softcap = seed % 5 == 2;
+        c.alibi = seed % 8 == 3;
+        c.mask = seed % 11 == 0 ? CaseMask::full : CaseMask::none;
+        c.bias = seed % 10 == 7 ? CaseBias::with_minus_infinity : CaseBias::none;
+        c.packed = seed % 9 == 0;
+        c.memory = seed % 4 == 1    ? CaseMemory::heads_inside
+                   : seed % 13 == 0 ? CaseMemory::backwards
+                                    : CaseMemory::row_major;
+        c.seed = 9000 + seed++;
+        EXPECT_EQ(decode_exact_on_gpu(c), "portable");
+        if (HasFailure()) std::cout << describe(c) << "\n";
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  const Tensor q = random_normal({2, 8, 3, 64}, DType::f32, 1),
+               k = random_normal({2, 2, 3000, 64}, DType::f32, 2),
+               v = random_normal({2, 2, 3000, 64}, DType::f32, 3);
+  const AttentionOptions options{.dropout = 0.3, .dropout_seed = 5};
+  const Tensor found = to_host(attention(to_gpu(q), to_gpu(k), to_gpu(v), options));
+  EXPECT_LE(max_abs_difference(found, attention(q, k, v, options)), 2e-6);
+}
+
 // Packed sequences of few and of many queries: each by its own kernel, and as it is alone.
 TEST(GpuDecode, FewAndManyQueriesInOneCall) {
   ATTEND_NEEDS_GPU();
@@ -112,7 +156,7 @@ TEST(GpuDecode, FewAndManyQueriesInOneCall) {
 
 TEST(GpuDecode, ARowDoesNotDependOnItsBatchOrNeighbours) {
   ATTEND_NEEDS_GPU();
-  for (const DType dtype : {DType::bf16, DType::f16}) {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
     for (const std::int64_t d : {64, 128, 256}) {
       const std::vector<std::int64_t> lengths{5000, 1, 700, 2300, 4096};
       const auto batch = static_cast<std::int64_t>(lengths.size());
@@ -161,16 +205,17 @@ TEST(GpuDecode, ARowDoesNotDependOnItsBatchOrNeighbours) {
 TEST(GpuDecode, WhatACacheHoldsBeyondItsLengthsChangesNothing) {
   ATTEND_NEEDS_GPU();
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const std::int64_t d : {64, 128}) {
+  for (const auto& [dtype, d] : std::vector<std::pair<DType, std::int64_t>>{
+           {DType::bf16, 64}, {DType::bf16, 128}, {DType::f32, 128}}) {
     for (const int hidden_by : {0, 1, 2}) {  // key lengths, a mask, a bias
       Tensor k = random_normal({2, 2, 1500, d}, DType::f32, 2),
              v = random_normal({2, 2, 1500, d}, DType::f32, 3);
-      const Tensor k_plain = to_gpu(copy_of(k, DType::bf16)), v_plain = to_gpu(copy_of(v, DType::bf16));
+      const Tensor k_plain = to_gpu(copy_of(k, dtype)), v_plain = to_gpu(copy_of(v, dtype));
       fill(k.view().slice(2, 1235, 1500), nan);
       fill(v.view().slice(2, 1235, 1400), nan);
       fill(v.view().slice(2, 1400, 1500), std::numeric_limits<double>::infinity());
-      const Tensor k_strange = to_gpu(copy_of(k, DType::bf16)), v_strange = to_gpu(copy_of(v, DType::bf16));
-      const Tensor q = to_gpu(random_normal({2, 8, 2, d}, DType::bf16, 1));
+      const Tensor k_strange = to_gpu(copy_of(k, dtype)), v_strange = to_gpu(copy_of(v, dtype));
+      const Tensor q = to_gpu(random_normal({2, 8, 2, d}, dtype, 1));
       Tensor mask(DType::boolean, {1, 1500}), bias(DType::f32, {1, 1500});
       fill(mask, 1);
       fill(mask.view().slice(1, 1235, 1500), 0);

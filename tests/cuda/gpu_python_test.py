@@ -373,6 +373,71 @@ def test_models_of_transformers():
                     close(one.rows[0], matrix[0][:, [0, -1]], 1e-4, "rows")
 
 
+class Layers(torch.nn.Module):
+    """Attention and a linear layer, some times: what calls attend.torch is seen, whoever wrote the model."""
+
+    def __init__(self, layers, heads=8, key_heads=4, size=64):
+        super().__init__()
+        self.shapes = (heads, key_heads, key_heads)
+        self.into = torch.nn.ModuleList(torch.nn.Linear(heads * size, sum(self.shapes) * size) for _ in range(layers))
+        self.calls = []
+
+    def forward(self, x):
+        self.calls = []
+        for into in self.into:
+            each = into(torch.nn.functional.layer_norm(x, x.shape[-1:])).unflatten(-1, (sum(self.shapes), -1)).transpose(1, 2)
+            q, k, v = (2 * each).split(self.shapes, 1)
+            self.calls.append((q, k))
+            x = x + attend.torch.attention(q, k, v, causal=True).transpose(1, 2).flatten(2)
+        return x
+
+
+def test_a_model_of_8k_tokens_tells_while_it_runs():
+    tokens, heads = 8192, 8
+    model = Layers(3, heads).to(GPU, torch.bfloat16)
+    x = normal(1, tokens, 512, dtype=torch.bfloat16)
+
+    def run():
+        with attend.torch.collect(top_k=8, received=True, entropy=True, model=model) as seen:
+            out = model(x)
+        return [out] + [part for one in seen for part in (one.top_keys, one.top_weights, one.received, one.entropy)]
+
+    with torch.no_grad():
+        plain = model(x)
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before, free = torch.cuda.memory_allocated(), torch.cuda.mem_get_info()[0]
+        found = run()
+        torch.cuda.synchronize()
+        grown = torch.cuda.max_memory_allocated() - before + max(0, free - torch.cuda.mem_get_info()[0])
+        # One layer's matrices would take 1,074 MB.
+        assert grown < 300e6, f"grew by {grown / 1e6:.0f} MB"
+        assert torch.equal(found[0], plain) and len(found) == 1 + 4 * 3
+        for layer, (q, k) in enumerate(model.calls):
+            keys, weights, received, entropy = found[1 + 4 * layer : 5 + 4 * layer]
+            for head in (0, heads - 1):
+                _, exactly, _ = exact(q[:, head : head + 1], k[:, head // 2 : head // 2 + 1], k[:, :1], causal=True)
+                exactly = exactly[0, 0]
+                close(received[0, head], exactly.sum(0), 1e-5, f"received, layer {layer}")
+                close(entropy[0, head], torch.special.entr(exactly).sum(-1), 1e-5, f"entropy, layer {layer}")
+                close(weights[0, head], exactly.topk(8).values, 1e-5, f"top weights, layer {layer}")
+                there_are = keys[0, head] >= 0
+                assert torch.equal(there_are.sum(-1), torch.arange(1, tokens + 1, device=GPU).clamp(max=8))
+                close(exactly.gather(-1, keys[0, head].clamp(min=0))[there_are], weights[0, head][there_are], 1e-5, "top keys")
+                del exactly
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            run()  # once before, as PyTorch asks for
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            recorded = run()
+        x.copy_(normal(*x.shape))
+        graph.replay()
+        for kept, now in zip(recorded, run()):
+            assert torch.equal(kept, now)
+
+
 def test_a_graph_captures_a_model():
     try:
         model = next(models())

@@ -26,7 +26,7 @@ struct DecodeShape {
 };
 
 using Decode64 = DecodeShape<64, 32, 128, 8, 4>;
-using Decode128 = DecodeShape<128, 16, 64, 8, 6>;
+using Decode128 = DecodeShape<128, 32, 64, 6, 6>;
 using Decode192 = DecodeShape<192, 16, 32, 8, 8>;
 using Decode256 = DecodeShape<256, 16, 32, 6, 6>;
 

@@ -74,6 +74,9 @@ __device__ __forceinline__ void add_floats(float* to, const void* from, int byte
                "r"(shared_address(from)), "r"(bytes)
                : "memory");
 }
+__device__ __forceinline__ void add_to_global(float* to, float value) {
+  asm volatile("red.global.add.f32 [%0], %1;" ::"l"(to), "f"(value) : "memory");
+}
 __device__ __forceinline__ void copies_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 __device__ __forceinline__ void copies_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 __device__ __forceinline__ void copies_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }

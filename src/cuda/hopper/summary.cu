@@ -48,7 +48,7 @@ void hopper_summary(plugin::Place place, const plugin::Attention& call, const Pr
   parameters.schedule = {parts, static_cast<std::int32_t>(call.sequence_count * call.query_heads), call.causal != 0};
 
   const std::int64_t keys = packed ? call.k.shape[0] : call.k.shape[2], sequences = packed ? 1 : call.sequence_count;
-  const std::int64_t received = sequences * call.query_heads * keys, sums = parts * SummaryParts::kSumsOfPart;
+  const std::int64_t received = sequences * call.query_heads * keys, sums = parts * SummaryParts::kGroups;
   Scratch memory;
   if (target.received.data != nullptr) {
     const auto bytes = static_cast<std::size_t>(sums * received) * sizeof(float);

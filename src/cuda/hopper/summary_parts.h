@@ -6,12 +6,13 @@
 
 namespace attend::cuda {
 
-// The queries of a head, in tiles of 192, are cut into at most 32 parts by their number alone: what keys
+// The queries of a head, in tiles of 256, are cut into at most 32 parts by their number alone: what keys
 // receive is added up part by part, and the parts in their order, so that neither batch nor multiprocessors
 // change a bit. A part's tiles are computed one after the other by one block.
 struct SummaryParts {
-  static constexpr int kQueries = 192, kKeys = 128, kMost = 32;
-  static constexpr int kSumsOfPart = 3;  // one for each warpgroup
+  static constexpr int kQueries = 256, kKeys = 128, kMost = 32;
+  // Warpgroups, each of which leaves sums of its own for a part, and bands of 64 queries of each.
+  static constexpr int kGroups = 2, kBands = 2;
   std::int32_t tiles = 0, step = 1;
 
   ATTEND_BOTH static constexpr SummaryParts of(std::int64_t queries) {
@@ -26,9 +27,9 @@ struct SummaryParts {
   }
 };
 
-// The sums of 16 rows by a warp: each of a thread's 32 columns (of its two rows) is added over the 8 threads
-// that have the same columns. Three times half of the columns go to the thread 16, 8 and 4 lanes away; a
-// thread ends with 4 of them, from this one on.
+// The sums of a warp's rows: each of a thread's 32 columns (of all rows that it has) is added over the 8
+// threads that have the same columns. Three times half of the columns go to the thread 16, 8 and 4 lanes
+// away; a thread ends with 4 of them, from this one on.
 ATTEND_BOTH constexpr int first_column_left(int lane) { return (lane & 16) + (lane & 8) + (lane & 4); }
 // Columns are counted as a thread has them: this one is that of the tile.
 ATTEND_BOTH constexpr int column_of_thread(int lane, int column) {

@@ -3,7 +3,8 @@
 // was, and where one of four neighbours (two columns of two rows) is larger, it writes down all four. That
 // comparison is all that most scores cost. Now and then, at the same tiles in all warps of a warpgroup since
 // they wait for each other, and when some thread of a warp has no room left, what waits enters the lists of
-// the rows: one score of a row at a time, eight rows at once and both rows of a thread side by side. A list
+// the rows: one score of a row at a time, in the order of their keys, eight rows at once and both rows of a
+// thread side by side. A list
 // of 8 lies in four threads, two places in each.
 //
 // The first tiles would write down most, so that some are surveyed before: a bound that 8 scores of the row
@@ -26,30 +27,29 @@ template <int kRoomOfThread, int kThreadsOfBlock>
 struct TopMemory {
   static constexpr int kRoom = kRoomOfThread, kThreads = kThreadsOfBlock;
   float4 waiting[kRoom][kThreads];
-  std::int32_t octets[kRoom][kThreads];  // keys / 8 of what waits
+  TwoPlaces best[2][kThreads];           // of each row's list
+  std::int32_t keys[kRoom][kThreads];  // the first of what waits
+  float2 least[kThreads];                // what a newcomer must be larger than, of each row
 };
 
-template <class Memory>
+template <class Memory, int kBand>
 struct TopBuffer {
-  static constexpr int kRoom = Memory::kRoom, kBlocks = 4, kStep = Memory::kThreads * 16;
-  static_assert(kRoom >= 2 * kBlocks);
+  static constexpr int kRoom = Memory::kRoom, kStep = Memory::kThreads * 16;
+  static_assert(kRoom >= 2);
   Memory& memory;
-  const int at;         // the thread
   std::uint32_t place;  // where the next scores are written
-  TwoPlaces best[2];    // of each row's list
-  float2 least;         // what a newcomer must be larger than, of each row
 
-  __device__ TopBuffer(Memory& shared, int thread) : memory(shared), at(thread) {}
+  __device__ explicit TopBuffer(Memory& shared) : memory(shared) {}
+  __device__ static __forceinline__ int at() { return static_cast<int>(threadIdx.x) - 128 + kBand * Memory::kThreads / 2; }
 
   __device__ __forceinline__ std::uint32_t first_place() const {
-    return shared_address(&memory.waiting[0][at]);
+    return shared_address(&memory.waiting[0][at()]);
   }
-  __device__ __forceinline__ std::uint32_t behind_last() const { return first_place() + kRoom * kStep; }
 
   __device__ __forceinline__ void clear() {
     place = first_place();
-    best[0] = best[1] = TwoPlaces();
-    least = make_float2(-CUDART_INF_F, -CUDART_INF_F);
+    memory.best[0][at()] = memory.best[1][at()] = TwoPlaces();
+    memory.least[at()] = make_float2(-CUDART_INF_F, -CUDART_INF_F);
   }
 
   // Before a tile is looked at, the first and any other: the largest of each of 8 groups of the row's keys
@@ -94,21 +94,26 @@ struct TopBuffer {
       bound = fminf(bound, __shfl_xor_sync(~0u, bound, 2));
       below[r] = bound - fabsf(bound) * 0x1p-22f - 1e-37f;  // the bound itself may stay
     }
+    float2& least = memory.least[at()];
     least = make_float2(fmaxf(least.x, below[0]), fmaxf(least.y, below[1]));
   }
 
-  // The scores of a tile of 128 keys, hidden ones at -inf, and whether it is time to put in order what waits.
-  // All threads of a warp.
+  // The scores of a tile of 128 keys, hidden ones at -inf, in three steps, so that others can be made between
+  // those of the middle one: begin, 8 pairs of octets of keys in order, end. All threads of a warp.
+  struct Look {
+    std::uint32_t before, keys, key;  // where the tile's begin to wait, where their keys lie, the thread's first
+    float2 least;
+  };
+  __device__ __forceinline__ Look begin_look(int tile) const {
+    return {place, to_keys(), first_key(tile), memory.least[at()]};
+  }
+  __device__ __forceinline__ void look_at(const Look& look, const float* s, int pair) {
+    write_if_larger(s + 8 * pair, look.least, look.keys, look.key + 16 * pair);
+  }
   template <int kSums>
-  __device__ __forceinline__ void look(const float (&s)[kSums], int tile, bool due) {
-    constexpr int kOctets = kSums / 4;
-    if (due) sort();
-    const std::uint32_t before = place, octets = to_octets();
-#pragma unroll
-    for (int octet = 0; octet < kOctets; ++octet)
-      write_if_larger(s + 4 * octet, octets, tile * kOctets + octet);
+  __device__ __forceinline__ void end_look(const Look& look, const float (&s)[kSums], int tile) {
     if (!__any_sync(~0u, place > behind_last())) return;
-    place = before;  // some of the tile's did not fit
+    place = look.before;  // some of the tile's did not fit
     look_in_blocks(s, tile);
   }
 
@@ -116,24 +121,26 @@ struct TopBuffer {
   __device__ __forceinline__ void sort() {
     const std::uint32_t begin = first_place();
     if (!__any_sync(~0u, place != begin)) return;
-    Line lines[2] = {{begin, best[0], least.x}, {begin, best[1], least.y}};
+    const float2 least = memory.least[at()];
+    Line lines[2] = {{begin, memory.best[0][at()], least.x}, {begin, memory.best[1][at()], least.y}};
     bool more;
 #pragma unroll 1
     do {
+      more = false;
 #pragma unroll
-      for (int r = 0; r < 2; ++r) next(lines[r], r);
-      more = lines[0].place != place || lines[1].place != place ||
-             (lines[0].newcomer | lines[1].newcomer) != kNoRank;
+      for (int r = 0; r < 2; ++r) {
+        next(lines[r], r);
+        more = more | (lines[r].place != place) | (lines[r].newcomer.key != Scored::kNoKey);
+      }
 #pragma unroll
       for (int r = 0; r < 2; ++r) enter(lines[r]);
     } while (__any_sync(~0u, more));
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      best[r] = lines[r].best;
-      const Rank eighth = __shfl_sync(~0u, lines[r].best.second, 3, 4);
-      if (eighth != kNoRank) lines[r].least = fmaxf(lines[r].least, __uint_as_float(score_bits_of(eighth)));
+      memory.best[r][at()] = lines[r].best;
+      lines[r].least = fmaxf(lines[r].least, __shfl_sync(~0u, lines[r].best.second.score, 3, 4));
     }
-    least = make_float2(lines[0].least, lines[1].least);
+    memory.least[at()] = make_float2(lines[0].least, lines[1].least);
     place = begin;
   }
 
@@ -141,96 +148,106 @@ struct TopBuffer {
   // no more. After sort().
   template <class Take>
   __device__ __forceinline__ void each(int r, Take take) {
-    const TwoPlaces mine = best[r];
+    const TwoPlaces mine = memory.best[r][at()];
 #pragma unroll
     for (int x = 0; x < 2; ++x) {
-      const Rank one = x == 0 ? mine.first : mine.second;
-      take(at % 4 * 2 + x, __uint_as_float(score_bits_of(one)),
-           one == kNoRank ? -1 : static_cast<std::int64_t>(key_of(one)));
+      const Scored one = x == 0 ? mine.first : mine.second;
+      take(at() % 4 * 2 + x, one.score, one.key == Scored::kNoKey ? -1 : static_cast<std::int64_t>(one.key));
     }
   }
 
  private:
-  // What a thread has left to enter into the list of a row, which is that of four threads.
+  // What a thread has left to enter into the list of a row, which is that of four threads: from this place on,
+  // and before that a newcomer, and the score of the key after it if that one is to enter, too.
   struct Line {
     std::uint32_t place;
     TwoPlaces best;
     float least;
-    Rank newcomer = kNoRank, after = kNoRank;
+    Scored newcomer;
+    float after = Scored{}.score;
   };
-  __device__ __forceinline__ std::uint32_t to_octets() const {
-    return shared_address(&memory.octets[0][at]) - (first_place() >> 2);
+  __device__ __forceinline__ std::uint32_t behind_last() const { return first_place() + kRoom * kStep; }
+  // Of this thread's in a tile. A number of its own, or the compiler makes one for all threads and moves it to each.
+  __device__ static __forceinline__ std::uint32_t first_key(int tile) { return tile * 128 + at() % 4 * 2; }
+  __device__ __forceinline__ std::uint32_t to_keys() const {
+    return shared_address(&memory.keys[0][at()]) - (first_place() >> 2);
   }
 
-  // Puts what waits in order before each few octets, if some thread may lack room for them.
+  // Puts what waits in order before every two octets, if some thread may lack room for them.
   template <int kSums>
   __device__ __forceinline__ void look_in_blocks(const float (&s)[kSums], int tile) {
-    constexpr int kOctets = kSums / 4;
-    const std::uint32_t octets = to_octets();
+    constexpr int kPairs = kSums / 8;
+    const std::uint32_t keys = to_keys();
     int done = 0;
     bool full;
 #pragma unroll 1
     do {
       full = false;
+      std::uint32_t first = first_key(tile);
+      asm volatile("" : "+r"(first));  // or what follows from it takes a register for each octet around the loop
+      const float2 least = memory.least[at()];
 #pragma unroll
-      for (int begin = 0; begin < kOctets; begin += kBlocks) {
-        if (begin < done || full) continue;
-        full = __any_sync(~0u, place > behind_last() - kBlocks * kStep);
-        done = begin;
-        if (full) continue;
-#pragma unroll
-        for (int octet = begin; octet < begin + kBlocks; ++octet)
-          write_if_larger(s + 4 * octet, octets, tile * kOctets + octet);
+      for (int pair = 0; pair < kPairs; ++pair) {
+        if (pair < done || full) continue;
+        full = __any_sync(~0u, place > behind_last() - 2 * kStep);
+        done = pair;
+        if (!full) write_if_larger(s + 8 * pair, least, keys, first + 16 * pair);
       }
       if (full) sort();
     } while (full);
   }
 
-  // Without a branch: threads differ in what they keep. What does not fit is not written, but counted.
-  __device__ __forceinline__ void write_if_larger(const float* s, std::uint32_t octets, int octet) {
+  // Two octets, without a branch: threads differ in what they keep. What does not fit is not written, but
+  // counted. Together, since the steps of one wait for each other, and those of two wait half as long.
+  __device__ __forceinline__ void write_if_larger(const float* s, float2 least, std::uint32_t keys,
+                                                  std::uint32_t key) {
     asm volatile(
-        "{\n.reg .pred a, b, c;\nsetp.gt.f32 a, %7, %8;\nsetp.gt.or.f32 b, %9, %10, a;\nsetp.lt.and.u32 c, "
-        "%0, %12, b;\n"
-        "@c st.shared.v4.f32 [%0], {%1, %2, %3, %4};\n@c st.shared.b32 [%5], %6;\n@b add.u32 %0, %0, "
-        "%11;\n}\n"
+        "{\n.reg .pred a, b, c, d;\n.reg .u32 next, to, to_next;\n"
+        "setp.gt.f32 a, %9, %10;\nsetp.gt.f32 c, %13, %10;\n"
+        "setp.gt.or.f32 b, %11, %12, a;\nsetp.gt.or.f32 d, %14, %12, c;\n"
+        "mov.u32 next, %0;\n@b add.u32 next, next, %15;\n"
+        "setp.lt.and.u32 a, %0, %16, b;\nsetp.lt.and.u32 c, next, %16, d;\n"
+        "shr.u32 to, %0, 2;\nadd.u32 to, to, %17;\nshr.u32 to_next, next, 2;\nadd.u32 to_next, to_next, %17;\n"
+        "@a st.shared.v4.f32 [%0], {%1, %2, %3, %4};\n@a st.shared.b32 [to], %18;\n"
+        "@c st.shared.v4.f32 [next], {%5, %6, %7, %8};\n@c st.shared.b32 [to_next], %19;\n"
+        "@d add.u32 next, next, %15;\nmov.u32 %0, next;\n}\n"
         : "+r"(place)
-        : "f"(s[0]), "f"(s[1]), "f"(s[2]), "f"(s[3]), "r"((place >> 2) + octets), "r"(octet),
-          "f"(fmaxf(s[0], s[1])), "f"(least.x), "f"(fmaxf(s[2], s[3])), "f"(least.y), "n"(kStep),
-          "r"(behind_last())
+        : "f"(s[0]), "f"(s[1]), "f"(s[2]), "f"(s[3]), "f"(s[4]), "f"(s[5]), "f"(s[6]), "f"(s[7]),
+          "f"(fmaxf(s[0], s[1])), "f"(least.x), "f"(fmaxf(s[2], s[3])), "f"(least.y), "f"(fmaxf(s[4], s[5])),
+          "f"(fmaxf(s[6], s[7])), "n"(kStep), "r"(behind_last()), "r"(keys), "r"(key), "r"(key + 8)
         : "memory");
   }
 
   // The thread's next newcomer, if it has none: at most one place of what waits is read. Without a branch, as
   // here too threads differ; what lies behind the last place is read and not looked at.
   __device__ __forceinline__ void next(Line& line, int r) const {
-    const bool wanted = line.newcomer == kNoRank && line.place != place;
+    const bool wanted = line.newcomer.key == Scored::kNoKey && line.place != place;
     float2 scores;
-    std::uint32_t octet;
+    std::uint32_t key;
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
                  : "=f"(scores.x), "=f"(scores.y)
                  : "r"(line.place + 8 * r)
                  : "memory");
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(octet) : "r"((line.place >> 2) + to_octets()) : "memory");
-    const std::uint32_t key = octet * 8 + at % 4 * 2;
-    const Rank one = scores.x > line.least ? rank(scores.x, key) : kNoRank,
-               other = scores.y > line.least ? rank(scores.y, key + 1) : kNoRank;
-    line.newcomer = wanted ? (one != kNoRank ? one : other) : line.newcomer;
-    line.after = wanted ? (one != kNoRank ? other : kNoRank) : line.after;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(key) : "r"((line.place >> 2) + to_keys()) : "memory");
+    // No condition after &&, which would become a branch.
+    const bool one = wanted & (scores.x > line.least), other = wanted & (scores.y > line.least);
+    if (other) line.newcomer = {scores.y, key + 1};
+    if (one) line.newcomer = {scores.x, key};
+    if (one & other) line.after = scores.y;
     line.place += wanted ? kStep : 0;
   }
-  // The newcomer of the first of the four threads that has one enters the list; none is no larger than any.
+  // That of the lowest key of the four threads' newcomers enters the list; none is no larger than any.
   __device__ __forceinline__ void enter(Line& line) const {
-    const std::uint32_t some = __ballot_sync(~0u, line.newcomer != kNoRank) >> (at & 28) & 15;
-    const int from = __ffs(static_cast<int>(some)) - 1;
-    const Rank offered = __shfl_sync(~0u, line.newcomer, from, 4),
-               before = __shfl_up_sync(~0u, line.best.second, 1, 4);
-    line.best.enter(offered, at % 4 == 0 ? ~Rank{0} : before);
-    const bool mine = from == at % 4;
-    line.newcomer = mine ? line.after : line.newcomer;
-    line.after = mine ? kNoRank : line.after;
-  }
-  __device__ static __forceinline__ Rank rank(float score, std::uint32_t key) {
-    return rank_of(__float_as_uint(score + 0.f), key);  // -0 becomes 0
+    std::uint32_t key = min(line.newcomer.key, __shfl_xor_sync(~0u, line.newcomer.key, 1));
+    key = min(key, __shfl_xor_sync(~0u, key, 2));
+    const Scored offered{__shfl_sync(~0u, line.newcomer.score, owner_of(key), 4), key};
+    Scored before{__shfl_up_sync(~0u, line.best.second.score, 1, 4), __shfl_up_sync(~0u, line.best.second.key, 1, 4)};
+    if (at() % 4 == 0) before.score = CUDART_INF_F;
+    line.best.enter(offered, before);
+    if (line.newcomer.key != key) return;
+    const bool more = line.after != -CUDART_INF_F;
+    line.newcomer = {line.after, more ? key + 1 : Scored::kNoKey};
+    line.after = -CUDART_INF_F;
   }
 };
 

@@ -1,51 +1,43 @@
-// The order of a row's scores as whole numbers: of two ranks the larger is the better key. Equal scores are
-// ordered by the lower key, so that no two keys of a row have the same rank, and they may enter a list in any
-// order. Constexpr, so that tests/cuda proves it on any machine.
+// The largest scores of a row in order, as the threads of a warp keep them: of equal scores the lower key
+// comes first. Constexpr, so that tests/cuda proves it on any machine.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "cuda/visibility.h"
 
 namespace attend::cuda {
 
-using Rank = std::uint64_t;
-inline constexpr Rank kNoRank = 0;  // below every score, -inf included
-
-// The bits of a float that is a number, as a whole number that rises with it; -0 is given as 0.
-ATTEND_BOTH constexpr std::uint32_t rising(std::uint32_t bits) {
-  return bits ^ ((bits >> 31) != 0 ? 0xFFFFFFFFu : 0x80000000u);
-}
-ATTEND_BOTH constexpr std::uint32_t bits_of_rising(std::uint32_t number) {
-  return number ^ ((number >> 31) != 0 ? 0x80000000u : 0xFFFFFFFFu);
-}
-ATTEND_BOTH constexpr Rank rank_of(std::uint32_t score_bits, std::uint32_t key) {
-  return Rank{rising(score_bits)} << 32 | (0xFFFFFFFFu - key);
-}
-ATTEND_BOTH constexpr std::uint32_t key_of(Rank rank) {
-  return 0xFFFFFFFFu - static_cast<std::uint32_t>(rank);
-}
-ATTEND_BOTH constexpr std::uint32_t score_bits_of(Rank rank) {
-  return bits_of_rising(static_cast<std::uint32_t>(rank >> 32));
-}
+// None has the lowest score and the largest key.
+struct Scored {
+  static constexpr std::uint32_t kNoKey = 0xFFFFFFFF;
+  float score = -std::numeric_limits<float>::infinity();
+  std::uint32_t key = kNoKey;
+};
 
 // A list of 8 that falls, two places in each of four threads: what a newcomer makes of a thread's two, of
-// which `before` is the one in front of them (the largest Rank, where there is none).
+// which `before` is the one in front of them (with a score of infinity, where there is none). Newcomers come
+// in rising order of keys, so that one whose score is equal stays behind.
 struct TwoPlaces {
-  Rank first = kNoRank, second = kNoRank;
+  Scored first, second;
 
-  ATTEND_BOTH constexpr void enter(Rank newcomer, Rank before) {
-    const bool is_first = newcomer > first, is_second = newcomer > second;
+  ATTEND_BOTH constexpr void enter(Scored newcomer, Scored before) {
+    const bool is_first = newcomer.score > first.score, is_second = newcomer.score > second.score,
+               is_before = newcomer.score > before.score;
     second = is_first ? first : (is_second ? newcomer : second);
-    first = newcomer > before ? before : (is_first ? newcomer : first);
+    first = is_before ? before : (is_first ? newcomer : first);
   }
 };
 
-// Whether lists are put in order after this many tiles: after 1, 2, 3, 4, 6, 8, 12, 16 and so on, since
-// newcomers become rarer with every tile.
+// The four threads of a row have every fourth pair of its keys: which of them has this one.
+ATTEND_BOTH constexpr int owner_of(std::uint32_t key) { return static_cast<int>(key / 2 % 4); }
+
+// Whether lists are put in order after this many tiles: after each of the first 8, every second up to 16,
+// every fourth up to 32 and so on, since newcomers become rarer with every tile.
 ATTEND_BOTH constexpr bool time_to_sort(std::uint32_t tiles) {
   const std::uint32_t lowest = tiles & (0u - tiles);  // of its bits
-  return tiles != 0 && (tiles == lowest || tiles == 3 * lowest);
+  return tiles != 0 && tiles < 8 * lowest;
 }
 
 // How many tiles are surveyed before all of them are looked at, for a bound that most scores of the first
