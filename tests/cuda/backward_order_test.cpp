@@ -68,8 +68,8 @@ class Simulation {
           any = true;
           continue;
         }
-        const int count = block.group.tiles.count(), head = block.group.head + block.number / count,
-                  tile = block.group.tiles.end - 1 - block.number % count;
+        const int head = block.group.head + block.number % block.group.heads,
+                  tile = block.group.tiles.end - 1 - block.number / block.group.heads;
         const bool may = !block.group.follows(tile) || next_[{head, tile}] == block.at.tile;
         any = any || may;
         if (!may || random() % 3 == 0) continue;

@@ -36,10 +36,10 @@ void backward_shaped(plugin::Place place, const plugin::Attention& call, const p
       v(place, call.v, packed, kBackwardBox), gradient(place, d_out, packed, kBackwardBox);
   const auto layout = QuerySumsLayout::of(packed, packed ? call.q.shape[0] : call.q.shape[2],
                                           call.sequence_count, Shape::kQueries);
-  const auto halves = static_cast<std::size_t>(layout.tiles_of_head * call.query_heads * 2);
-  const Scratch sums(place, halves * Shape::kQuerySums * sizeof(float));
-  const Scratch numbers(place, (halves + 1) * sizeof(std::int32_t));
-  check(cudaMemsetAsync(numbers.data(), 0, (halves + 1) * sizeof(std::int32_t),
+  const auto tiles = static_cast<std::size_t>(layout.tiles_of_head * call.query_heads);
+  const Scratch sums(place, tiles * 2 * Shape::kQuerySums * sizeof(float));
+  const Scratch numbers(place, (tiles + 1) * sizeof(std::int32_t));
+  check(cudaMemsetAsync(numbers.data(), 0, (tiles + 1) * sizeof(std::int32_t),
                         static_cast<cudaStream_t>(place.stream)),
         "clear memory");
   BackwardParameters parameters{q.map(), k.map(), v.map(), gradient.map(), backward, 0, {}, {}, {}, {}};
@@ -47,7 +47,7 @@ void backward_shaped(plugin::Place place, const plugin::Attention& call, const p
   parameters.store_k = stored_as(backward.d_k, call.d);
   parameters.store_v = stored_as(backward.d_v, call.dv);
   parameters.query_sums = {layout, sums.data<float>(), numbers.data<std::int32_t>(),
-                           numbers.data<std::int32_t>() + halves};
+                           numbers.data<std::int32_t>() + tiles};
   const auto tiles_of = [](std::int64_t rows, int rows_of_tile) {
     return (rows + rows_of_tile - 1) / rows_of_tile;
   };

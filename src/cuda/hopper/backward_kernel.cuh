@@ -5,7 +5,8 @@
 // in registers. For the last one dS goes through shared memory, where each warpgroup finds those of the
 // other.
 //
-// While d_v is added to, the gradients of scores are made; the three products after them are in flight together.
+// While d_v is added to, the gradients of scores are made; the three products after them are in flight
+// together.
 #pragma once
 
 #include "cuda/hopper/backward_memory.cuh"
@@ -30,7 +31,13 @@ struct BackwardConsumer {
   __device__ BackwardConsumer(const BackwardParameters& parameters, Memory& shared, int t, int w)
       : p(parameters), memory(shared), thread(t), warpgroup(w) {}
 
-  // Not to be computed ahead of the loop and kept.
+  // What follows from it is not to be computed ahead of the loop and kept.
+  __device__ __forceinline__ static int own_thread() {
+    int number;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(number));
+    return number % 128;
+  }
+  // Nor this.
   __device__ __forceinline__ static Operand now(Operand operand) {
     asm volatile("" : "+r"(operand.low));
     return operand;
@@ -84,9 +91,10 @@ struct BackwardConsumer {
   // Calls use(x, term) for every sum of the tile, with its query's number among `terms`.
   template <class Use>
   __device__ __forceinline__ void for_each(const float* terms, Use use) {
+    terms += own_thread() % 4 * 2;
 #pragma unroll
     for (int g = 0; g < kQueries / 8; ++g) {
-      const float2 pair = *reinterpret_cast<const float2*>(terms + g * 8 + thread % 4 * 2);
+      const float2 pair = *reinterpret_cast<const float2*>(terms + g * 8);
       use(4 * g, pair.x);
       use(4 * g + 1, pair.y);
       use(4 * g + 2, pair.x);
@@ -183,22 +191,23 @@ struct BackwardConsumer {
 
   __device__ __forceinline__ void hand_over_d_q(const QuerySumsOfThread& d_q, int number) {
     const int stage = number % Shape::kSumStages;
-    barrier_wait(&memory.d_q_empty[warpgroup][stage], (number / Shape::kSumStages & 1) ^ 1);
-    float4* const to = reinterpret_cast<float4*>(memory.d_q[warpgroup][stage]) + thread;
+    barrier_wait(&memory.d_q_empty[stage], (number / Shape::kSumStages & 1) ^ 1);
+    float4* const to = reinterpret_cast<float4*>(memory.d_q[stage][warpgroup]) + own_thread();
 #pragma unroll
     for (int x = 0; x < 8; ++x)
       to[x * 128] = make_float4(d_q[4 * x], d_q[4 * x + 1], d_q[4 * x + 2], d_q[4 * x + 3]);
     publish_to_products();
     __syncwarp();
-    if (thread % 32 == 0) barrier_arrive(&memory.d_q_full[warpgroup][stage]);
+    if (thread % 32 == 0) barrier_arrive(&memory.d_q_full[stage]);
   }
 
   __device__ __forceinline__ void hand_over_changes(const Rounded& changes, int buffer) {
     char* const to = memory.d_s[buffer];
+    const int own = own_thread();
 #pragma unroll
     for (int step = 0; step < kQueries / 16; ++step) {
       const int at = step / 4 * kOwnedKeys * kRowBytes +
-                     swizzled(warpgroup * 64 + stored_row(thread), stored_piece(thread, step % 4));
+                     swizzled(warpgroup * 64 + stored_row(own), stored_piece(own, step % 4));
       store_matrices(shared_address(to) + at, changes + 4 * step);
     }
     publish_to_products();
@@ -219,12 +228,13 @@ struct BackwardConsumer {
              [&](int x, float log2_sum) { s[x] = weight_of(s[x], p.log2_scale, log2_sum); });
   }
 
-  // The weights of this tile are there; at the end those of the next one are, or, at the last tile, something of its own
-  // again: products under a condition would be made one after the other. hidden: somebody of the two tiles does not
-  // see somebody.
+  // The weights of this tile are there; at the end those of the next one are, or, at the last tile, something
+  // of its own again: products under a condition would be made one after the other. hidden: somebody of the
+  // two tiles does not see somebody.
   __device__ __forceinline__ void step(Scores& s, int tile, int after_tile, int number, bool hidden) {
     const int after = min(number + 1, memory.group.last);
-    const int stage = number % Shape::kQueryStages, next = after % Shape::kQueryStages, out = number % Shape::kOutStages;
+    const int stage = number % Shape::kQueryStages, next = after % Shape::kQueryStages,
+              out = number % Shape::kOutStages;
     barrier_wait(&memory.d_out_full[out], number / Shape::kOutStages & 1);
     products_fence();
     Scores d_s;
@@ -243,8 +253,8 @@ struct BackwardConsumer {
     for_each(memory.delta[stage], [&](int x, float delta) { d_s[x] = s[x] * (d_s[x] - delta); });
     round(d_s, changes);
     if (hidden) hide(tile, changes);
-    // Two buffers: the other warpgroup has come to the changes before these only after its product with those that were
-    // in this one.
+    // Two buffers: the other warpgroup has come to the changes before these only after its product with those
+    // that were in this one.
     hand_over_changes(changes, number & 1);
     products_wait<0>();
     barrier_wait(&memory.q_full[next], after / Shape::kQueryStages & 1);
@@ -340,6 +350,11 @@ __global__ void __launch_bounds__(384, 1) backward_kernel(const __grid_constant_
     memory.sight = SightOfKeys::of(own.visible(p), own.sequence(p).queries);
     memory.own = own;
     memory.strange = 0;
+    const QuerySumsLayout& layout = p.query_sums.layout;
+    const std::int64_t sums = layout.at(own.s, own.h * problem.group, own.sequence(p).query_begin, 0);
+    memory.sums = p.query_sums.sums + sums * 2 * Shape::kQuerySums;
+    memory.next = p.query_sums.next + sums;
+    memory.tiles_of_head = static_cast<std::int32_t>(layout.tiles_of_head);
     memory.group = QueryTilesOfGroup::of(own.visible(p), own.first, own.sequence(p).queries, kOwnedKeys,
                                          Shape::kQueries, own.h * problem.group, problem.group);
   }
@@ -348,9 +363,18 @@ __global__ void __launch_bounds__(384, 1) backward_kernel(const __grid_constant_
     give_registers<Shape::kFetching>();
     if (memory.group.last < 0) return;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    // These first, and with ends of their own: in another order a register of a head size of 64 spills.
+    if (warp == 2 && lane == 0) {
+      add_to_query_sums<Shape>(memory);
+      return;
+    }
+    if (warp == 3 && lane == 0) {
+      await_turns<Shape>(memory);
+      return;
+    }
+    if (warp >= 2) return;
     if (warp == 0 && lane == 0) fetch_tiles<Shape>(p, memory, memory.own);
     if (warp == 1) fetch_terms<Shape>(p, memory, memory.own, lane);
-    if (warp >= 2 && lane == 0) add_to_query_sums<Shape>(p, memory, memory.own, warp - 2);
   } else {
     take_registers<Shape::kComputing>();
     const int warpgroup = uniform(threadIdx.x / 128) - 1;

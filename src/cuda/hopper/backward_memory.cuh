@@ -1,6 +1,6 @@
 // The shared memory of a block of the fast backward pass, and the warps that fill it: one thread has tiles
-// copied, a warp brings the numbers of rows, and two threads add what has been found for d_q to the sums in
-// memory, in order.
+// copied, a warp brings the numbers of rows, one thread adds what has been found for d_q to the sums in
+// memory, and another one finds out when it may.
 #pragma once
 
 #include "cuda/hopper/backward.cuh"
@@ -10,24 +10,32 @@ namespace attend::cuda {
 // What is looked up now and then is here, too: registers are what the loop is short of.
 template <class Shape>
 struct BackwardMemory {
+  static constexpr int kTurns = 2;  // so many tiles ahead it is asked whose turn it is
   alignas(1024) char k[Shape::kKeyBytes];
   alignas(1024) char v[Shape::kKeyBytes];
   alignas(1024) char q[Shape::kQueryStages][Shape::kQueryBytes];
   alignas(1024) char d_out[Shape::kOutStages][Shape::kQueryBytes];
   alignas(1024) char d_s[2][kOwnedKeys * Shape::kQueries * 2];  // keys by queries, 64 queries after the other
-  alignas(1024) float d_q[2][Shape::kSumStages][Shape::kQuerySums];  // of each warpgroup
+  alignas(1024) float d_q[Shape::kSumStages][2][Shape::kQuerySums];  // of each warpgroup
   alignas(16) float log2_sum[Shape::kQueryStages][Shape::kQueries];
   alignas(16) float delta[Shape::kQueryStages][Shape::kQueries];
   QueryTilesOfGroup group;
   SightOfKeys sight;
   OwnedTile own;
-  std::int32_t number;   // of the block
-  std::int32_t strange;  // something of d_out was cleared
+  float* sums;                 // of d_q: those of the first query head of the group, and where
+  std::int32_t* next;          // it is told who may add
+  std::int32_t tiles_of_head;  // in both
+  std::int32_t number;         // of the block
+  std::int32_t strange;        // something of d_out was cleared
   char strange_key[kOwnedKeys];
   std::uint64_t keys_full, q_full[Shape::kQueryStages], q_empty[Shape::kQueryStages];
   std::uint64_t d_out_full[Shape::kOutStages], d_out_empty[Shape::kOutStages];
-  std::uint64_t d_s_full, d_q_full[2][Shape::kSumStages], d_q_empty[2][Shape::kSumStages];
+  std::uint64_t d_s_full, d_q_full[Shape::kSumStages], d_q_empty[Shape::kSumStages];
+  std::uint64_t turn_has_come[kTurns], turn_is_taken[kTurns];
 
+  __device__ __forceinline__ std::int32_t sum_of(int h, int tile) const {
+    return (h - group.head) * tiles_of_head + tile;
+  }
   __device__ void make_barriers() {
     constexpr int kWarpgroups = 2, kWarps = 8;
     barrier_init(&keys_full, 1);
@@ -40,18 +48,21 @@ struct BackwardMemory {
       barrier_init(&d_out_empty[i], kWarpgroups);
     }
     barrier_init(&d_s_full, kWarps);
-    for (int i = 0; i < kWarpgroups; ++i) {
-      for (int stage = 0; stage < Shape::kSumStages; ++stage) {
-        barrier_init(&d_q_full[i][stage], kWarps / kWarpgroups);
-        barrier_init(&d_q_empty[i][stage], 1);
-      }
+    for (int i = 0; i < Shape::kSumStages; ++i) {
+      barrier_init(&d_q_full[i], kWarps);
+      barrier_init(&d_q_empty[i], 1);
+    }
+    for (int i = 0; i < kTurns; ++i) {
+      barrier_init(&turn_has_come[i], 1);
+      barrier_init(&turn_is_taken[i], 1);
     }
     barriers_ready();
   }
 };
 
-// Calls use(number, query head, tile) for each tile that goes by. All heads of a tile before the next one: were it the
-// other way round, a block would wait at the end of each head for the one of the keys before, which sees more.
+// Calls use(number, query head, tile) for each tile that goes by. All heads of a tile before the next one:
+// were it the other way round, a block would wait at the end of each head for the one of the keys before,
+// which sees more.
 template <class Use>
 __device__ __forceinline__ void for_each_tile(const QueryTilesOfGroup& group, Use use) {
   int number = 0;
@@ -107,30 +118,39 @@ __device__ void fetch_terms(const BackwardParameters& p, BackwardMemory<Shape>& 
   });
 }
 
-// One thread adds what a warpgroup has found for d_q, tile after tile, when the block of the keys before has
-// added its own. The first one stores, so that nobody has to clear the sums.
+// What this block adds to a tile of queries waits for its turn. To ask takes some 900 cycles, to add 1,200
+// and to tell the next one 1,500, of 4,000 that a tile takes: one thread that does it all is what the
+// products then wait for. So one thread asks ahead,
 template <class Shape>
-__device__ void add_to_query_sums(const BackwardParameters& p, BackwardMemory<Shape>& memory,
-                                  const OwnedTile& own, int warpgroup) {
-  constexpr int kBytes = Shape::kQuerySums * 4;
-  const std::int64_t query_begin = own.sequence(p).query_begin;
+__device__ void await_turns(BackwardMemory<Shape>& memory) {
   for_each_tile(memory.group, [&](int number, int h, int tile) {
-    const std::int64_t at = p.query_sums.layout.at(own.s, h, query_begin, tile) * 2 + warpgroup;
-    float* const to = p.query_sums.sums + at * Shape::kQuerySums;
-    std::int32_t* const next = p.query_sums.next + at;
-    const int stage = number % Shape::kSumStages;
-    barrier_wait(&memory.d_q_full[warpgroup][stage], number / Shape::kSumStages & 1);
+    const int slot = number % memory.kTurns;
+    barrier_wait(&memory.turn_is_taken[slot], (number / memory.kTurns & 1) ^ 1);
+    if (memory.group.follows(tile)) wait_for_number(memory.next + memory.sum_of(h, tile), memory.own.tile);
+    barrier_arrive(&memory.turn_has_come[slot]);
+  });
+}
+
+// and one adds, and tells. The first block to add stores, so that nobody has to clear the sums.
+template <class Shape>
+__device__ void add_to_query_sums(BackwardMemory<Shape>& memory) {
+  constexpr int kFloats = 2 * Shape::kQuerySums;
+  for_each_tile(memory.group, [&](int number, int h, int tile) {
+    const int stage = number % Shape::kSumStages, slot = number % memory.kTurns;
+    barrier_wait(&memory.d_q_full[stage], number / Shape::kSumStages & 1);
+    barrier_wait(&memory.turn_has_come[slot], number / memory.kTurns & 1);
+    barrier_arrive(&memory.turn_is_taken[slot]);
+    float* const to = memory.sums + std::int64_t{memory.sum_of(h, tile)} * kFloats;
     if (memory.group.follows(tile)) {
-      wait_for_number(next, own.tile);
-      add_floats(to, memory.d_q[warpgroup][stage], kBytes);
+      add_floats(to, memory.d_q[stage], kFloats * 4);
     } else {
-      store_floats(to, memory.d_q[warpgroup][stage], kBytes);
+      store_floats(to, memory.d_q[stage], kFloats * 4);
     }
     copies_commit();
     copies_wait_read();
-    barrier_arrive(&memory.d_q_empty[warpgroup][stage]);
+    barrier_arrive(&memory.d_q_empty[stage]);
     copies_wait();
-    tell_number(next, own.tile + 1);
+    tell_number(memory.next + memory.sum_of(h, tile), memory.own.tile + 1);
   });
 }
 

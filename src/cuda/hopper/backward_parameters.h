@@ -36,7 +36,7 @@ inline constexpr int kBackwardBox = 64;
 enum class StoreAs : std::int32_t { elements, pairs_of_16_bits, pairs_of_floats };
 
 // The sums of d_q, a tile of queries after the other, the halves of both warpgroups in turn, each as its
-// registers lie: four of a thread, then those of the next thread. `next` has two numbers for each tile: the
+// registers lie: four of a thread, then those of the next thread. `next` has a number for each tile: the
 // tile of keys that is to be added next, or 0 where nothing has been added; `begun` counts blocks.
 struct QuerySums {
   QuerySumsLayout layout;

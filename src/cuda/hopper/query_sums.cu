@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads)
     const int column = group * 8 + (head_size == 128 ? half * 64 : 0);
     if (column >= p.d) continue;
     float found[2][8] = {};
-    if (sums.next[at + half] != 0) {
+    if (sums.next[at / 2] != 0) {
       const float4* const from =
           reinterpret_cast<const float4*>(sums.sums) + ((at + half) * 8 + group) * 128 + thread;
 #pragma unroll
