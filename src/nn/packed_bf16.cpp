@@ -347,7 +347,8 @@ void add_product_over_rows(ConstTensorView x, ConstTensorView d, TensorView out,
   multiply_blocks(cut, packed, out, {.residual = out},
                   [&](const ProductBlock& at, const kernels::MatmulBf16Block& block) noexcept {
                     const bfloat16* const first = rows + turned.place_of(at.row);
-                    tiles ? kernels::matmul_tiles(first, block)
+                    tiles ? kernels::matmul_tiles({.first = first, .down = kRowsOfTile * turned.row_step()},
+                                                  block)
                           : kernels::matmul_bf16(first, turned.row_step(), block);
                   });
 }
