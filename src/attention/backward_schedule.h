@@ -70,6 +70,7 @@ class BackwardSchedule {
   template <class StrandOf>
   BackwardSchedule(const Layout& layout, const Shape& shape, std::int64_t strands, StrandOf strand_of)
       : strands_(static_cast<std::size_t>(strands)) {
+    if (layout.key_heads == 0) return;
     const std::int64_t heads = layout.query_heads / layout.key_heads;
     for (std::int64_t s = 0; s < static_cast<std::int64_t>(layout.sequences.size()); ++s) {
       const SequenceLayout& at = layout.sequences[static_cast<std::size_t>(s)];

@@ -4,6 +4,7 @@
 #include <attend/threads.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "support/arbitrary_case.h"
@@ -176,6 +177,26 @@ TEST(BackwardProperties, ValuesMayHaveNoColumns) {
   const Tensor d_out = random_d_out(in, DType::f32, 1);
   std::string where;
   EXPECT_EQ(largest_error(fused_gradients(in, d_out), reference_gradients(in, d_out), where), 0) << where;
+}
+
+// Found by the fuzzer: query heads were divided by key heads where there are neither.
+TEST(BackwardProperties, AnyAxisMayBeEmpty) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const Dims& shape : {Dims{0, 2, 3, 4}, Dims{1, 0, 3, 4}, Dims{1, 2, 0, 4}, Dims{1, 2, 3, 4}}) {
+      Dims of_keys = shape;
+      if (shape[0] == 1 && shape[1] == 2) of_keys[2] = shape[2] == 0 ? 3 : 0;  // no queries, or no keys
+      const Tensor q(dtype, shape), k(dtype, of_keys), v(dtype, of_keys), d_out(dtype, shape);
+      Tensor out(dtype, shape);
+      RowState state(q);
+      attention(q, k, v, {}, out, state);
+      Tensor d_q(DType::f32, shape), d_k(DType::f32, of_keys), d_v(DType::f32, of_keys);
+      for (Tensor* tensor : {&d_q, &d_k, &d_v}) std::ranges::fill(tensor->values<float>(), 1.f);
+      attention_backward(q, k, v, {}, out, state, d_out, {.q = d_q, .k = d_k, .v = d_v});
+      for (const Tensor* tensor : {&d_q, &d_k, &d_v}) {
+        for (const double value : values_of(*tensor)) ASSERT_EQ(value, 0) << shape[1] << ", " << shape[2];
+      }
+    }
+  }
 }
 
 TEST(BackwardProperties, EnormousScoresStayFinite) {
