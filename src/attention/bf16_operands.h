@@ -8,6 +8,7 @@
 
 #include "attention/stored.h"
 #include "base/parallel.h"
+#include "base/rows.h"
 #include "base/scratch.h"
 #include "kernels/attention/head_bf16.h"
 
@@ -52,11 +53,14 @@ class Bf16Rows {
     const int last = source.rank() - 1;
     Dims shape = source.shape();
     shape[last] = padded_;
-    const std::int64_t count = element_count(shape);
-    copy_.emplace(static_cast<std::size_t>(count) * sizeof(bfloat16));
-    if (padded_ != size_) std::fill_n(copy_->as<bfloat16>(), count, bfloat16{});
-    const TensorView copy(copy_->as<bfloat16>(), shape);
+    copy_.emplace(static_cast<std::size_t>(element_count(shape)) * sizeof(bfloat16));
+    bfloat16* const numbers = copy_->as<bfloat16>();
+    const TensorView copy(numbers, shape);
     convert_rows(source, copy.slice(last, 0, size_));
+    if (padded_ == size_) return copy;
+    for_each_row(row_count(copy), padded_, [&](std::int64_t row, int) noexcept {
+      std::fill(numbers + row * padded_ + size_, numbers + (row + 1) * padded_, bfloat16{});
+    });
     return copy;
   }
 
