@@ -21,7 +21,7 @@
 #define ATTEND_AMX 0
 #endif
 
-// The same for code that is no target's.
+// The same for code outside any target's namespace.
 #undef ATTEND_AMX_TARGETS
 #if HWY_TARGETS & ATTEND_BF16_TARGETS && defined(__x86_64__)
 #define ATTEND_AMX_TARGETS 1

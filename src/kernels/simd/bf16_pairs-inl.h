@@ -197,7 +197,7 @@ ATTEND_AFTER_BF16();
 
 #endif  // ATTEND_BF16_PAIRS
 
-// Where code that is no target's finds what was compiled with these instructions.
+// Where code outside any target's namespace finds what was compiled with these instructions.
 #if HWY_ONCE && HWY_TARGETS & ATTEND_BF16_TARGETS
 namespace attend::kernels {
 #if HWY_TARGETS & HWY_AVX3
